@@ -1,0 +1,163 @@
+"""The numbers behind the pages' names: ABI values of `verbs.h` and `mlx5dv.h`.
+
+They are kept here, frozen, rather than read from pyverbs, because pyverbs lacks some of them in
+every release and renames the modules of the others. A device that has pyverbs cross-checks them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+
+class Access(IntFlag):
+    """enum ibv_access_flags."""
+
+    LOCAL_WRITE = 1
+    REMOTE_WRITE = 1 << 1
+    REMOTE_READ = 1 << 2
+    REMOTE_ATOMIC = 1 << 3
+    MW_BIND = 1 << 4
+    ZERO_BASED = 1 << 5
+    ON_DEMAND = 1 << 6
+    HUGETLB = 1 << 7
+    FLUSH_GLOBAL = 1 << 8
+    FLUSH_PERSISTENT = 1 << 9
+    RELAXED_ORDERING = 1 << 20
+
+
+class SendFlag(IntFlag):
+    """enum ibv_send_flags."""
+
+    FENCE = 1
+    SIGNALED = 1 << 1
+    SOLICITED = 1 << 2
+    INLINE = 1 << 3
+
+
+class MkeyFlag(IntFlag):
+    """enum mlx5dv_mkey_init_attr_flags."""
+
+    INDIRECT = 1
+    BLOCK_SIGNATURE = 1 << 1
+    CRYPTO = 1 << 2
+    UPDATE_TAG = 1 << 3
+    REMOTE_INVALIDATE = 1 << 4
+
+
+class ConfFlag(IntFlag):
+    """enum mlx5dv_mkey_conf_flags."""
+
+    RESET_SIG_ATTR = 1
+
+
+class SigType(IntEnum):
+    """enum mlx5dv_sig_type."""
+
+    T10DIF = 0
+    CRC = 1
+
+
+class BgType(IntEnum):
+    """enum mlx5dv_sig_t10dif_bg_type."""
+
+    CRC = 0
+    CSUM = 1
+
+
+class T10difFlag(IntFlag):
+    """enum mlx5dv_sig_t10dif_flags."""
+
+    REF_REMAP = 1
+    APP_ESCAPE = 1 << 1
+    APP_REF_ESCAPE = 1 << 2
+
+
+class CrcType(IntEnum):
+    """enum mlx5dv_sig_crc_type."""
+
+    CRC32 = 0
+    CRC32C = 1
+    CRC64_XP10 = 2
+
+
+class BlockSize(IntEnum):
+    """enum mlx5dv_block_size."""
+
+    B512 = 0
+    B520 = 1
+    B4048 = 2
+    B4096 = 3
+    B4160 = 4
+
+
+BLOCK_BYTES = {0: 512, 1: 520, 2: 4048, 3: 4096, 4: 4160}
+"""enum mlx5dv_block_size to bytes."""
+
+BLOCK_ENUM = {size: value for value, size in BLOCK_BYTES.items()}
+"""Bytes to enum mlx5dv_block_size."""
+
+
+class SigMask(IntFlag):
+    """enum mlx5dv_sig_mask."""
+
+    T10DIF_GUARD = 0xC0
+    T10DIF_APPTAG = 0x30
+    T10DIF_REFTAG = 0x0F
+    CRC32 = 0xF0
+    CRC64_XP10 = 0xFF
+
+
+class SigBlockFlag(IntFlag):
+    """enum mlx5dv_sig_block_attr_flags."""
+
+    COPY_MASK = 1
+
+
+class MkeyError(IntEnum):
+    """enum mlx5dv_mkey_err_type."""
+
+    NO_ERR = 0
+    BAD_GUARD = 1
+    BAD_REFTAG = 2
+    BAD_APPTAG = 3
+
+
+class QpOps(IntFlag):
+    """enum mlx5dv_qp_create_send_ops_flags."""
+
+    MR_INTERLEAVED = 1
+    MR_LIST = 1 << 1
+    MKEY_CONFIGURE = 1 << 2
+    RAW_WQE = 1 << 3
+    MEMCPY = 1 << 4
+
+
+class CryptoOrder(IntEnum):
+    """enum mlx5dv_signature_crypto_order."""
+
+    SIGNATURE_AFTER_CRYPTO_ON_TX = 0
+    SIGNATURE_BEFORE_CRYPTO_ON_TX = 1
+
+
+MR_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
+"""What a registered buffer grants unless the case says otherwise, so that the mkey's own rights decide."""
+
+WC_STATUS = (
+    "success", "loc_len_err", "loc_qp_op_err", "loc_eec_op_err", "loc_prot_err", "wr_flush_err", "mw_bind_err",
+    "bad_resp_err", "loc_access_err", "rem_inv_req_err", "rem_access_err", "rem_op_err", "retry_exc_err",
+    "rnr_retry_exc_err", "loc_rdd_viol_err", "rem_inv_rd_req_err", "rem_abort_err", "inv_eecn_err",
+    "inv_eec_state_err", "fatal_err", "resp_timeout_err", "general_err", "tm_err", "tm_rndv_incomplete",
+)  # fmt: skip
+"""enum ibv_wc_status by value, names without IBV_WC_, lower case."""
+
+WC_OPCODE = {
+    0: "send", 1: "rdma_write", 2: "rdma_read", 3: "comp_swap", 4: "fetch_add", 5: "bind_mw", 6: "local_inv",
+    128: "recv", 129: "recv_rdma_with_imm", 135: "driver1", 136: "driver2", 137: "driver3",
+}  # fmt: skip
+"""enum ibv_wc_opcode, names without IBV_WC_, lower case. driver1 is MLX5DV_WC_UMR, driver2 RAW_WQE, driver3 MEMCPY."""
+
+STATUS_CLASS = {
+    "local_protection": ("loc_prot_err", "loc_access_err", "loc_qp_op_err", "loc_len_err"),
+    "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),
+}
+"""Words for a claim's reason where the pages fix the class of an error, not its status (X-OPEN-18)."""
