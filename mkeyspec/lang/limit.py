@@ -1,0 +1,55 @@
+"""How much one suite may ask for: every limit of the language, in one table.
+
+The limits are there so that a mistake (a wrong exponent, a loop that multiplies) is one clear
+message within a second, rather than a machine that swaps. They are far above what the pages'
+own examples need. A pass names the limit it keeps: `FILE_BYTES.broken(size)` is the message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit. `code` is its diagnostic, `most` the largest number allowed, `unit` what is counted."""
+
+    code: str
+    most: int
+    unit: str
+
+    def broken(self, count: int | None = None) -> str:
+        """The message for `count` of them; None where counting stopped at the limit."""
+        if count is None:
+            return f"more than {self.most:,} {self.unit}"
+        return f"{count:,} {self.unit}, {self.most:,} is the limit"
+
+
+FILE_BYTES = Limit("MKS0701", 1 << 20, "bytes in a file")
+TOKENS = Limit("MKS0702", 250_000, "words and signs in a file")
+NESTING = Limit("MKS0703", 64, "brackets inside one another")
+CASE_ROWS = Limit("MKS0704", 10_000, "rows of one case")
+FILE_ROWS = Limit("MKS0705", 50_000, "rows of one file")
+BUFFER_BYTES = Limit("MKS0706", 16 << 20, "bytes in one buffer")
+ROW_BYTES = Limit("MKS0707", 64 << 20, "bytes in one row of a case")
+LIST_ITEMS = Limit("MKS0708", 100_000, "items in a list")
+INT_BITS = Limit("MKS0709", 128, "bits in a number")
+USE_FILES = Limit("MKS0710", 64, "files brought in by `use`")
+CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
+EVALUATION_STEPS = Limit("MKS0712", 5_000_000, "steps of evaluation in one file")
+
+ALL = (
+    FILE_BYTES,
+    TOKENS,
+    NESTING,
+    CASE_ROWS,
+    FILE_ROWS,
+    BUFFER_BYTES,
+    ROW_BYTES,
+    LIST_ITEMS,
+    INT_BITS,
+    USE_FILES,
+    CALL_DEPTH,
+    EVALUATION_STEPS,
+)
+"""Every limit of the language."""
