@@ -1,0 +1,108 @@
+"""The ledger of requirements: what each man page promises and demands, by id.
+
+Read from `requirements/*.toml`, one file a page; `departures.toml` holds the ids a case may name
+with `known` and the open points. Issue-sized facts about an entry (section, level, what counts as
+positive and as negative) stay in the file; what the tools need is here.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mkeyspec.resource import requirements_dir
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One testable statement. `page` e.g. "mlx5dv_wr_mkey_configure(3)"; `section` "" where the page has none."""
+
+    id: str
+    title: str
+    statement: str
+    page: str
+    section: str
+    level: str
+    observe: tuple[str, ...]
+    positive: str
+    negative: str
+    treatment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A known difference (X-DIFF), suspected defect (X-BUG), open point (X-OPEN) or limit (X-LIM)."""
+
+    id: str
+    statement: str
+
+
+def _load(name: str) -> dict[str, Any]:
+    with (requirements_dir() / name).open("rb") as file:
+        return tomllib.load(file)
+
+
+@lru_cache(maxsize=1)
+def requirements() -> dict[str, Requirement]:
+    """All entries of the ledger by id, in the order of the pages."""
+    found: dict[str, Requirement] = {}
+    for path in sorted(requirements_dir().glob("*.toml")):
+        if path.name == "departures.toml":
+            continue
+        table = _load(path.name)
+        page = table.pop("page")
+        for key, entry in table.items():
+            found[key] = Requirement(
+                id=key,
+                title=entry["title"],
+                statement=entry["statement"],
+                page=page,
+                section=entry.get("section", ""),
+                level=entry["level"],
+                observe=tuple(entry["observe"]),
+                positive=entry.get("positive", ""),
+                negative=entry.get("negative", ""),
+                treatment=entry.get("treatment", "strict"),
+            )
+    return found
+
+
+@lru_cache(maxsize=1)
+def departures() -> dict[str, Departure]:
+    """All X- ids."""
+    found: dict[str, Departure] = {}
+    for key, entry in _load("departures.toml").items():
+        if "page" in entry:
+            text = f"the page: {entry['page']}; the driver: {entry['driver']}"
+        elif "question" in entry:
+            text = f"{entry['question']} ({entry['treatment']})"
+        else:
+            text = entry["finding"]
+        found[key] = Departure(key, text)
+    return found
+
+
+def ids() -> frozenset[str]:
+    """What `verifies` may name."""
+    return frozenset(requirements())
+
+
+def departure_ids() -> frozenset[str]:
+    """What `known` may name: X-DIFF and X-BUG."""
+    return frozenset(key for key in departures() if key.startswith(("X-DIFF", "X-BUG")))
+
+
+def statement(requirement: str) -> str | None:
+    """The sentence behind an id, for messages; None if there is no such id."""
+    if requirement in requirements():
+        return requirements()[requirement].statement
+    if requirement in departures():
+        return departures()[requirement].statement
+    return None
