@@ -1,0 +1,141 @@
+"""What an expression of the language may mean: the values between the tree and the plan.
+
+Values that reach the plan are the classes of `mkeyspec.value` and `mkeyspec.plan` themselves. This
+module adds those that live in the compiler only: words, flag sets, handles of declared objects,
+functions. Every value is immutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Optional, Union
+
+from mkeyspec import plan
+from mkeyspec.lang import tree
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
+from mkeyspec.value.live import Int, Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.range import Range
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+if TYPE_CHECKING:
+    from mkeyspec.lang.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the pages: `send` (kind op), `remote_read` (kind access, value 4), `zeros` (kind seed)…
+
+    `value` is the page's number where the word stands for one.
+    """
+
+    kind: str
+    name: str
+    value: Optional[int] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """`remote_read | remote_write`: flag words of one kind, ORed. `names` in the order they were written."""
+
+    kind: str
+    value: int
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Errno:
+    """`EINVAL`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A declared object as such: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
+
+    `length` in bytes where it is fixed at the declaration (memory); an mkey's is its layout's, which
+    the ledger knows (`Ledger.length`). `peer`: it lives on the other endpoint.
+    """
+
+    kind: str
+    name: str
+    length: Optional[int] = None
+    peer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WireRef:
+    """`wire` (label None: the last transmit's), `t.wire`, or a range of it; `length` None: to its end."""
+
+    label: Optional[str] = None
+    start: int = 0
+    length: Optional[int] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its name, the kind of value it takes (`coercion.KINDS`), its default as written."""
+
+    name: str
+    kind: str
+    default: Optional[str] = None
+    keyword_only: bool = False
+    several: bool = False
+    """Takes all further positional arguments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of the language. `call` gets the coerced arguments by position, `None` where one is left out."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: str
+    doc: str
+    call: Callable[..., "Value"] = field(repr=False)
+
+    def __str__(self) -> str:
+        """`framed(data, domain, app_tags=[]) -> bytes`."""
+        return f"{self.name}({', '.join(parameter_text(p) for p in self.parameters)}) -> {self.result}"
+
+
+def parameter_text(parameter: Parameter) -> str:
+    """A parameter as a signature shows it: `data`, `bit=0`, `seed=`, `ref…`."""
+    if parameter.several:
+        return parameter.name + "…"
+    if parameter.default is not None:
+        return f"{parameter.name}={parameter.default}"
+    return parameter.name + "=" if parameter.keyword_only else parameter.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserFunction:
+    """`let f(x) = …`, and the scope it was written in."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: tree.Expr
+    scope: "Scope" = field(repr=False)
+
+
+Signature = Union[Crc, T10Dif]
+Layout = Union[List, Interleaved]
+Pattern = Union[plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence]
+Reference = Union[Handle, Part, WireRef]
+"""What stands for bytes that are somewhere: in a buffer, behind an mkey, on the wire."""
+
+Value = Union[
+    int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
+    Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveJoin, plan.Any,
+    plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction,
+]  # fmt: skip
+
+LIVE_INT = (Live, LiveOp)
+LIVE_BYTES = (LiveBytes, LiveJoin)
+
+__all__ = [
+    "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Parameter", "Pattern",
+    "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word", "parameter_text",
+]  # fmt: skip

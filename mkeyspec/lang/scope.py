@@ -1,0 +1,90 @@
+"""Names and what they mean: one namespace per case over one per file over the language's words.
+
+A scope also carries the ledger of the row that is being expanded, because a buffer used as bytes
+means what the ledger says it should hold *there* (language reference, "Time").
+"""
+
+from __future__ import annotations
+
+from typing import Optional, Protocol
+
+from mkeyspec.lang.diagnostic import Diagnostic, Fault
+from mkeyspec.lang.meaning import Reference, Value
+from mkeyspec.lang.tree import Span
+from mkeyspec.value.bytestring import ByteString
+
+
+class Ledger(Protocol):
+    """What every buffer, mkey and wire should hold at this point of a row."""
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        """The bytes that should be there; raises `Fault` (at `span`) where nobody can know them."""
+        ...
+
+    def length(self, of: Reference) -> Optional[int]:
+        """In bytes: of a buffer, of an mkey's layout, of what a transmit put on the wire; None: unknown or live."""
+        ...
+
+
+class NoLedger:
+    """The ledger of a place where no buffer exists: file-level `let`s."""
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        raise Fault(Diagnostic("MKS0302", "there are no buffers outside a case", span))
+
+    def length(self, of: Reference) -> Optional[int]:
+        return None
+
+
+class Scope:
+    """Names of one level and the scope around it.
+
+    `places` remembers where a name was declared, for notes; words of the language have no place.
+    A fork sees everything declared before it and keeps what is declared later to itself: the walk
+    over a case's rows forks at each `for`, so a prefix is evaluated once.
+    """
+
+    __slots__ = ("around", "ledger", "names", "places")
+
+    def __init__(self, around: Optional["Scope"] = None, ledger: Optional[Ledger] = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.places: dict[str, Span] = {}
+        self.around = around
+        self.ledger: Ledger = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
+
+    def fork(self, ledger: Optional[Ledger] = None) -> "Scope":
+        return Scope(self, ledger)
+
+    def bind(self, name: str, value: Value, place: Optional[Span] = None) -> None:
+        """Declare `name` here; `place` is where the case declares it."""
+        self.names[name] = value
+        if place is not None:
+            self.places[name] = place
+
+    def find(self, name: str) -> Value:
+        """The meaning of `name`; KeyError where it has none (`None` is a meaning: the word `none`)."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            names = scope.names
+            if name in names:
+                return names[name]
+            scope = scope.around
+        raise KeyError(name)
+
+    def place(self, name: str) -> Optional[Span]:
+        """Where the nearest `name` was declared; None for a word of the language or an unknown name."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.places.get(name)
+            scope = scope.around
+        return None
+
+    def all_names(self) -> set[str]:
+        """Every name that has a meaning here, for "did you mean"."""
+        found: set[str] = set()
+        scope: Optional[Scope] = self
+        while scope is not None:
+            found.update(scope.names)
+            scope = scope.around
+        return found
