@@ -1,0 +1,81 @@
+"""What became of a case: a verdict, its failures, and the exceptions that carry it out of a test function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from mkeyspec.plan import At, Need
+
+Status = Literal["pass", "fail", "known", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseInfo:
+    """One expanded case.
+
+    `id` is `cases/crc.mks::published_values[crc=crc32]`; `source` the `.mks` file as users name it;
+    `path` where that file lies on this machine, for its lines in messages (it may be gone).
+    """
+
+    id: str
+    source: str
+    verifies: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that went wrong.
+
+    `code` has a page of explanation; `message` is one line; `details` are further lines, (label, text), label
+    "" for lines that belong to the one above; `hard` failures end the case where they happen.
+    """
+
+    code: str
+    at: At
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+    hard: bool = False
+
+
+@dataclass(slots=True)
+class Verdict:
+    """`known`: ids of the departures that were seen, as listed; `records`: name to text, in the order of the case;
+    `statuses`: every refusal that was seen: (place, phase, errno's name or completion status)."""
+
+    status: Status = "pass"
+    failures: list[Failure] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    records: dict[str, str] = field(default_factory=dict)
+    statuses: list[tuple[At, str, str]] = field(default_factory=list)
+    not_run: list[At] = field(default_factory=list)
+    reason: str = ""
+    """Why it was skipped."""
+
+
+class CaseFailed(Exception):
+    """A case failed; `str()` is the whole rendered text."""
+
+    def __init__(self, text: str, failures: tuple[Failure, ...]) -> None:
+        super().__init__(text)
+        self.text = text
+        self.failures = failures
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class CaseSkipped(Exception):
+    """The device found in the middle of the case that it can't do it; `str()` is the reason."""
+
+
+class Blocked(Exception):
+    """The device has not been healthy since the case `culprit`; nothing said about this one."""
+
+    def __init__(self, culprit: str, symptom: str) -> None:
+        super().__init__(f"MKS2008: blocked: the device is not healthy since {culprit} ({symptom})")
+        self.culprit = culprit
+        self.symptom = symptom
