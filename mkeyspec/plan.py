@@ -13,7 +13,7 @@ from typing import NamedTuple, Optional, Union
 
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, Live, LiveBytes
+from mkeyspec.value.live import Int, Live, LiveString
 from mkeyspec.value.signature import Domain
 
 # Places --------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class Memcpy:
 @dataclass(frozen=True, slots=True)
 class RawWqe:
     at: At
-    wqe: Union[ByteString, LiveBytes]
+    wqe: Union[ByteString, LiveString]
     options: Options = Options()
 
 
@@ -382,7 +382,7 @@ class Store:
 
     at: At
     to: Part
-    data: Union[ByteString, LiveBytes]
+    data: Union[ByteString, LiveString]
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,7 +499,7 @@ class Sequence:
 
 
 Observed = Union[Content, Wire, Live]
-Expected = Union[ByteString, LiveBytes, Any, Unchanged, OneOf, Sequence, int, str, Live, bool]
+Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, bool]
 """int, str and Live are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""
 
 

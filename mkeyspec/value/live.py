@@ -1,0 +1,142 @@
+"""Numbers and bytes that only the device knows: read by the rig when it gets there.
+
+A `Live` names a member of a declared name, a labelled step, or the device (`k.max_entries`,
+`c.byte_len`, `device.max_wr_memcpy_length`). What may be read is the rig's matter; here it is
+only written down, and evaluated with a function that reads.
+"""
+
+from __future__ import annotations
+
+import operator as op
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
+
+from mkeyspec.value.expression import Expression
+
+if TYPE_CHECKING:
+    from mkeyspec.value.bytestring import ByteString
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Live(Expression):
+    """`subject.member`: subject is a declared name, a label, or "device"."""
+
+    subject: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LiveOp(Expression):
+    """Arithmetic on `Int`s: one argument for `-` (negation) and `~`, two for the others (keys of `OPERATORS`)."""
+
+    operator: str
+    args: tuple[Int, ...]
+
+
+Int = int | Live | LiveOp
+Read = Callable[[str, str], int]
+"""Reads a live scalar: (subject, member) -> its value now."""
+
+OPERATORS: dict[tuple[str, int], Callable[..., int]] = {
+    ("+", 2): op.add,
+    ("-", 2): op.sub,
+    ("*", 2): op.mul,
+    ("/", 2): op.floordiv,
+    ("%", 2): op.mod,
+    ("&", 2): op.and_,
+    ("|", 2): op.or_,
+    ("^", 2): op.xor,
+    ("<<", 2): op.lshift,
+    (">>", 2): op.rshift,
+    ("-", 1): op.neg,
+    ("~", 1): op.invert,
+}
+"""The language's integer operators by (text, number of operands); `/` is whole-number division, rounded down."""
+
+ENCODINGS = {"be16": 2, "be32": 4, "be64": 8, "le16": 2, "le32": 4, "le64": 8}
+"""The language's integer encodings and their size in bytes."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LiveBytes(Expression):
+    """An `Int` laid down as bytes by one of `ENCODINGS`, e.g. `be32(k.rkey)`."""
+
+    encoding: str
+    value: Int
+
+    @property
+    def length(self) -> int:
+        return ENCODINGS[self.encoding]
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LiveJoin(Expression):
+    """Known and live bytes strung together."""
+
+    parts: tuple[ByteString | LiveBytes, ...]
+
+    @property
+    def length(self) -> int:
+        return sum(part.length for part in self.parts)
+
+    def __len__(self) -> int:
+        return self.length
+
+
+LiveString = LiveBytes | LiveJoin
+"""Bytes of a known length of which some are read from the device."""
+
+
+def live_join(parts: tuple[ByteString | LiveString, ...]) -> LiveJoin:
+    """`parts` as one string; joins inside it are flattened."""
+    flat: list[ByteString | LiveBytes] = []
+    for part in parts:
+        if isinstance(part, LiveJoin):
+            flat.extend(part.parts)
+        else:
+            flat.append(part)
+    return LiveJoin(tuple(flat))
+
+
+@overload
+def evaluate(value: Int, read: Read) -> int: ...
+@overload
+def evaluate(value: ByteString | LiveString, read: Read) -> bytes: ...
+def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
+    """The value now. Raises ValueError where it has none (division by zero, a number its encoding cannot hold)."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Live):
+        return read(value.subject, value.member)
+    if isinstance(value, LiveOp):
+        return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
+    if isinstance(value, LiveBytes):
+        return encode(value.encoding, evaluate(value.value, read))
+    if isinstance(value, LiveJoin):
+        return b"".join(evaluate(part, read) for part in value.parts)
+    return value.data
+
+
+def apply(operator: str, args: tuple[int, ...]) -> int:
+    """One of `OPERATORS` on ints; ValueError if it is none, or the result is not defined."""
+    function = OPERATORS.get((operator, len(args)))
+    if function is None:
+        raise ValueError(f"no operator `{operator}` takes {len(args)} numbers")
+    try:
+        return function(*args)
+    except ZeroDivisionError:
+        raise ValueError("division by zero") from None
+
+
+def encode(encoding: str, value: int) -> bytes:
+    """`value` in one of `ENCODINGS`. ValueError if it does not fit; negative numbers do not."""
+    size = ENCODINGS.get(encoding)
+    if size is None:
+        raise ValueError(f"no encoding `{encoding}`")
+    if not 0 <= value < 1 << 8 * size:
+        raise ValueError(f"{value:#x} does not fit into {encoding}")
+    return value.to_bytes(size, "big" if encoding.startswith("be") else "little")
