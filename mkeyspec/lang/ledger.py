@@ -1,0 +1,242 @@
+"""The ledger of a row: which bytes every buffer and the wire should hold, as far as the case has said.
+
+It holds the bytes a buffer was declared with, then what `store` wrote, then what an `expect` matched
+(language reference, "Time"). What nobody has said (a canary, a range last matched by `any`) can't be used
+as a value. An mkey is the bytes of its layout, strung together.
+
+Everything in it is immutable and replaced, so that a fork is three shallow copies.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from mkeyspec.lang.coercion import fault
+from mkeyspec.lang.diagnostic import Fault, Note
+from mkeyspec.lang.meaning import Handle, Layout, Reference, WireRef
+from mkeyspec.lang.tree import Span
+from mkeyspec.lang.wire_length import PLAIN, Domains
+from mkeyspec.value.bytestring import ByteString, join, slice_of
+from mkeyspec.value.layout import Part, Segment, layout_length, walk
+
+MAX_DEPTH = 8
+"""How deep mkeys may stand inside one another's layouts."""
+
+
+class Unsaid(NamedTuple):
+    """Why nobody can say what some bytes are; `span` is the statement that made it so."""
+
+    why: str
+    span: Span
+
+
+class Piece(NamedTuple):
+    """Bytes [start, end) of a buffer; pieces of a buffer are in order, without gaps."""
+
+    start: int
+    end: int
+    data: Optional[ByteString]
+    unsaid: Optional[Unsaid] = None
+
+
+class Buffer(NamedTuple):
+    length: int
+    pieces: tuple[Piece, ...]
+    peer: bool = False
+
+
+class Shape(NamedTuple):
+    """What a case has configured an mkey to: `layout` None until a layout was set."""
+
+    layout: Optional[Layout] = None
+    domains: Domains = PLAIN
+    received: Optional[bool] = None
+    """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
+    peer: bool = False
+
+
+class OnWire(NamedTuple):
+    """What a transmit put on the wire. `buffer` names it among the ledger's buffers: it is matched like one.
+
+    `length` None: it depends on the device, and there is no such buffer.
+    """
+
+    buffer: str
+    length: Optional[int]
+    domains: Domains = PLAIN
+    span: Optional[Span] = None
+
+
+class Ledger:
+    """See `scope.Ledger` for what expressions ask of it."""
+
+    __slots__ = ("buffers", "mkeys", "wires")
+
+    def __init__(self) -> None:
+        self.buffers: dict[str, Buffer] = {}
+        self.mkeys: dict[str, Shape] = {}
+        self.wires: dict[Optional[str], OnWire] = {}
+
+    def fork(self) -> "Ledger":
+        other = Ledger()
+        other.buffers = self.buffers.copy()
+        other.mkeys = self.mkeys.copy()
+        other.wires = self.wires.copy()
+        return other
+
+    # What expressions ask ----------------------------------------------------------------------
+
+    def length(self, of: Reference) -> Optional[int]:
+        """In bytes; an mkey's is its layout's. None: unknown, or live."""
+        if isinstance(of, Part):
+            return of.length if isinstance(of.length, int) else None
+        if isinstance(of, WireRef):
+            wire = self.wires.get(of.label)
+            if of.length is not None:
+                return of.length
+            return None if wire is None or wire.length is None else wire.length - of.start
+        if of.kind == "memory":
+            return self.buffers[of.name].length
+        layout = self.mkeys[of.name].layout if of.kind == "mkey" else None
+        return None if layout is None else layout_length(layout)
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        """The bytes that should be there; `Fault` where nobody can know them."""
+        if isinstance(of, WireRef):
+            return self._memory_content(*self.wire_segment(of, span), span)
+        return join([self._memory_content(*segment, span) for segment in self.segments(of, span)])
+
+    # What lowering asks ------------------------------------------------------------------------
+
+    def segments(self, of: Handle | Part, span: Span) -> list[Segment]:
+        """The parts of registered buffers behind a reference, in order; neighbours melted into one."""
+        if isinstance(of, Handle):
+            if of.kind == "memory":
+                return [(of.name, 0, self.buffers[of.name].length)]
+            length = self.length(of)
+            return self._through(of.name, 0, length, span, 0)
+        start, length = of.start, of.length
+        if not isinstance(start, int) or not isinstance(length, int):
+            raise fault("MKS0309", "where this part lies depends on the device, so its bytes have no names here", span)
+        if of.name in self.buffers:
+            return [(of.name, start, length)]
+        return self._through(of.name, start, length, span, 0)
+
+    def _through(self, mkey: str, start: int, length: Optional[int], span: Span, depth: int) -> list[Segment]:
+        """Bytes [start, start + length) of an mkey's layout as parts of buffers."""
+        layout = self.mkeys[mkey].layout
+        if layout is None:
+            raise fault("MKS0323", f"`{mkey}` has no layout here, so it has no bytes", span, help="configure it first")
+        total = layout_length(layout)
+        if total is None or length is None:
+            raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help="say it with numbers")
+        if depth == MAX_DEPTH:
+            raise fault("MKS0323", f"the layout of `{mkey}` leads into itself", span)
+        end = start + length
+        if start < 0 or end > total:
+            raise fault(
+                "MKS0324",
+                f"`{mkey}` has {total} bytes by its layout, this part ends at {end}",
+                span,
+                help=f"{mkey}[{start} +: {max(total - start, 0)}]",
+            )
+        found: list[Segment] = []
+        at = 0
+        for name, first, size in walk(layout):
+            low, high = max(start, at), min(end, at + size)
+            if low < high:
+                inner = first + low - at
+                if name in self.buffers:
+                    last = found[-1] if found else None
+                    if last is not None and last[0] == name and last[1] + last[2] == inner:
+                        found[-1] = (name, last[1], last[2] + high - low)
+                    else:
+                        found.append((name, inner, high - low))
+                else:
+                    found.extend(self._through(name, inner, high - low, span, depth + 1))
+            at += size
+            if at >= end:
+                break
+        return found
+
+    def _memory_content(self, name: str, start: int, length: int, span: Span) -> ByteString:
+        end = start + length
+        parts: list[ByteString] = []
+        for piece in self.buffers[name].pieces:
+            low, high = max(start, piece.start), min(end, piece.end)
+            if low < high:
+                if piece.data is None:
+                    raise _unsaid(name, low, high, piece.unsaid, span)
+                parts.append(slice_of(piece.data, low - piece.start, high - low))
+        return join(parts)
+
+    def wire(self, label: Optional[str], span: Span) -> OnWire:
+        """The wire of the last transmit, or of the one labelled; `Fault` where there is none."""
+        found = self.wires.get(label)
+        if found is not None:
+            return found
+        if label is None:
+            raise fault("MKS0321", "there is no wire here: nothing was transmitted yet", span, help="transmit k by send")
+        raise fault("MKS0321", f"`{label}` has no wire: only a `transmit` has", span)
+
+    def wire_segment(self, of: WireRef, span: Span) -> Segment:
+        """Which bytes of which transmit a reference means."""
+        wire = self.wire(of.label, span)
+        if wire.length is None:
+            raise fault("MKS0309", "how long the wire is depends on the device", span, help="transmit k[0 +: 512] …")
+        length = wire.length - of.start if of.length is None else of.length
+        if of.start < 0 or length < 0 or of.start + length > wire.length:
+            raise fault("MKS0324", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
+        return (wire.buffer, of.start, length)
+
+    # What statements write ---------------------------------------------------------------------
+
+    def write(self, name: str, start: int, length: int, data: Optional[ByteString], unsaid: Optional[Unsaid]) -> None:
+        """Bytes of a buffer are now `data`, or nobody knows (`unsaid` says why)."""
+        if not length:
+            return
+        buffer = self.buffers[name]
+        end = start + length
+        if start == 0 and end == buffer.length:
+            pieces: tuple[Piece, ...] = (Piece(0, end, data, unsaid),)
+        else:
+            before = [_cut(p, p.start, start) for p in buffer.pieces if p.start < start and p.end > p.start]
+            after = [_cut(p, end, p.end) for p in buffer.pieces if p.end > end]
+            pieces = (*before, Piece(start, end, data, unsaid), *after)
+        self.buffers[name] = Buffer(buffer.length, pieces, buffer.peer)
+
+    def write_segments(self, segments: list[Segment], data: Optional[ByteString], unsaid: Optional[Unsaid]) -> None:
+        """The same for parts strung together."""
+        at = 0
+        for name, start, length in segments:
+            self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
+            at += length
+
+    def new_wire(self, label: Optional[str], length: Optional[int], domains: Domains, span: Span) -> None:
+        """A transmit begins: its wire is `wire` from now on, and `LABEL.wire` for good."""
+        buffer = f"wire@{len(self.wires)}.{span.start}"
+        if length is not None:
+            unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
+            self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
+        self.wires[None] = wire = OnWire(buffer, length, domains, span)
+        if label is not None:
+            self.wires[label] = wire
+
+
+def _cut(piece: Piece, start: int, end: int) -> Piece:
+    low, high = max(start, piece.start), min(end, piece.end)
+    if (low, high) == (piece.start, piece.end):
+        return piece
+    data = None if piece.data is None else slice_of(piece.data, low - piece.start, high - low)
+    return Piece(low, high, data, piece.unsaid)
+
+
+def _unsaid(name: str, low: int, high: int, unsaid: Optional[Unsaid], span: Span) -> Fault:
+    shown = name.split("@")[0]
+    return fault(
+        "MKS0320",
+        f"nothing says what `{shown}[{low}..{high}]` holds",
+        span,
+        notes=() if unsaid is None else (Note(unsaid.why, unsaid.span),),
+        help=f"write the bytes themselves, or expect `{shown}` to be some before",
+    )

@@ -1,0 +1,70 @@
+"""How many bytes a transfer has on either side of the signature (language reference, "Short forms").
+
+A work request's length counts wire bytes. With B and s the block and field size of a domain,
+data without any fields is `raw` bytes, memory holds raw / B_m * (B_m + s_m), the wire raw / B_w * (B_w + s_w).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from mkeyspec.value.signature import Domain
+
+
+class Uneven(Exception):
+    """A length that is no whole number of blocks; `message` says of which domain."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Domains(NamedTuple):
+    """The two signature domains of an mkey; None: no signature there."""
+
+    mem: Optional[Domain] = None
+    wire: Optional[Domain] = None
+
+
+PLAIN = Domains()
+
+
+def wire_of_memory(length: int, domains: Domains) -> int:
+    """Wire bytes of `length` bytes of layout; `Uneven` if they are no whole number of the domains' blocks."""
+    mem, wire = domains
+    raw = length
+    if mem is not None:
+        raw = _whole(length, mem.frame, f"{mem.describe()} in memory") * mem.block
+    return raw if wire is None else _whole(raw, wire.block, f"{wire.describe()} on the wire") * wire.frame
+
+
+def memory_of_wire(length: int, domains: Domains) -> int:
+    """Bytes of layout that `length` wire bytes stand for; `Uneven` if they are no whole number of blocks."""
+    mem, wire = domains
+    raw = length
+    if wire is not None:
+        raw = _whole(length, wire.frame, f"{wire.describe()} on the wire") * wire.block
+    return raw if mem is None else _whole(raw, mem.block, f"{mem.describe()} in memory") * mem.frame
+
+
+def _whole(length: int, unit: int, which: str) -> int:
+    count, rest = divmod(length, unit)
+    if rest:
+        raise Uneven(f"{length} bytes are no whole number of {unit}, which is one block of {which}")
+    return count
+
+
+def explain_wire(length: int, domains: Domains) -> str:
+    """Why the wire has `length` bytes: "wire is 2 × (512 + 4): the wire domain adds …"; "" where it is plain."""
+    mem, wire = domains
+    if wire is not None and length % wire.frame == 0:
+        return (
+            f"wire is {length // wire.frame} × ({wire.block} + {wire.signature.field_size}): "
+            f"the wire domain {wire.describe()} adds {wire.signature.field_size} bytes to each block"
+        )
+    if mem is not None and length % mem.block == 0:
+        return (
+            f"wire is {length // mem.block} × {mem.block}: "
+            f"the memory domain {mem.describe()} takes {mem.signature.field_size} bytes from each block"
+        )
+    return ""
