@@ -6,7 +6,7 @@ answers with is in `mkeyspec.device.errno`, by the rule's name.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.lang.tree import Span
@@ -154,7 +154,7 @@ class Broken(NamedTuple):
     help: str = ""
     forced: bool = False
     certain: bool = True
-    reason: Optional[str] = None
+    reason: str | None = None
 
 
 class Spans:

@@ -1,0 +1,293 @@
+"""What is so at a point of one row, as far as the text tells: memories, mkeys, QPs.
+
+A `World` forks in a microsecond: its states are immutable and replaced, never changed. It follows
+the pages: what they leave open is `None` or *unknown* here, and no rule is broken by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.constants import MkeyFlag, QpOps
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Layout, layout_length
+from mkeyspec.value.live import Int
+from mkeyspec.value.signature import Domain
+
+ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
+"""Properties of an mkey, as bits of `MkeyState.unknown`."""
+ALL = ACCESS | LAYOUT | SIGNATURE | CRYPTO
+
+WQE_UNIT = 64
+RC_OVERHEAD = 192
+"""Bytes of a configuration WQE before its layout: control 16, UMR control 48, mkey context 64, and 64 (X-LIM-01)."""
+
+
+class MemoryState(NamedTuple):
+    """`access` None: everything; `pd` None: the side's own."""
+
+    at: plan.At
+    length: int
+    peer: bool = False
+    pd: str | None = None
+    access: int | None = None
+
+
+class MkeyState(NamedTuple):
+    """An mkey as its configurations left it.
+
+    `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it; `length`: of the
+    layout, None when there is none or it is live. `unknown`: properties that an abort or a refused
+    section left undefined at `unknown_at` (`unknown_by`: "abort" or "section"). `transfers`: since the last
+    configuration. `reported`: since it, a check found an error. `tag`: set by `retag`.
+    """
+
+    at: plan.At
+    flags: int | None
+    entries: int | None
+    peer: bool = False
+    pd: str | None = None
+    created: bool = True
+    configured: bool = False
+    access: Int | None = None
+    layout: Layout | None = None
+    length: int | None = None
+    mem: Domain | None = None
+    wire: Domain | None = None
+    check_mask: int = 0
+    copy_mask: int | None = None
+    crypto: plan.SetCrypto | None = None
+    invalidated: plan.At | None = None
+    unknown: int = 0
+    unknown_at: plan.At | None = None
+    unknown_by: str = ""
+    transfers: int = 0
+    reported: bool = False
+    tag: Int = 0
+
+    def has(self, flag: MkeyFlag) -> bool:
+        """Created with `flag`; an mkey whose flags are live has them all."""
+        return self.flags is None or bool(self.flags & flag)
+
+
+class QpState(NamedTuple):
+    """A declared QP pair; the defaults are the fixture's (language reference, "Fixture").
+
+    `room`: bytes of a configuration WQE for layout and signature (X-LIM-01), None when live.
+    """
+
+    at: plan.At | None = None
+    type: str = "rc"
+    send_ops: int | None = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
+    max_send_sge: int = 4
+    max_inline_data: int = 512
+    sig_pipelining: bool = False
+    scatter_to_cqe: bool = False
+    streams: int = 0
+    pd: str | None = None
+    room: int = 576
+    created: bool = True
+
+
+class OtherState(NamedTuple):
+    """A pd, dek or dct: nothing about it changes."""
+
+    at: plan.At
+    kind: str
+    peer: bool = False
+    keytag: ByteString | None = None
+    created: bool = True
+
+
+Thing = MemoryState | MkeyState | QpState | OtherState
+
+DEFAULT_QP = QpState()
+
+
+def _aligned(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def room_of(max_send_sge: int, max_inline_data: int) -> int:
+    """Bytes that layout and signature may take in one configuration WQE of an RC QP created so (X-LIM-01)."""
+    wqe = max(RC_OVERHEAD + 16 * max_send_sge, RC_OVERHEAD + _aligned(4 + max_inline_data, 16))
+    return _aligned(wqe, WQE_UNIT) - RC_OVERHEAD
+
+
+def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | None, bool]:
+    """The member's value as it reaches the struct (None when live), and whether `but` set it."""
+    for name, value in but:
+        if name == member:
+            return (value if isinstance(value, int) else None), True
+    return (written if isinstance(written, int) else None), False
+
+
+class World:
+    """All declared things of a row by name, as they are now."""
+
+    __slots__ = ("things",)
+
+    def __init__(self, things: dict[str, Thing] | None = None) -> None:
+        self.things: dict[str, Thing] = {} if things is None else things
+
+    def fork(self) -> World:
+        """An independent copy; what follows in one is not seen in the other."""
+        return World(self.things.copy())
+
+    def mkey(self, name: str) -> MkeyState | None:
+        """The mkey of that name, None if the name is none of an mkey."""
+        thing = self.things.get(name)
+        return thing if isinstance(thing, MkeyState) else None
+
+    def memory(self, name: str) -> MemoryState | None:
+        thing = self.things.get(name)
+        return thing if isinstance(thing, MemoryState) else None
+
+    def qp(self, name: str | None) -> QpState:
+        """The QP of that name; None: the case's default one."""
+        thing = None if name is None else self.things.get(name)
+        return thing if isinstance(thing, QpState) else DEFAULT_QP
+
+    # Time passes ---------------------------------------------------------------------------
+
+    def apply(self, step: plan.Step, rejected: bool | None = None) -> None:
+        """The world after `step`. `rejected`: it was refused; None: as its claim says.
+
+        `accepted or rejected …` goes on as if accepted.
+        """
+        if isinstance(step, (plan.Transmit, plan.Receive)):
+            self._used(step.part.name)
+        elif isinstance(step, plan.Post):
+            self._post(step, is_rejected(step.claim) if rejected is None else rejected)
+        elif isinstance(step, plan.Check):
+            key = self.mkey(step.mkey)
+            if key is not None and any(kind != "ok" for kind in step.kind):
+                self.things[step.mkey] = key._replace(reported=True)
+        elif isinstance(step, plan.Retag):
+            key = self.mkey(step.mkey)
+            if key is not None:
+                self.things[step.mkey] = key._replace(tag=step.tag)
+        else:
+            self._declare(step, rejected)
+
+    def _declare(self, step: plan.Step, rejected: bool | None) -> None:
+        if isinstance(step, plan.Memory):
+            self.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access)
+        elif isinstance(step, plan.Mkey):
+            flags, _ = overridden(step.but, "create_flags", step.flags)
+            entries, _ = overridden(step.but, "max_entries", step.entries)
+            created = not (is_rejected(step.claim) if rejected is None else rejected)
+            self.things[step.name] = MkeyState(step.at, flags, entries, step.peer, step.pd, created)
+        elif isinstance(step, plan.Qp):
+            self.things[step.name] = _qp_state(step, not (is_rejected(step.claim) if rejected is None else rejected))
+        elif isinstance(step, plan.Pd):
+            self.things[step.name] = OtherState(step.at, "pd", step.peer)
+        elif isinstance(step, plan.Dek):
+            created = not (is_rejected(step.claim) if rejected is None else rejected)
+            self.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created)
+        elif isinstance(step, plan.Dct):
+            self.things[step.name] = OtherState(step.at, "dct")
+
+    def _post(self, step: plan.Post, rejected: bool) -> None:
+        refused = rejected and _at_complete(step.claim, step.requests)
+        if not (step.abort or refused):
+            for request in step.requests:
+                self.request(request)
+            return
+        # "the MKey may be left in an unknown state" (sig_block(3), Notes).
+        by = "abort" if step.abort else "section"
+        for request in step.requests:
+            if isinstance(request, (plan.Configure, plan.MrList, plan.MrInterleaved)):
+                key = self.mkey(request.mkey)
+                if key is not None:
+                    self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
+
+    def request(self, request: plan.Wr) -> None:
+        """The world after one work request of a section that was carried out."""
+        if isinstance(request, plan.Configure):
+            self._configure(request)
+        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
+            setters = (plan.SetAccess(request.access), plan.SetLayout(request.layout))
+            self._configure(plan.Configure(request.at, request.mkey, setters))
+        elif isinstance(request, plan.Invalidate):
+            self._invalidated(request.mkey, request.at)
+        elif isinstance(request, plan.Send):
+            self._used(*(part.name for part in request.data))
+            if request.invalidate is not None:
+                key = self.mkey(request.invalidate)
+                if key is not None and key.has(MkeyFlag.REMOTE_INVALIDATE):
+                    self._invalidated(request.invalidate, request.at)
+        elif isinstance(request, plan.Write):
+            self._used(request.to.name, *(part.name for part in request.data))
+        elif isinstance(request, plan.Read):
+            self._used(request.source.name, *(part.name for part in request.into))
+        elif isinstance(request, plan.FetchAdd):
+            self._used(request.source.name, request.into.name)
+        elif isinstance(request, plan.Memcpy):
+            self._used(request.source.name, request.to.name)
+
+    def _configure(self, request: plan.Configure) -> None:
+        key = self.mkey(request.mkey)
+        if key is None:
+            return
+        announced, _ = overridden(request.options.but, "num_setters", len(request.setters))
+        if announced != len(request.setters):
+            # Setters are missing: no page says what became of the request.
+            self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=request.at, unknown_by="section")
+            return
+        changes: dict[str, Any] = {"configured": True, "invalidated": None, "transfers": 0, "reported": False}
+        unknown = key.unknown
+        if request.reset_signature:
+            changes.update(mem=None, wire=None, check_mask=0, copy_mask=None)
+            unknown &= ~SIGNATURE
+        for setter in request.setters:
+            if isinstance(setter, plan.SetAccess):
+                changes["access"] = setter.flags
+                unknown &= ~ACCESS
+            elif isinstance(setter, plan.SetLayout):
+                changes.update(layout=setter.layout, length=layout_length(setter.layout))
+                unknown &= ~LAYOUT
+            elif isinstance(setter, plan.SetSignature):
+                changes.update(
+                    mem=setter.mem, wire=setter.wire, check_mask=setter.check_mask, copy_mask=setter.copy_mask
+                )
+                unknown &= ~SIGNATURE
+            else:
+                changes["crypto"] = setter
+                unknown &= ~CRYPTO
+        changes["unknown"] = unknown
+        self.things[request.mkey] = key._replace(**changes)
+
+    def _invalidated(self, name: str, at: plan.At) -> None:
+        """Its configuration is cleared (mkey_configure(3), Usage); it must be configured anew."""
+        key = self.mkey(name)
+        if key is not None:
+            self.things[name] = MkeyState(
+                key.at, key.flags, key.entries, key.peer, key.pd, key.created, invalidated=at, tag=key.tag
+            )
+
+    def _used(self, *names: str) -> None:
+        for name in names:
+            key = self.mkey(name)
+            if key is not None:
+                self.things[name] = key._replace(transfers=key.transfers + 1)
+
+
+def is_rejected(claim: plan.Claim) -> bool:
+    """The claim leaves no way but a refusal."""
+    return bool(claim) and all(isinstance(outcome, plan.Rejected) for outcome in claim)
+
+
+def _at_complete(claim: plan.Claim, requests: Iterable[plan.Wr]) -> bool:
+    """Refused as a section; or, if later, in requests that do nothing but configure."""
+    if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in claim) or not claim:
+        return True
+    return all(isinstance(request, (plan.Configure, plan.MrList, plan.MrInterleaved)) for request in requests)
+
+
+def _qp_state(step: plan.Qp, created: bool) -> QpState:
+    known: dict[str, Any] = {name: value for name, value in step.members if name in QpState._fields}
+    state = DEFAULT_QP._replace(at=step.at, pd=step.pd, created=created)._replace(**known)
+    return state._replace(room=room_of(state.max_send_sge, state.max_inline_data))
