@@ -54,7 +54,7 @@ from mkeyspec.plan import (
     Wire,
     Write,
 )
-from mkeyspec.run.mark import Row, case, row, rows
+from mkeyspec.run.mark import Row, case, row, rows, suite
 from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import (
     ByteString,
@@ -162,4 +162,5 @@ __all__ = [
     "case",
     "row",
     "rows",
+    "suite",
 ]

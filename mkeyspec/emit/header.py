@@ -1,0 +1,80 @@
+"""The head of a generated module: what it was made from, so that a stale or edited one is known by reading it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_LINE = re.compile(r"# (source|used|inputs|compiler|text) +(.+)")
+_MOST = 300
+"""Lines of a head, at most; a suite uses fewer files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`source` and `used`: paths from the project's directory, with `/`; the others are sha256 sums in hex.
+
+    `inputs`: of the names and contents of those files; `compiler`: of mkeyspec itself.
+    """
+
+    source: str
+    used: tuple[str, ...]
+    inputs: str
+    compiler: str
+    version: str
+
+    def lines(self, text: str) -> list[str]:
+        """The comment lines above `text`. Names are written as `repr`, so that none can end a comment."""
+        return [
+            f"# Compiled by mkeyspec {self.version}. Do not edit: the next compile writes over it.",
+            f"# source   {self.source!r}",
+            *(f"# used     {name!r}" for name in self.used),
+            f"# inputs   sha256 {self.inputs}",
+            f"# compiler sha256 {self.compiler}",
+            f"# text     sha256 {digest_of_text(text)}",
+        ]
+
+
+def digest_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def digest_of_files(files: Iterable[tuple[str, bytes]]) -> str:
+    """sha256 over (name, content) pairs, in order; lengths are hashed too, so that no two lists run together."""
+    sum = hashlib.sha256()
+    for name, content in files:
+        encoded = name.encode("utf-8", "surrogateescape")
+        sum.update(f"{len(encoded)} {len(content)}\n".encode())
+        sum.update(encoded)
+        sum.update(content)
+    return sum.hexdigest()
+
+
+def with_header(header: Header, text: str) -> str:
+    return "\n".join(header.lines(text)) + "\n" + text
+
+
+def read_header(module: str) -> Header | None:
+    """The head of a generated module's text; None if it has none, or its text is not as it was written."""
+    found: dict[str, list[str]] = {}
+    end = 0
+    for _ in range(_MOST):
+        stop = module.find("\n", end)
+        line = module[end:stop]
+        if stop < 0 or not line.startswith("#"):
+            break
+        end = stop + 1
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            found.setdefault(match[1], []).append(match[2].removeprefix("sha256 "))
+    try:
+        (source,), (inputs,), (compiler,), (text,) = (found[key] for key in ("source", "inputs", "compiler", "text"))
+        names = [ast.literal_eval(name) for name in (source, *found.get("used", ()))]
+    except (KeyError, ValueError, SyntaxError):
+        return None
+    if text != digest_of_text(module[end:]) or not all(isinstance(name, str) for name in names):
+        return None
+    return Header(names[0], tuple(names[1:]), inputs, compiler, "")

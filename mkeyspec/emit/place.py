@@ -1,0 +1,46 @@
+"""Where the module of a source is: one source, one module, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import keyword
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_HASHED = re.compile(r".*_[0-9a-f]{8}\Z")
+_LONGEST = 80
+
+
+def source_name(source: Path, project: Path) -> str:
+    """How a source is called in a module and in messages: from the project's directory if it lies in it, with `/`."""
+    path = Path(os.path.abspath(source))
+    try:
+        return path.relative_to(project).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def module_name(source: str) -> PurePosixPath:
+    """The module of `source` (a `source_name`), from the generated directory.
+
+    Folders are kept: `cases/signature/crc.mks` is `cases/signature/test_crc.py`. A part that is no plain
+    identifier is spelled with underscores and a hash, and so is one that looks like such a spelling; a source
+    outside the project goes to a folder named by the hash of its own.
+    """
+    path = PurePosixPath(source)
+    folders = [_identifier(part) for part in path.parts[:-1]]
+    if path.is_absolute():
+        folders = [f"outside_{_hash(path.parent.as_posix())}"]
+    return PurePosixPath(*folders, f"test_{_identifier(path.stem)}.py")
+
+
+def _identifier(part: str) -> str:
+    if _PLAIN.match(part) and not _HASHED.match(part) and not keyword.iskeyword(part) and len(part) <= _LONGEST:
+        return part
+    return f"{re.sub(r'[^A-Za-z0-9_]', '_', part)[:_LONGEST]}_{_hash(part)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:8]

@@ -1,0 +1,161 @@
+"""Python text of typed values, laid out for people.
+
+Everything here is a `repr`: a leaf is Python's own, a value of the value room is its class's, and
+what is too long for a line is broken into one argument a line. Nothing else can reach a generated
+module, so a title, a name or a byte string can never become code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum
+from typing import Any, Union
+
+from mkeyspec.plan import At
+from mkeyspec.value.expression import Expression
+
+WIDTH = 110
+"""Columns of a line of generated code."""
+
+_HEX_FIELDS = frozenset({"access", "flags", "check_mask", "copy_mask", "imm", "tag", "tweak"})
+"""Members of the plan's classes that engineers read in hexadecimal; a value's class names its own."""
+
+_HEX_RUN = 64
+"""Hex digits on one line of a long byte string."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """Text in brackets that may be broken: `head(`, items, `)`. Items are (prefix, document); prefix is `name=`."""
+
+    head: str
+    items: tuple[tuple[str, Document], ...]
+    tail: str
+    flat: str
+    """The same on one line."""
+
+
+Document = Union[str, Group]
+
+
+def call(name: str, items: list[tuple[str, Document]]) -> Group:
+    return _group(name + "(", items, ")")
+
+
+def _group(head: str, items: list[tuple[str, Document]], tail: str) -> Group:
+    inside = ", ".join([prefix + flat(document) for prefix, document in items])
+    if head == "(" and len(items) == 1:
+        inside += ","
+    return Group(head, tuple(items), tail, f"{head}{inside}{tail}")
+
+
+def flat(document: Document) -> str:
+    return document if isinstance(document, str) else document.flat
+
+
+def layout(document: Document, indent: int, before: int = 0, after: int = 0) -> str:
+    """The text of a document; `before` and `after` columns of its first and last line are taken by something else."""
+    text = flat(document)
+    if isinstance(document, str) or indent + before + len(text) + after <= WIDTH:
+        return text
+    if len(document.items) == 1 and isinstance(document.items[0][1], Group) and document.head != "(":
+        # Only one argument: hug it, as in rig.step(Memory(...)).
+        prefix, inner = document.items[0]
+        opening = document.head + prefix
+        return f"{opening}{layout(inner, indent, before + len(opening), after + 1)}{document.tail}"
+    pad = " " * (indent + 4)
+    comma = "" if document.head == "bytes.fromhex(" else ","
+    lines = [document.head]
+    for prefix, item in document.items:
+        lines.append(f"{pad}{prefix}{layout(item, indent + 4, len(prefix), 1)}{comma}")
+    lines.append(" " * indent + document.tail)
+    return "\n".join(lines)
+
+
+class Printer:
+    """Turns values into documents and remembers which names they need. One per module: texts are shared by identity."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._memo: dict[tuple[int, bool], tuple[Any, Document]] = {}
+        self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
+
+    def document(self, value: Any, field: str = "") -> Document:
+        """The document of a value; `field` is the member of a plan's class that it stands in."""
+        return self._document(value, field in _HEX_FIELDS)
+
+    def step(self, step: Any) -> Group:
+        """The document of a step of the plan."""
+        document = self._document(step, False)
+        assert isinstance(document, Group)
+        return document
+
+    def _document(self, value: Any, hexadecimal: bool) -> Document:
+        kind = type(value)
+        if kind is str or kind is bool or value is None:
+            return repr(value)
+        if kind is int:
+            return hex(value) if hexadecimal and value > 9 else repr(value)
+        if kind is bytes:
+            return _bytes(value)
+        if kind is At:
+            self.names.add("At")
+            return f"At({int(value.line)}, {int(value.column)})"
+        if isinstance(value, Enum):
+            return self._document(value.value, hexadecimal)
+        key = (id(value), hexadecimal)
+        held = self._memo.get(key)
+        if held is None:
+            # The value is held too, so that its id stays its own.
+            held = self._memo[key] = (value, self._structure(value, hexadecimal))
+        return held[1]
+
+    def _structure(self, value: Any, hexadecimal: bool) -> Document:
+        kind = type(value)
+        if kind is tuple:
+            return _group("(", [("", self._document(item, hexadecimal)) for item in value], ")")
+        if not dataclasses.is_dataclass(kind):
+            raise TypeError(f"a generated module can't hold a {kind.__name__}")
+        self.names.add(kind.__name__)
+        items = self._members(value) if isinstance(value, Expression) else self.arguments(value)
+        return call(kind.__name__, items)
+
+    def _members(self, value: Expression) -> list[tuple[str, Document]]:
+        """Arguments of a value as its own `repr` has them: positional, trailing defaults left out."""
+        members = [(name, getattr(value, name), default) for name, default in self.fields(type(value))]
+        while members and members[-1][2] is not dataclasses.MISSING and members[-1][1] == members[-1][2]:
+            members.pop()
+        return [("", self._document(member, name in value.hexadecimal)) for name, member, _ in members]
+
+    def arguments(self, value: Any) -> list[tuple[str, Document]]:
+        """Arguments of a plan's class: positional as far as it asks for them, then by name those off their default."""
+        items: list[tuple[str, Document]] = []
+        for name, default in self.fields(type(value)):
+            member = getattr(value, name)
+            if default is dataclasses.MISSING:
+                items.append(("", self.document(member, name)))
+            elif not same(member, default):
+                items.append((f"{name}=", self.document(member, name)))
+        return items
+
+    def fields(self, kind: type) -> tuple[tuple[str, Any], ...]:
+        """(name, default or MISSING) of each constructor argument."""
+        known = self._fields.get(kind)
+        if known is None:
+            known = tuple((field.name, field.default) for field in dataclasses.fields(kind) if field.init)
+            self._fields[kind] = known
+        return known
+
+
+def same(a: object, b: object) -> bool:
+    """Equal and of one type: `True` is not 1 in a generated module."""
+    return a is b or (type(a) is type(b) and a == b)
+
+
+def _bytes(value: bytes) -> Document:
+    if value.isascii() and value.decode("ascii").isprintable():
+        return repr(value)
+    digits = value.hex()
+    runs = [repr(digits[at : at + _HEX_RUN]) for at in range(0, len(digits), _HEX_RUN)]
+    whole = _group("bytes.fromhex(", [("", run) for run in runs], ")")
+    return dataclasses.replace(whole, flat=f"bytes.fromhex({digits!r})")
