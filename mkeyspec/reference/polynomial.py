@@ -47,9 +47,8 @@ def registers(width: int, poly: int, refin: bool, refout: bool, seed: int, rows:
 def _reflected(values: Words, width: int) -> Words:
     """The lower `width` bits of each value in the opposite order."""
     # Bits turned within each byte, and the bytes read from the other end.
-    turned = _REFLECTED[values.astype("<u8").view(np.uint8)].view(">u8").astype(np.uint64)
-    shifted: Words = turned >> np.uint64(64 - width)
-    return shifted
+    octets: Octets = _REFLECTED[values.astype("<u8").view(np.uint8)]
+    return octets.view(">u8").astype(np.uint64) >> np.uint64(64 - width)
 
 
 _REFLECTED: Octets = np.array([reflect(byte, 8) for byte in range(256)], np.uint8)

@@ -32,16 +32,16 @@ class ByteString(Expression):
         return DATA.get(self, self._bytes)
 
     def _bytes(self) -> bytes:
-        raise NotImplementedError
+        # Imported when bytes are first wanted: checking a suite needs lengths only, and numpy is slow to load.
+        from mkeyspec.value.content import content
+
+        return content(self)
 
     def explain(self, i: int) -> tuple[str, ...]:
         """Why byte `i` is what it is, outermost reason first. IndexError beyond the end."""
-        if not 0 <= i < self.length:
-            raise IndexError(f"byte {i} of {self.length}")
-        return self._explain(i)
+        from mkeyspec.value.explanation import explanation
 
-    def _explain(self, i: int) -> tuple[str, ...]:
-        raise NotImplementedError
+        return explanation(self, i)
 
     def __len__(self) -> int:
         return self.length
@@ -349,6 +349,8 @@ def strip(stream: ByteString, domain: Domain | None) -> ByteString:
 def field(signature: Signature, block: ByteString, index: int = 0) -> ByteString:
     if index < 0:
         raise ValueError(f"there is no block {index}")
+    if not block.length:
+        raise ValueError("no field belongs to a block of no bytes")
     return Field(signature, block, index)
 
 
@@ -385,11 +387,22 @@ def merge(a: ByteString, b: ByteString, positions: tuple[int, ...] | list[int]) 
 
 
 def xts_encrypt(of: ByteString, key: ByteString, tweak: int = 0, unit: int = 512) -> ByteString:
-    return XtsEncrypt(of, key, tweak, unit)
+    """`of` enciphered by AES-XTS; `key` is the data key and the tweak key, 32 or 64 bytes."""
+    _xts(of, key, unit)
+    return XtsEncrypt(of, key, tweak, unit) if of.length else EMPTY
 
 
 def xts_decrypt(of: ByteString, key: ByteString, tweak: int = 0, unit: int = 512) -> ByteString:
-    return XtsDecrypt(of, key, tweak, unit)
+    """`of` deciphered, the inverse of `xts_encrypt`."""
+    _xts(of, key, unit)
+    return XtsDecrypt(of, key, tweak, unit) if of.length else EMPTY
+
+
+def _xts(of: ByteString, key: ByteString, unit: int) -> None:
+    from mkeyspec.reference.xts import check_key, check_lengths
+
+    check_key(key.data)
+    check_lengths(of.length, unit)
 
 
 def _size(length: int) -> int:

@@ -7,16 +7,12 @@ into the struct and nothing else: the bytes always follow from the members thems
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from mkeyspec.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
 from mkeyspec.value.expression import Expression
 from mkeyspec.value.live import Int
 from mkeyspec.value.range import Range
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 Overrides = tuple[tuple[str, Int], ...]
 
@@ -193,17 +189,3 @@ class Domain(Expression):
         if self.signature.kind != "t10dif":
             raise ValueError(f"{self.signature.kind} has no {tag} tag")
         return self.field_at(k).start
-
-
-def stored_fields(
-    signature: Signature,
-    data: bytes | npt.NDArray[np.uint8],
-    block: int,
-    index: int = 0,
-    app_tags: tuple[int, ...] = (),
-) -> npt.NDArray[np.uint8]:
-    """The fields of all blocks of `data`, (blocks, field_size), as they stand in memory and on the wire.
-
-    `index`: the number of the first block, for REF_REMAP. `app_tags`: one a block, instead of the signature's.
-    """
-    raise NotImplementedError
