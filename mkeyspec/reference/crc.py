@@ -26,7 +26,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class CrcParameters:
-    """A CRC of `width` bits (a multiple of 8, up to 64). `poly` without its leading term, most significant bit first."""
+    """A CRC of `width` bits (a multiple of 8, up to 64). `poly`: without its leading term, highest power first."""
 
     width: int
     poly: int
@@ -67,7 +67,7 @@ def crc_values(parameters: CrcParameters, data: Buffer, block: int, seed: int, s
             parameters.width, parameters.poly, parameters.refin, parameters.refout, seed & parameters.mask,
             _rows(octets(data), count, block, skip),
         )  # fmt: skip
-        return raw ^ np.uint64(parameters.xorout)
+        return np.bitwise_xor(raw, np.uint64(parameters.xorout), out=raw)
     # A library continues from the value it would have returned so far: its own inversion undone gives the register.
     register = seed & parameters.mask
     if parameters.refout:
@@ -76,7 +76,7 @@ def crc_values(parameters: CrcParameters, data: Buffer, block: int, seed: int, s
         map(library.function, _pieces(data, block, skip), repeat(register ^ library.xorout)), np.uint64, count
     )
     correction = library.xorout ^ parameters.xorout
-    return values ^ np.uint64(correction) if correction else values
+    return np.bitwise_xor(values, np.uint64(correction), out=values) if correction else values
 
 
 def crc_blocks(parameters: CrcParameters, data: Buffer, block: int, seed: int, skip: int = 0) -> Octets:
@@ -153,7 +153,7 @@ def _library(width: int, poly: int, refin: bool, refout: bool) -> _Library | Non
 
         return _Library(crc32.iscsi, 0xFFFFFFFF)
     if key == (64, 0xAD93D23594C93659, True, True):
-        from awscrt import checksums  # type: ignore[import-untyped]  # ships no types
+        from awscrt import checksums
 
         return _Library(checksums.crc64nvme, 0xFFFFFFFFFFFFFFFF)
     return None

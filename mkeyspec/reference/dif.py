@@ -73,7 +73,8 @@ def ref_tags(first: int, count: int, step: int = 0, index: int = 0) -> npt.NDArr
     """
     numbers = np.arange(count, dtype=np.uint64) + np.uint64(index & 0xFFFFFFFF)
     total = np.uint64(first & 0xFFFFFFFF) + np.uint64(step & 0xFFFFFFFF) * numbers
-    return (total & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    wrapped: npt.NDArray[np.uint32] = (total & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    return wrapped
 
 
 def tuples(

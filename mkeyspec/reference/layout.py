@@ -65,7 +65,7 @@ def window(segments: Iterable[Segment[Key]], start: int, size: int) -> list[Segm
         taken = min(segment.length - skipped, left)
         found.append(Segment(segment.key, segment.start + skipped, taken))
         left -= taken
-    if left or start > at and size:
+    if left or (size and start > at):
         raise ValueError(f"[{start}..{start + size}] is not within {at} bytes")
     return found
 

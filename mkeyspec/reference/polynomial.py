@@ -48,7 +48,8 @@ def _reflected(values: Words, width: int) -> Words:
     """The lower `width` bits of each value in the opposite order."""
     # Bits turned within each byte, and the bytes read from the other end.
     octets: Octets = _REFLECTED[values.astype("<u8").view(np.uint8)]
-    return octets.view(">u8").astype(np.uint64) >> np.uint64(64 - width)
+    shifted: Words = octets.view(">u8").astype(np.uint64) >> np.uint64(64 - width)
+    return shifted
 
 
 _REFLECTED: Octets = np.array([reflect(byte, 8) for byte in range(256)], np.uint8)
@@ -56,7 +57,7 @@ _REFLECTED: Octets = np.array([reflect(byte, 8) for byte in range(256)], np.uint
 
 def _product(value: Words, tables: Words) -> Words:
     """`value` times the constant of `tables`, byte by byte of the value."""
-    total = tables[0][value & np.uint64(255)]
+    total: Words = tables[0][value & np.uint64(255)]
     for position in range(1, len(tables)):
         total ^= tables[position][(value >> np.uint64(8 * position)) & np.uint64(255)]
     return total

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mkeyspec.constants import BgType, CrcType
 from mkeyspec.reference import xts
@@ -14,7 +13,7 @@ from mkeyspec.reference.buffer import Buffer, Octets, octets
 from mkeyspec.reference.crc import CRC32, CRC32C, CRC64_XP10, T10, CrcParameters, crc_blocks
 from mkeyspec.reference.dif import CSUM, Guard, dif_blocks
 from mkeyspec.reference.frame import frame, split
-from mkeyspec.value.bytestring import (
+from mkeyspec.value.node import (
     ByteString,
     Counter,
     Field,
@@ -75,10 +74,11 @@ def stored_fields(
     )
 
 
-def counted(length: int) -> npt.NDArray[np.uint8]:
+def counted(length: int) -> Octets:
     """Byte i is (i + (i >> 8)) & 255."""
     i = np.arange(length, dtype=np.uint64)
-    return (i + (i >> np.uint64(8))).astype(np.uint8)
+    pattern: Octets = (i + (i >> np.uint64(8))).astype(np.uint8)
+    return pattern
 
 
 def drawn(length: int, seed: int) -> bytes:
@@ -88,7 +88,8 @@ def drawn(length: int, seed: int) -> bytes:
     Generator are not.
     """
     raw = np.random.PCG64(seed).random_raw(-(-length // 8))
-    return raw.astype("<u8").tobytes()[:length]
+    data: bytes = raw.astype("<u8").tobytes()
+    return data[:length]
 
 
 def _framed(value: Framed) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mkeyspec.constants import BgType
-from mkeyspec.value.bytestring import (
+from mkeyspec.value.node import (
     ByteString,
     Counter,
     Field,
