@@ -67,7 +67,8 @@ def crc_values(parameters: CrcParameters, data: Buffer, block: int, seed: int, s
             parameters.width, parameters.poly, parameters.refin, parameters.refout, seed & parameters.mask,
             _rows(octets(data), count, block, skip),
         )  # fmt: skip
-        return np.bitwise_xor(raw, np.uint64(parameters.xorout), out=raw)
+        raw ^= np.uint64(parameters.xorout)
+        return raw
     # A library continues from the value it would have returned so far: its own inversion undone gives the register.
     register = seed & parameters.mask
     if parameters.refout:
@@ -76,7 +77,9 @@ def crc_values(parameters: CrcParameters, data: Buffer, block: int, seed: int, s
         map(library.function, _pieces(data, block, skip), repeat(register ^ library.xorout)), np.uint64, count
     )
     correction = library.xorout ^ parameters.xorout
-    return np.bitwise_xor(values, np.uint64(correction), out=values) if correction else values
+    if correction:
+        values ^= np.uint64(correction)
+    return values
 
 
 def crc_blocks(parameters: CrcParameters, data: Buffer, block: int, seed: int, skip: int = 0) -> Octets:
