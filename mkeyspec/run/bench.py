@@ -1,0 +1,191 @@
+"""What one case has built up on the device: objects by name, QP pairs, labels, wires; and reading live values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from errno import errorcode
+from zlib import crc32
+
+from mkeyspec.constants import MR_ACCESS, MkeyFlag
+from mkeyspec.device import protocol
+from mkeyspec.device.profile import Profile
+from mkeyspec.plan import At
+from mkeyspec.run.buffer import GUARD, Buffer
+from mkeyspec.run.endpoint import End, Label, Pair, Unobserved
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int, evaluate
+
+FIRST_WR_ID = 1 << 32
+"""Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
+
+
+class MkeyState:
+    """An mkey of the case. `used`: named by a data work request since it was last checked."""
+
+    __slots__ = ("at", "flags", "handle", "name", "used")
+
+    def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
+        self.name = name
+        self.at = at
+        self.flags = flags
+        self.handle = handle
+        self.used = False
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
+
+
+@dataclass(slots=True, eq=False)
+class WireView:
+    """The peer's buffer of one transmit; `whole`: the transfer went through, so that all of it is the wire."""
+
+    buffer: Buffer
+    length: int
+    at: At
+    whole: bool
+
+
+class Bench:
+    """The state of one running case."""
+
+    def __init__(self, device: protocol.Device, profile: Profile, deadline: float, case_id: str) -> None:
+        self.device = device
+        self.profile = profile
+        self.deadline = deadline
+        self.buffers: dict[str, Buffer] = {}
+        self.fresh: list[Buffer] = []
+        """Buffers of the short forms, which have no name."""
+        self.mkeys: dict[str, MkeyState] = {}
+        self.pairs: dict[str, Pair] = {}
+        self.pds: dict[str, protocol.Pd] = {}
+        self.deks: dict[str, protocol.Dek] = {}
+        self.dcts: dict[str, tuple[int, int]] = {}
+        self.labels: dict[str, Label] = {}
+        self.wires: dict[str, WireView] = {}
+        """By label; "" is the last transmit's."""
+        self.events: list[protocol.AsyncEvent] = []
+        self._canary = crc32(case_id.encode()) & 0xFFFF
+        self._wr_id = FIRST_WR_ID
+
+    # Objects ---------------------------------------------------------------------------------
+
+    def buffer(
+        self,
+        name: str,
+        at: At,
+        side: protocol.Side,
+        length: int,
+        data: ByteString | None = None,
+        *,
+        access: int | None = None,
+        misaligned: int = 0,
+        pd: protocol.Pd | None = None,
+    ) -> Buffer:
+        """Register a buffer with its guards, and fill it. Not yet known by name."""
+        memory = self.device.memory(
+            side, length + 2 * GUARD, access=int(MR_ACCESS) if access is None else access, misaligned=misaligned, pd=pd
+        )
+        self._canary += 1
+        buffer = Buffer(name, at, memory, length, self._canary, data)
+        self.device.write(memory, 0, buffer.content)
+        return buffer
+
+    def all_buffers(self) -> Iterator[Buffer]:
+        yield from self.buffers.values()
+        yield from self.fresh
+
+    def pair(self, name: str | None, at: At) -> Pair:
+        """The pair of that name; the default pair is connected when it is first wanted."""
+        found = self.pairs.get(name or "")
+        if found is None:
+            if name:
+                raise KeyError(name)
+            attributes = protocol.QpAttributes()
+            found = self.pairs[""] = Pair("", at, attributes, self.device.qp_pair(attributes))
+        return found
+
+    def pd(self, name: str | None) -> protocol.Pd | None:
+        return self.pds[name] if name is not None else None
+
+    def number(self) -> int:
+        """A wr_id of our own."""
+        self._wr_id += 1
+        return self._wr_id
+
+    # Completions -----------------------------------------------------------------------------
+
+    def poll(self, end: End) -> None:
+        for completion in self.device.poll(end.qp):
+            end.deliver(completion)
+
+    def poll_all(self) -> None:
+        for pair in self.pairs.values():
+            self.poll(pair.owner)
+            self.poll(pair.peer)
+
+    def retire(self, pair: Pair) -> None:
+        """After a refusal: the pair reconnected, what it still owed forgotten.
+
+        Async events that a failed QP raises by itself (IBTA: access, request and fatal errors of a QP) go with it.
+        """
+        ends = {pair.handle.owner.handle, pair.handle.peer.handle}
+        pair.renew(self.device.reconnect(pair.handle))
+        self.events.extend(
+            event
+            for event in self.device.events()
+            if not (event.qp is not None and event.qp.handle in ends and event.kind in QP_ERROR_EVENTS)
+        )
+
+    # Live values -----------------------------------------------------------------------------
+
+    def evaluate(self, value: Int) -> int:
+        """A number now. Unobserved or Unsupported where the device doesn't show it."""
+        return value if isinstance(value, int) else evaluate(value, self.read)
+
+    def read(self, subject: str, member: str) -> int:
+        value = self.scalar(subject, member)
+        if isinstance(value, str):
+            raise ValueError(f"{subject}.{member} is {value}, not a number")
+        return value
+
+    def scalar(self, subject: str, member: str) -> int | str:
+        """A live scalar. Unobserved if there is none yet; Unsupported if this device can't show it."""
+        if subject == "device":
+            values = self.device.capabilities().values
+            if member not in values:
+                raise protocol.Unsupported(f"device.{member} is unknown")
+            return values[member]
+        if subject in self.buffers:
+            buffer = self.buffers[subject]
+            known = {
+                "addr": buffer.addr,
+                "length": buffer.length,
+                "lkey": buffer.memory.lkey,
+                "rkey": buffer.memory.rkey,
+            }
+        elif subject in self.mkeys:
+            mkey = self.mkeys[subject].handle
+            known = {"lkey": mkey.lkey, "rkey": mkey.rkey, "max_entries": mkey.max_entries}
+        elif subject in self.pairs:
+            owner = self.pairs[subject].handle.owner
+            known = {"qpn": owner.number, "max_inline_data": owner.max_inline_data}
+        elif subject in self.dcts:
+            number, key = self.dcts[subject]
+            known = {"number": number, "key": key}
+        elif subject in self.labels:
+            return self.labels[subject].read(member)
+        else:
+            raise Unobserved(subject)
+        if member not in known:
+            raise protocol.Unsupported(f"this device doesn't show `{subject}.{member}`")
+        return known[member]
+
+
+QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
+
+
+def errno_name(number: int) -> str:
+    """EINVAL for 22; drivers return errnos positive or negative."""
+    return errorcode.get(abs(number), f"errno {abs(number)}")

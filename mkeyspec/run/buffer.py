@@ -1,0 +1,106 @@
+"""Registered buffers of a case: canaries, guard zones, and the ledger of what each byte should be.
+
+A buffer's MR is GUARD + length + GUARD bytes; the guards lie inside it, so that a device which runs past a layout
+writes into them rather than failing. All of it is filled with a canary of the buffer's own before anything runs.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Union
+
+import numpy as np
+import numpy.typing as npt
+
+from mkeyspec.device import protocol
+from mkeyspec.plan import At
+from mkeyspec.value.bytestring import ByteString
+
+Bytes = npt.NDArray[np.uint8]
+
+GUARD = 64
+"""Bytes of the zone on either side of a buffer."""
+
+CANARY_SEED = 0x6D6B6579
+"""Seed of the canary pattern (numpy PCG64); fixed, so that two runs of a case look alike."""
+
+_STRIDE = 4099
+"""Distance in the pattern of one buffer's canary to the next one's; a prime, so that blocks do not line up."""
+
+_PERIOD = 1 << 16
+"""Where canaries may begin in the pattern."""
+
+
+@lru_cache(maxsize=2)
+def _pattern(length: int) -> Bytes:
+    pattern = np.random.Generator(np.random.PCG64(CANARY_SEED)).integers(0, 256, length, dtype=np.uint8)
+    pattern.flags.writeable = False
+    return pattern
+
+
+def canary(number: int, length: int) -> Bytes:
+    """The canary of buffer `number`, read only. Two buffers of one case never have the same one."""
+    start = number * _STRIDE % _PERIOD
+    size = _PERIOD
+    while size < start + length:
+        size *= 4
+    return _pattern(size)[start : start + length]
+
+
+Source = Union[ByteString, None]
+"""What bytes of a buffer should be, where an expression says so."""
+
+
+class Buffer:
+    """One registered buffer and its ledger.
+
+    `content` is what the whole MR should hold (guards included): the initial bytes, then what `store` wrote, then
+    what an expectation matched. `free`: the buffer's bytes were written by a step that names them (the wire of a
+    transmit) and no expectation has pinned them yet; its guards are judged all the same.
+    """
+
+    __slots__ = ("at", "content", "free", "length", "memory", "name", "side", "sources")
+
+    def __init__(
+        self, name: str, at: At, memory: protocol.Memory, length: int, number: int, data: ByteString | None
+    ) -> None:
+        self.name = name
+        self.at = at
+        self.memory = memory
+        self.side: protocol.Side = memory.side
+        self.length = length
+        self.free = False
+        self.sources: list[tuple[int, int, Source]] = []
+        content = canary(number, length + 2 * GUARD)
+        if data is not None and length:
+            content = content.copy()
+            content[GUARD : GUARD + length] = np.frombuffer(data.data, np.uint8)
+            self.sources.append((0, length, data))
+        self.content = content
+
+    @property
+    def addr(self) -> int:
+        """Virtual address of its first byte (behind the guard)."""
+        return self.memory.addr + GUARD
+
+    def believe(self, start: int, data: bytes | Bytes, source: Source = None) -> None:
+        """From now on the bytes from `start` should be `data`."""
+        size = len(data)
+        content = self.content
+        if not content.flags.writeable:
+            content = self.content = content.copy()
+        content[GUARD + start : GUARD + start + size] = (
+            np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
+        )
+        self.sources.append((start, size, source))
+
+    def expected(self, start: int, length: int) -> Bytes:
+        """What the ledger says of `length` bytes from `start` (a view)."""
+        return self.content[GUARD + start : GUARD + start + length]
+
+    def reason(self, i: int) -> tuple[str, ...]:
+        """Why byte `i` should be what it should be; () for a canary or bytes taken over as they were."""
+        for start, length, source in reversed(self.sources):
+            if start <= i < start + length:
+                return source.explain(i - start) if source is not None else ()
+        return ()

@@ -1,0 +1,141 @@
+"""The short forms: one message between an mkey and a fresh plain buffer of the peer (language-syntax (d), table).
+
+Because the peer's buffer is plain, what it receives is the wire, and what it sends is put on the wire. It has a
+canary and guards like any other; a receive is posted over its bytes and the guard behind them, so that a message
+that is too long shows as a byte_len and a written guard.
+"""
+
+from __future__ import annotations
+
+from mkeyspec.device import protocol
+from mkeyspec.plan import At, Receive, Transmit
+from mkeyspec.run import section as sections
+from mkeyspec.run.bench import Bench, WireView
+from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import End, Label
+from mkeyspec.run.endpoint import Receive as PostedReceive
+from mkeyspec.run.request import Builder, Members, Planned, flags_of
+from mkeyspec.run.section import Section
+
+Transfer = tuple[Section, Attempt]
+
+
+def _receive(bench: Bench, end: End, at: At, sges: tuple[protocol.Sge, ...], *, mkey: bool, open_length: bool) -> str:
+    receive = PostedReceive(at, bench.number(), sges, mkey, open_length, own=True)
+    return sections.post_receive(bench, end, receive)
+
+
+def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
+    """Data leaves through the mkey of `step.part`; the peer's buffer becomes the wire."""
+    pair = bench.pair(step.qp, step.at)
+    but = Members(step.options.but, bench)
+    addr, length, lkey, rkey = builder.place(step.part)
+    mkey = builder.names_mkey(step.part.name)
+    lkey, rkey = but.retag(lkey, rkey)
+    lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
+    addr, count = but.take("addr", addr), but.take("length", length)
+    but.done("transmit")
+    wire = bench.buffer("wire", step.at, "peer", length)
+    bench.fresh.append(wire)
+    view = WireView(wire, length, step.at, False)
+    bench.wires[""] = view
+    if step.label is not None:
+        bench.wires[step.label] = view
+
+    imm = None if step.imm is None else bench.evaluate(step.imm) & 0xFFFFFFFF
+    wr_id = bench.number() if step.options.id is None else step.options.id
+    flags = flags_of(step.options, True)
+    local = (protocol.Sge(addr, count, lkey),)
+    refused = ""
+    if step.by == "peer_read":
+        end = pair.peer
+        request: protocol.WorkRequest = protocol.Read(
+            wr_id, flags, (protocol.Sge(wire.addr, count, wire.memory.lkey),), addr, rkey
+        )
+        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey)
+    elif step.by in ("send", "send_imm"):
+        end = pair.owner
+        room = (protocol.Sge(wire.addr, length + GUARD, wire.memory.lkey),)
+        refused = _receive(bench, pair.peer, step.at, room, mkey=False, open_length=False)
+        request = protocol.Send(wr_id, flags, local, imm, None, builder.dc(step.options))
+        planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm)
+    else:
+        end = pair.owner
+        request = protocol.Write(wr_id, flags, local, wire.addr, wire.memory.rkey, imm, builder.dc(step.options))
+        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True)
+        if imm is not None:
+            planned.delivers = count
+            refused = _receive(bench, pair.peer, step.at, (), mkey=False, open_length=False)
+    what = f"transmit {step.part.name} by {step.by}"
+    done = _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=step.by == "peer_read")
+    if done[1].phase is None and done[1].fault is None:
+        view.whole = wire.free = True
+    return done
+
+
+def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
+    """`step.data` arrives into the mkey of `step.part`, from a fresh buffer of the peer."""
+    pair = bench.pair(step.qp, step.at)
+    but = Members(step.options.but, bench)
+    addr, _, lkey, rkey = builder.place(step.part)
+    mkey = builder.names_mkey(step.part.name)
+    lkey, rkey = but.retag(lkey, rkey)
+    lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
+    addr, count = but.take("addr", addr), but.take("length", step.data.length)
+    but.done("receive")
+    source = bench.buffer("the peer's data", step.at, "peer", step.data.length, step.data)
+    bench.fresh.append(source)
+
+    imm = None if step.imm is None else bench.evaluate(step.imm) & 0xFFFFFFFF
+    wr_id = bench.number() if step.options.id is None else step.options.id
+    flags = flags_of(step.options, True)
+    local = (protocol.Sge(addr, count, lkey),)
+    sent = (protocol.Sge(source.addr, step.data.length, source.memory.lkey),)
+    state = bench.mkeys.get(step.part.name)
+    open_length = state is not None and state.signed
+    refused = ""
+    passive = False
+    if step.by == "recv":
+        end = pair.peer
+        refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, open_length=open_length)
+        request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, builder.dc(step.options))
+        planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm)
+    elif step.by == "read":
+        end = pair.owner
+        request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, builder.dc(step.options))
+        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey)
+    else:
+        end, passive = pair.peer, True
+        request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, builder.dc(step.options))
+        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True)
+        if imm is not None:
+            planned.delivers = step.data.length
+            refused = _receive(bench, pair.owner, step.at, (), mkey=False, open_length=open_length)
+    what = f"receive into {step.part.name} by {step.by}"
+    return _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=passive)
+
+
+def _run(bench: Bench, section: Section, label: str | None, refused: str, *, passive: bool) -> Transfer:
+    """Post, wait, and drain the owner's CQs where the owner had no part in it."""
+    seen = None if label is None else bench.labels.setdefault(label, Label())
+    if refused:
+        attempt = Attempt(section.at, section.what, "complete", refused)
+    else:
+        attempt = sections.post(bench, section) or sections.settle(bench, section)
+    if passive:
+        bench.poll(section.end.other)
+    if seen is not None:
+        note(seen, section, attempt)
+    return section, attempt
+
+
+def note(label: Label, section: Section, attempt: Attempt) -> None:
+    """What a labelled step shows: errno's name or 0, and the completions of its requests and receives."""
+    label.members["errno"] = attempt.reason if attempt.phase == "complete" else 0
+    if attempt.phase == "complete":
+        return
+    label.dues.extend(section.dues)
+    label.dues.extend(section.far)
+    if attempt.phase == "completion":
+        label.members["status"] = attempt.reason

@@ -1,0 +1,57 @@
+"""Waiting: always by polling, always until a deadline of the monotonic clock, and never longer than needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic, sleep
+
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.endpoint import Due, End
+
+_SHORTEST = 20e-6
+_LONGEST = 1e-3
+
+
+def until(bench: Bench, done: Callable[[], bool], look: Callable[[], None]) -> bool:
+    """Call `look` until `done`; False when the deadline passes first. Looks once more after the deadline."""
+    look()
+    if done():
+        return True
+    end = monotonic() + bench.deadline
+    pause = _SHORTEST
+    while monotonic() < end:
+        sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+        look()
+        if done():
+            return True
+    return False
+
+
+def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
+    """Wait until `end` has paid `dues` and its other end `far`.
+
+    Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide.
+    """
+    other = end.other
+
+    def look() -> None:
+        bench.poll(end)
+        if far:
+            bench.poll(other)
+
+    def done() -> bool:
+        for due in dues:
+            if due.got is None:
+                return False
+        for due in far:
+            if due.got is None:
+                return failed(end, dues) or failed(other, far)
+        return True
+
+    return until(bench, done, look)
+
+
+def failed(end: End, dues: list[Due]) -> bool:
+    """Whether one of these, or a request that owed nothing, came back with an error."""
+    return end.broken or any(due.got is not None and due.got.status != "success" for due in dues)
