@@ -13,7 +13,7 @@ from typing import NamedTuple, Optional, Union
 
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, Live, LiveString
+from mkeyspec.value.live import Int, Live, LiveOp, LiveString
 from mkeyspec.value.signature import Domain
 
 # Places --------------------------------------------------------------------------------------
@@ -498,9 +498,9 @@ class Sequence:
     items: tuple[Union[ByteString, Any], ...]
 
 
-Observed = Union[Content, Wire, Live]
-Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, bool]
-"""int, str and Live are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""
+Observed = Union[Content, Wire, Live, LiveOp]
+Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, LiveOp, bool]
+"""int, str, Live and LiveOp are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""
 
 
 @dataclass(frozen=True, slots=True)

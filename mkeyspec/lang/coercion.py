@@ -28,7 +28,7 @@ from mkeyspec.lang.meaning import (
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
+from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated, layout_length
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
@@ -374,6 +374,29 @@ def as_list(value: Value, scope: Scope, span: Span, what: str = "this place") ->
     wrong(value, scope, span, what, "a list or a range")
 
 
+def is_flags(value: Value) -> bool:
+    """A flag word, or several ORed."""
+    return isinstance(value, Flags) or (isinstance(value, Word) and value.kind in FLAG_KINDS)
+
+
+def measure(value: Value, scope: Scope, span: Span, what: str = "this place") -> int:
+    """Bytes of what has bytes, items of a list, numbers of a range."""
+    if isinstance(value, tuple):
+        return len(value)
+    if isinstance(value, (ByteString, Range, LiveBytes, LiveJoin)):
+        return value.length
+    length: Optional[int]
+    if isinstance(value, (List, Interleaved)):
+        length = layout_length(value)
+    elif isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
+        length = length_of(value, scope)
+    else:
+        wrong(value, scope, span, what, "something that has a length: bytes, a buffer, a list, a range, a layout")
+    if length is None:
+        raise fault("MKS0308", f"how long {describe(value)} is, is not known here", span)
+    return length
+
+
 # Patterns ------------------------------------------------------------------------------------
 
 
@@ -384,7 +407,8 @@ def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right s
     if isinstance(value, (int, str, Live, LiveOp)):
         return value
     if isinstance(value, (Word, Errno)):
-        return value.value if isinstance(value, Word) and value.kind in FLAG_KINDS else value.name
+        number = value.value if isinstance(value, Word) and value.kind in FLAG_KINDS else None
+        return value.name if number is None else number
     if isinstance(value, Flags):
         return value.value
     if isinstance(value, tuple):

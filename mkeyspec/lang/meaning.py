@@ -20,6 +20,7 @@ from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 if TYPE_CHECKING:
+    from mkeyspec.lang.diagnostic import Diagnostic
     from mkeyspec.lang.scope import Scope
 
 
@@ -120,6 +121,13 @@ class UserFunction:
     scope: "Scope" = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The meaning of a name whose value could not be made out: using it repeats the diagnostic, which is kept once."""
+
+    diagnostic: "Diagnostic"
+
+
 Signature = Union[Crc, T10Dif]
 Layout = Union[List, Interleaved]
 Pattern = Union[plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence]
@@ -129,7 +137,7 @@ Reference = Union[Handle, Part, WireRef]
 Value = Union[
     int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
     Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveJoin, plan.Any,
-    plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction,
+    plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
 ]  # fmt: skip
 
 LIVE_INT = (Live, LiveOp)
@@ -137,5 +145,5 @@ LIVE_BYTES = (LiveBytes, LiveJoin)
 
 __all__ = [
     "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Parameter", "Pattern",
-    "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word", "parameter_text",
+    "Poison",    "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word", "parameter_text",
 ]  # fmt: skip

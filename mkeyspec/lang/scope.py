@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Optional, Protocol
 
 from mkeyspec.lang.diagnostic import Diagnostic, Fault
+from mkeyspec.lang.limit import EVALUATION_STEPS
 from mkeyspec.lang.meaning import Reference, Value
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
@@ -36,6 +37,20 @@ class NoLedger:
         return None
 
 
+class Budget:
+    """How much evaluation a file may still ask for; one for all of its scopes."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
+        self.left = left
+
+    def spend(self, steps: int, span: Span) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise Fault(Diagnostic(EVALUATION_STEPS.code, EVALUATION_STEPS.broken(), span))
+
+
 class Scope:
     """Names of one level and the scope around it.
 
@@ -44,12 +59,14 @@ class Scope:
     over a case's rows forks at each `for`, so a prefix is evaluated once.
     """
 
-    __slots__ = ("around", "ledger", "names", "places")
+    __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
 
     def __init__(self, around: Optional["Scope"] = None, ledger: Optional[Ledger] = None) -> None:
         self.names: dict[str, Value] = {}
         self.places: dict[str, Span] = {}
         self.around = around
+        self.depth: int = around.depth if around is not None else 0
+        self.budget: Budget = around.budget if around is not None else Budget()
         self.ledger: Ledger = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
 
     def fork(self, ledger: Optional[Ledger] = None) -> "Scope":
