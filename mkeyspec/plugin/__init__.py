@@ -1,0 +1,32 @@
+"""The pytest plugin: `.mks` files are test files.
+
+A `.mks` file is collected through the module that is generated from it, so that fixtures, marks,
+parametrization and selection are pytest's own. Light on purpose: pytest loads it in every session
+of an environment, so devices and the language are imported when they are needed.
+"""
+
+from mkeyspec.plugin.collect import (
+    pytest_collect_file,
+    pytest_collection_modifyitems,
+    pytest_configure_node,
+    pytest_report_header,
+)
+from mkeyspec.plugin.fixture import device, mkeyspec_rig, rig
+from mkeyspec.plugin.option import pytest_addoption, pytest_configure
+from mkeyspec.plugin.outcome import pytest_runtest_makereport
+from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
+
+__all__ = [
+    "device",
+    "mkeyspec_rig",
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_configure_node",
+    "pytest_report_header",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_testnodedown",
+    "rig",
+]

@@ -1,0 +1,231 @@
+"""Collection: a `.mks` file becomes a module of test functions; one that is broken, a single failing item.
+
+Compiling is the business of one process. Without xdist that is this one, file by file as they are
+collected; with it the controller compiles everything before a worker starts, and tells the workers.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import traceback
+import types
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkeyspec.plugin.outcome import case_report
+from mkeyspec.run.mark import case_of
+from mkeyspec.store import SUFFIX, Result, Store, Unwritable, find_sources
+
+_KEY = "mkeyspec"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the compiling process says of one source; plain values, so that xdist can carry them to a worker.
+
+    `module` "": there is none, because the file is a library, or because it is broken: then `code`, `line` and
+    `text` say why.
+    """
+
+    module: str = ""
+    code: str = ""
+    line: int = 1
+    text: str = ""
+
+
+class Compilation:
+    """The outcomes of a session, by absolute path."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.store = Store(config.rootpath, _generated(config))
+        self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
+        self._outcomes: dict[str, Outcome] = {}
+
+    def of(self, path: Path) -> Outcome:
+        key = os.path.abspath(path)
+        outcome = self._outcomes.get(key)
+        if outcome is None:
+            if self._told is None:
+                outcome = self._compile(path)
+            elif key in self._told:
+                outcome = Outcome(**self._told[key])
+            elif self.store.is_fresh(path):
+                outcome = Outcome(str(self.store.module_of(path)))
+            else:
+                text = f"error[MKS0906]: the controller did not compile {path.name}; name its folder, or run without -n"
+                outcome = Outcome(code="MKS0906", text=text)
+            self._outcomes[key] = outcome
+        return outcome
+
+    def _compile(self, path: Path) -> Outcome:
+        try:
+            return _outcome(self.store.compile(path))
+        except Unwritable as error:
+            return Outcome(code=error.code, text=str(error))
+        except Exception:  # a defect of the compiler must not hide the other files
+            text = f"error[MKS0999]: mkeyspec itself failed on this file; please report it\n{traceback.format_exc()}"
+            return Outcome(code="MKS0999", text=text)
+
+    def all(self, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+        """Compile every source under `paths`, for the workers."""
+        return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths)}
+
+
+def _generated(config: pytest.Config) -> Path | None:
+    named = config.getoption("--generated")
+    return Path(named) if named else None
+
+
+def _outcome(result: Result) -> Outcome:
+    from mkeyspec.lang import render
+
+    if result.module is not None:
+        return Outcome(str(result.module))
+    if result.state == "library":
+        return Outcome()
+    errors = [finding for finding in result.diagnostics if finding.severity == "error"]
+    if not errors:
+        text = f"error[MKS0999]: {result.source} has neither cases nor errors; please report it"
+        return Outcome(code="MKS0999", text=text)
+    span = errors[0].span
+    return Outcome("", errors[0].code, span.source.location(span.start).line, render.text(result.diagnostics))
+
+
+_COMPILATION = pytest.StashKey[Compilation]()
+
+
+def compilation(config: pytest.Config) -> Compilation:
+    found = config.stash.get(_COMPILATION, None)
+    if found is None:
+        found = config.stash[_COMPILATION] = Compilation(config)
+    return found
+
+
+# Hooks ---------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist is about to start a worker: tell it what was compiled."""
+    config = node.config
+    told = config.stash.get(_TOLD, None)
+    if told is None:
+        paths = [Path(config.invocation_params.dir, _path_of(argument)) for argument in config.args]
+        told = config.stash[_TOLD] = compilation(config).all(path for path in paths if path.exists())
+    node.workerinput[_KEY] = told
+
+
+_TOLD = pytest.StashKey[dict[str, dict[str, Any]]]()
+
+
+def _path_of(argument: str) -> str:
+    return argument.split("::", 1)[0]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix == SUFFIX:
+        file: pytest.Collector = MksFile.from_parent(parent, path=file_path)
+        return file
+    return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""
+    broken = [item for item in items if isinstance(item, BrokenFile)]
+    yield
+    kept = {id(item) for item in items}
+    items[:0] = [item for item in broken if id(item) not in kept]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    from mkeyspec import __version__
+
+    return f"mkeyspec: {__version__}, device {config.getoption('--device')}"
+
+
+# Nodes ---------------------------------------------------------------------------------------
+
+
+class MksFile(pytest.Module):
+    """A `.mks` file. `obj` is a module object that holds its cases under their own names."""
+
+    def _getobj(self) -> types.ModuleType:
+        outcome = compilation(self.config).of(self.path)
+        cases = types.ModuleType(self.path.stem)
+        if outcome.module:
+            for name, value in vars(_load(Path(outcome.module))).items():
+                mark = case_of(value) if name.startswith("test_") else None
+                if mark is not None:
+                    value.place_as = _placed(str(self.path), mark.at.line)
+                    # pytest would take a case of this name for its hook.
+                    shown = mark.name + "_" if mark.name == "pytest_generate_tests" else mark.name
+                    setattr(cases, shown, value)
+        return cases
+
+    def funcnamefilter(self, name: str) -> bool:
+        """All functions of `obj` are cases, whatever they are called."""
+        return True
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        outcome = compilation(self.config).of(self.path)
+        if outcome.code:
+            if any("::" in argument and self._is(argument) for argument in self.config.args):
+                raise self.CollectError(outcome.text)  # `pytest x.mks::case`: the case is not there to be found
+            item: pytest.Item = BrokenFile.from_parent(self, name=outcome.code, outcome=outcome)
+            return [item]
+        # Module's own collect looks for setup_module and fixtures first; a case may well be called setup_module.
+        return super(pytest.Module, self).collect()
+
+    def _is(self, argument: str) -> bool:
+        return Path(self.config.invocation_params.dir, _path_of(argument)).resolve() == self.path.resolve()
+
+
+class BrokenFile(pytest.Item):
+    """Stands for a `.mks` file that does not compile; fails with what is wrong."""
+
+    def __init__(self, *, outcome: Outcome, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.outcome = outcome
+
+    def runtest(self) -> None:
+        raise Broken(self.outcome.text)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.outcome.line - 1, self.name
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any, **__: Any) -> Any:
+        if not isinstance(excinfo.value, Broken):
+            return super().repr_failure(excinfo)
+        return case_report(excinfo, self.outcome.text, self.path, self.outcome.line)
+
+
+class Broken(Exception):
+    """Carries the diagnostics of a broken file."""
+
+
+def _load(path: Path) -> types.ModuleType:
+    """The generated module, executed. It is nobody's to import by name, so it stays out of sys.modules."""
+    name = f"mkeyspec_generated.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _placed(path: str, line: int) -> Callable[[], None]:
+    """A function that lies in the `.mks` file, for pytest's `place_as`: where an item is, is where its code is."""
+
+    def place() -> None:
+        """Never called."""
+
+    place.__code__ = place.__code__.replace(co_filename=path, co_firstlineno=line)
+    return place

@@ -1,0 +1,104 @@
+"""What a case came to, as a pytest report: a failure shows the rig's text, and no Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkeyspec.run.mark import case_of
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
+
+if TYPE_CHECKING:
+    from mkeyspec.run.rig import Rig
+
+RIG = pytest.StashKey["Rig"]()
+"""In the config's stash: the rig of this process, once there is one."""
+
+
+class Unmet(Exception):
+    """The device lacks what the case needs; `str()` gives every reason."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+    """Reports of cases. Everything else, and a defect of the rig itself, is left to pytest."""
+    excinfo = call.excinfo
+    if excinfo is None:
+        if call.when != "call":
+            return None
+        rig = item.config.stash.get(RIG, None)
+        if rig is None or rig.verdict.status != "known":
+            return None
+        return _known(item, call, rig.verdict.known)
+    error = excinfo.value
+    if isinstance(error, CaseFailed):
+        if item.config.getoption("fulltrace", False):
+            return None
+        return _failed(item, call, excinfo, error)
+    if isinstance(error, (CaseSkipped, Unmet, Blocked)):
+        return _skipped(item, call, str(error))
+    return None
+
+
+def _plain_report(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+    """The report as if nothing had been raised: making pytest's own text of a traceback takes 60 ms a failure."""
+    excinfo, call.excinfo = call.excinfo, None
+    try:
+        return pytest.TestReport.from_item_and_call(item, call)
+    finally:
+        call.excinfo = excinfo
+
+
+def _failed(
+    item: pytest.Item, call: pytest.CallInfo[None], excinfo: pytest.ExceptionInfo[BaseException], error: CaseFailed
+) -> pytest.TestReport:
+    report = _plain_report(item, call)
+    path, line = _place(item)
+    if error.failures and item.path.suffix == ".mks":
+        line = error.failures[0].at.line
+    report.outcome = "failed"
+    report.longrepr = case_report(excinfo, str(error), path, line)
+    return report
+
+
+def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pytest.TestReport:
+    report = _plain_report(item, call)
+    path, line = _place(item)
+    report.outcome = "skipped"
+    report.longrepr = (str(path), line, f"Skipped: {reason}")
+    return report
+
+
+def _known(item: pytest.Item, call: pytest.CallInfo[None], known: list[str]) -> pytest.TestReport:
+    """Exactly a stated departure from the pages: expected, and still not a pass."""
+    report = _plain_report(item, call)
+    path, line = _place(item)
+    reason = f"known: {', '.join(known)}"
+    report.outcome = "skipped"
+    report.longrepr = (str(path), line, reason)
+    report.wasxfail = reason
+    return report
+
+
+def _place(item: pytest.Item) -> tuple[Path, int]:
+    path, line, _ = item.reportinfo()
+    mark = case_of(getattr(item, "function", None))
+    if mark is not None and item.path.suffix == ".mks":
+        return item.path, mark.at.line
+    return Path(path), (line or 0) + 1
+
+
+def case_report(excinfo: pytest.ExceptionInfo[BaseException], text: str, path: Path, line: int) -> Any:
+    """pytest's representation of a failure that is its text alone.
+
+    It is pytest's own class, since only that keeps its parts on the way through xdist; the first line
+    of the text stands in the short summary.
+    """
+    report = excinfo.getrepr(style="value", chain=False)
+    crash = report.reprcrash
+    if crash is not None:
+        crash.path, crash.lineno = str(path), line
+        crash.message = text.split("\n", 1)[0]
+    return report

@@ -1,0 +1,92 @@
+"""Properties of a case and of a session, for JUnit and whoever else reads reports.
+
+A case's are `user_properties` of its item, which survive xdist. A session's are set on the controller's
+JUnit report; workers send theirs home when they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkeyspec import __version__
+from mkeyspec.run.mark import CaseMark
+
+if TYPE_CHECKING:
+    from mkeyspec.device.protocol import Info
+    from mkeyspec.run.verdict import Verdict
+
+_SESSION = pytest.StashKey[dict[str, str]]()
+_KEY = "mkeyspec"
+Property = tuple[str, object]
+
+
+def session_properties(config: pytest.Config, info: Info) -> None:
+    """Remember what the device says of itself."""
+    values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
+    values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
+    config.stash[_SESSION] = values
+
+
+def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Property]:
+    session = config.stash.get(_SESSION, {})
+    return [
+        ("case", id),
+        ("source", mark.suite.source),
+        ("line", mark.at.line),
+        ("requirements", " ".join(mark.verifies)),
+        ("suite_sha256", mark.suite.digest),
+        ("device", session.get("device", "")),
+        ("firmware", session.get("firmware", "")),
+        ("seed", _seed(config)),
+    ]
+
+
+def _seed(config: pytest.Config) -> object:
+    """The run's seed. The language has none: data is the same in every run; only an order of tests can be random."""
+    return getattr(config.option, "randomly_seed", None) or 0
+
+
+def verdict_properties(verdict: Verdict) -> Iterable[Property]:
+    found: list[Property] = [(f"record:{name}", value) for name, value in verdict.records.items()]
+    if verdict.known:
+        found.append(("known", " ".join(verdict.known)))
+    return found
+
+
+# Session -------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """On the controller, when a worker has ended."""
+    values = getattr(node, "workeroutput", {}).get(_KEY)
+    if values:
+        node.config.stash.setdefault(_SESSION, {}).update(values)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    values = config.stash.get(_SESSION, None)
+    if values is None:
+        return
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_KEY] = values
+        return
+    xml = _junit(config)
+    if xml is not None:
+        for name, value in values.items():
+            xml.add_global_property(name, value)
+
+
+def _junit(config: pytest.Config) -> Any:
+    """pytest's own JUnit report, if there is one; its place is private, so do without where it is not."""
+    try:
+        from _pytest.junitxml import xml_key
+    except ImportError:
+        return None
+    return config.stash.get(xml_key, None)

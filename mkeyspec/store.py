@@ -1,0 +1,235 @@
+"""The generated modules on disk: which are out of date, and how they are written, replaced and removed.
+
+A module is fresh if its head names the checksums of the very files and the very compiler that would
+make it now, and its text is as it was written. Nothing else is trusted: a source that does not
+compile loses its last good module, so that this can't run in its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from mkeyspec import __version__, resource
+from mkeyspec.emit.header import Header, digest_of_files, read_header
+from mkeyspec.emit.place import module_name, source_name
+
+if TYPE_CHECKING:
+    from mkeyspec.lang.compile import Compiled
+    from mkeyspec.lang.diagnostic import Diagnostic
+
+State = Literal["fresh", "written", "library", "broken"]
+
+SUFFIX = ".mks"
+_FOLDERS_PASSED_BY = frozenset({"generated", "reports", "build", "dist", "node_modules", "venv", "__pycache__"})
+_HEAD = '# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n'
+
+
+class Unwritable(Exception):
+    """A file can't be written; `str()` is one line that says what to do."""
+
+    code = "MKS0902"
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        reason = error.strerror or str(error)
+        super().__init__(
+            f"error[{self.code}]: can't write {path}: {reason}; "
+            f"make {path.parent} writable or name another directory (--generated, --junit)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one source. `module`: where its module is, None if it has none (a library, or broken).
+
+    `compiled` is None for a fresh one, which was not compiled again.
+    """
+
+    path: Path
+    source: str
+    state: State
+    module: Path | None = None
+    compiled: Compiled | None = None
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """In the order of their places."""
+        return list(self.compiled.diagnostics) if self.compiled is not None else []
+
+
+class Store:
+    """The modules of one project: `project` is the directory that sources are named from."""
+
+    def __init__(self, project: Path, generated: Path | None = None) -> None:
+        self.project = Path(os.path.abspath(project))
+        self.generated = Path(os.path.abspath(generated or self.project / "generated"))
+
+    def module_of(self, path: Path) -> Path:
+        return self.generated / module_name(source_name(path, self.project))
+
+    def is_fresh(self, path: Path) -> bool:
+        """Whether the module of `path` is what compiling it now would write."""
+        try:
+            text = self.module_of(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return False
+        header = read_header(text)
+        if header is None or header.compiler != compiler_digest():
+            return False
+        if header.source != source_name(path, self.project):
+            return False
+        return header.inputs == self._inputs_digest((header.source, *header.used))
+
+    def compile(self, path: Path, *, force: bool = False) -> Result:
+        """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""
+        from mkeyspec.emit.writer import write
+
+        source = source_name(path, self.project)
+        module = self.module_of(path)
+        if not force and self.is_fresh(path):
+            return Result(path, source, "fresh", module)
+        compiled = compile_source(path)
+        if compiled.suite is None or compiled.diagnostics.errors:
+            self.remove(module)
+            return Result(path, source, "broken", None, compiled)
+        if not compiled.suite.cases:
+            self.remove(module)
+            return Result(path, source, "library", None, compiled)
+        text = write(compiled.suite, self._header(path, source, compiled))
+        self.write(module, text)
+        return Result(path, source, "written", module, compiled)
+
+    def _header(self, path: Path, source: str, compiled: Compiled) -> Header:
+        used = []
+        own = Path(os.path.abspath(path))
+        for input in compiled.loaded.inputs if compiled.loaded is not None else ():
+            if input.path is not None and Path(os.path.abspath(input.path)) != own:
+                used.append(source_name(input.path, self.project))
+        inputs = self._inputs_digest((source, *used)) or ""
+        return Header(source, tuple(used), inputs, compiler_digest(), __version__)
+
+    def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
+        """The checksum of the named files as they are now; None if one can't be read."""
+        try:
+            return digest_of_files((name, (self.project / name).read_bytes()) for name in names)
+        except OSError:
+            return None
+
+    def write(self, module: Path, text: str) -> None:
+        """Put `text` in place of `module` at once: whoever reads it sees the old or the new one, whole."""
+        try:
+            self._make_packages(module.parent)
+            replace(module, text)
+        except OSError as error:
+            raise Unwritable(module, error) from None
+        _forget_bytecode(module)
+
+    def _make_packages(self, folder: Path) -> None:
+        if folder.is_dir() and (folder / "__init__.py").exists():
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        while folder != self.generated.parent and self.generated in (folder, *folder.parents):
+            if not (folder / "__init__.py").exists():
+                replace(folder / "__init__.py", _HEAD)
+            folder = folder.parent
+
+    def remove(self, module: Path) -> None:
+        try:
+            module.unlink(missing_ok=True)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            raise Unwritable(module, error) from None
+        _forget_bytecode(module)
+
+    def remove_orphans(self, folder: Path) -> list[Path]:
+        """Remove the modules of sources that were in `folder` and are there no more; returns them."""
+        prefix = source_name(folder, self.project)
+        prefix = "" if prefix == "." else prefix + "/"
+        removed = []
+        for module in sorted(self.generated.rglob("test_*.py")) if self.generated.is_dir() else ():
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                header = read_header(module.read_text(encoding="utf-8"))
+                if header is None or not header.source.startswith(prefix) or (self.project / header.source).exists():
+                    continue
+                self.remove(module)
+                removed.append(module)
+        return removed
+
+
+def compile_source(path: Path) -> Compiled:
+    """Compile one source; nothing is written."""
+    from mkeyspec.lang.compile import compile_file
+
+    return compile_file(path)
+
+
+def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:
+    """Bring the modules of every source in `paths` (files and folders) up to date."""
+    return [store.compile(path, force=force) for path in find_sources(paths)]
+
+
+def find_sources(paths: Iterable[Path]) -> list[Path]:
+    """Every `.mks` file in `paths`, in order, each once; folders are searched, hidden and generated ones passed by."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        for source in _walk(path) if path.is_dir() else (path,):
+            found.setdefault(source)
+    return list(found)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _FOLDERS_PASSED_BY
+        )
+        for name in sorted(files):
+            if name.endswith(SUFFIX):
+                yield Path(place, name)
+
+
+@cache
+def compiler_digest() -> str:
+    """The checksum of everything that decides what is written: the compiler's own files and the ledger."""
+    package = Path(__file__).resolve().parent
+    files = [package / "__init__.py", package / "plan.py", package / "constants.py", package / "requirement.py"]
+    for room in ("lang", "emit", "value"):
+        files += sorted((package / room).rglob("*.py"))
+    for kind, pattern in (("templates", "*.j2"), ("grammar", "*.lark"), ("requirements", "*.toml")):
+        files += sorted(resource.directory(kind).glob(pattern))
+    sum = hashlib.sha256()
+    for file in files:
+        sum.update(f"{file.name} {file.stat().st_size}\n".encode())
+        sum.update(file.read_bytes())
+    return sum.hexdigest()
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file by way of a temporary one beside it."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _forget_bytecode(module: Path) -> None:
+    """Python knows stale bytecode by time in seconds and size; a changed digit within a second would go unseen."""
+    for cached in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
+        with contextlib.suppress(OSError):
+            cached.unlink()
+
+
