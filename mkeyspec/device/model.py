@@ -1,0 +1,377 @@
+"""The model device: two endpoints in pure Python, the golden semantics written from the man pages.
+
+Objects and their handles live here; what a section may say is `section` and `configuration`, what a key
+reaches is `key`, what a message does is `transfer` and `signature`. Everything happens in `post`, in order;
+`poll` only tells. Steps that this release of the model does not offer raise `Unsupported`.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mkeyspec.constants import MkeyFlag
+from mkeyspec.device.configuration import M8, M32, Builder, Configuration
+from mkeyspec.device.key import IndirectKey, KeyTable, Region, SignatureState
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import (
+    AsyncEvent,
+    Capabilities,
+    Completion,
+    Dek,
+    FetchAdd,
+    Info,
+    LocalInv,
+    Memory,
+    Mkey,
+    Pd,
+    Qp,
+    QpAttributes,
+    QpPair,
+    Read,
+    Refused,
+    Send,
+    Sge,
+    Side,
+    SignatureError,
+    Unsupported,
+    WorkRequest,
+)
+from mkeyspec.device.queue import ERR, OPS_OF_TYPE, RESET, Notice, Queue, Receive, room
+from mkeyspec.device.section import Section, Work
+from mkeyspec.device.signature import Arithmetic
+from mkeyspec.device.transfer import REMOTE_INVALIDATE, SUCCESS, Transfer
+
+DEFAULT_QP = QpAttributes()
+BLOCK_SIGNATURE, CRYPTO, UPDATE_TAG = (
+    int(flag) for flag in (MkeyFlag.BLOCK_SIGNATURE, MkeyFlag.CRYPTO, MkeyFlag.UPDATE_TAG)
+)
+MKEY_FLAGS = sum(int(flag) for flag in MkeyFlag)
+FIRST_INDEX = 0x1A0
+FIRST_ADDRESS = 0x7F4C_0000_0000
+GAP = 4096
+"""Nothing is registered next to anything else."""
+LONGEST_MEMORY = 1 << 30
+
+
+class Model:
+    """A `protocol.Device`. One instance is one fixture; nothing is shared between instances."""
+
+    def __init__(self, profile: Profile | None = None) -> None:
+        self.profile = profile if profile is not None else Profile()
+        self.arithmetic = Arithmetic(self.profile)
+        self.tables: dict[str, KeyTable] = {"owner": KeyTable(), "peer": KeyTable()}
+        self.transfer = Transfer(self.profile, self.arithmetic, self.tables)
+        self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
+        self._builders: dict[int, Builder] = {}
+        self.default_pair: QpPair | None = None
+        self._empty()
+
+    def _empty(self) -> None:
+        """As new: the same keys, addresses and numbers for every case, whatever ran before."""
+        for table in self.tables.values():
+            table.keys.clear()
+        self._memories: dict[int, Region] = {}
+        self._mkeys: dict[int, IndirectKey] = {}
+        self._queues: dict[int, Queue] = {}
+        self._pds: dict[int, Pd] = {pd.handle: pd for pd in self._default_pds.values()}
+        self._handle = 16
+        self._index = FIRST_INDEX
+        self._address = FIRST_ADDRESS
+        self.default_pair = self._pair(DEFAULT_QP)
+
+    def _next(self) -> int:
+        self._handle += 1
+        return self._handle
+
+    def _key(self) -> int:
+        self._index += 1
+        return self._index << 8
+
+    # About -----------------------------------------------------------------------------------
+
+    def info(self) -> Info:
+        return Info("model", versions={"profile": self.profile.name})
+
+    def capabilities(self) -> Capabilities:
+        return Capabilities(self.profile.offers, {"max_wr_memcpy_length": 0})
+
+    # Objects ---------------------------------------------------------------------------------
+
+    def pd(self, side: Side) -> Pd:
+        pd = Pd(self._next(), side)
+        self._pds[pd.handle] = pd
+        return pd
+
+    def _pd_of(self, side: Side, pd: Pd | None, call: str) -> int:
+        if pd is None:
+            return self._default_pds[side].handle
+        if self._pds.get(pd.handle) != pd or pd.side != side:
+            raise Refused(call, errno.EINVAL)
+        return pd.handle
+
+    def memory(
+        self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None
+    ) -> Memory:
+        if not 0 <= length <= LONGEST_MEMORY or not 0 <= misaligned < GAP:
+            raise Refused("ibv_reg_mr", errno.EINVAL)
+        handle, key = self._next(), self._key() | self._handle & M8
+        addr = self._address + misaligned
+        self._address += (length + misaligned + 63) // 64 * 64 + GAP
+        region = Region(
+            key >> 8, key, self._pd_of(side, pd, "ibv_reg_mr"), addr, access & M32, np.zeros(length, np.uint8)
+        )
+        self.tables[side].keys[region.index] = region
+        self._memories[handle] = region
+        return Memory(handle, side, addr, length, key, key)
+
+    def _stored(self, memory: Memory, offset: int, length: int, call: str) -> npt.NDArray[np.uint8]:
+        region = self._memories.get(memory.handle)
+        if region is None or offset < 0 or length < 0 or offset + length > len(region.data):
+            raise Refused(call, errno.EFAULT)
+        return region.data[offset : offset + length]
+
+    def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
+        source = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+        self._stored(memory, offset, len(source), "write")[:] = source
+
+    def read(self, memory: Memory, offset: int, length: int) -> npt.NDArray[np.uint8]:
+        return self._stored(memory, offset, length, "read")
+
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        call = "mlx5dv_create_mkey"
+        if create_flags <= 0 or create_flags & ~MKEY_FLAGS:
+            raise Refused(call, self.profile.errno_of("create_flags"))
+        if create_flags & CRYPTO:
+            raise Unsupported("crypto: the model has no crypto mkeys")
+        for flag, offer in ((BLOCK_SIGNATURE, "block_signature"), (UPDATE_TAG, "update_tag"),
+                            (REMOTE_INVALIDATE, "remote_invalidate")):  # fmt: skip
+            if create_flags & flag and offer not in self.profile.offers:
+                raise Refused(call, self.profile.errno_of("create_flags"))
+        step = self.profile.entries_rounding
+        granted = (max_entries + step - 1) // step * step
+        if max_entries < 0 or granted > 0xFFFF:
+            raise Refused(call, errno.ENOMEM)
+        key, handle = self._key(), self._next()
+        mkey = IndirectKey(
+            key >> 8, key, self._pd_of(side, pd, call), create_flags, granted, self.profile.initial_access
+        )
+        if create_flags & BLOCK_SIGNATURE:
+            mkey.state = SignatureState()
+        self.tables[side].keys[mkey.index] = mkey
+        self._mkeys[handle] = mkey
+        return Mkey(handle, side, key, key, granted)
+
+    def _mkey_of(self, mkey: Mkey) -> IndirectKey | None:
+        return self._mkeys.get(mkey.handle)
+
+    def retag(self, mkey: Mkey, tag: int) -> Mkey:
+        """The application writes lkey and rkey; the device learns of it with the next configuration (MKY-06)."""
+        found = self._mkeys.get(mkey.handle)
+        if found is None:
+            raise Refused("retag", errno.EINVAL)
+        if not found.flags & UPDATE_TAG:
+            raise Refused("retag", self.profile.errno_of("update_tag"))
+        key = mkey.lkey & ~M8 | tag & M8
+        return Mkey(mkey.handle, mkey.side, key, key, mkey.max_entries)
+
+    def mkey_check(self, mkey: Mkey) -> SignatureError | None:
+        found = self._mkeys.get(mkey.handle)
+        if found is None or found.state is None:
+            raise Refused("mlx5dv_mkey_check", self.profile.errno_of("mkey_without_signature"))
+        record, found.state.error = found.state.error, None
+        if record is None:
+            return None
+        kind, expected, actual, offset = record
+        return SignatureError(kind, actual, expected, offset)
+
+    # Queue pairs -----------------------------------------------------------------------------
+
+    def qp_pair(self, attributes: QpAttributes) -> QpPair:
+        if attributes == DEFAULT_QP and self.default_pair is not None:
+            return self.default_pair
+        allowed = OPS_OF_TYPE.get(attributes.type)
+        if allowed is None or attributes.send_ops & M32 & ~allowed:
+            raise Refused("mlx5dv_create_qp", self.profile.errno_of("send_ops"))
+        if attributes.sig_pipelining:
+            raise Unsupported("signature pipelining: the model does not stop in SQD")
+        if attributes.type == "dci" or attributes.streams:
+            raise Unsupported("DC: the model has no DCI")
+        for flag, reason in ((8, "raw WQE: the model reads no WQEs"), (16, "memcpy: the model has none")):
+            if attributes.send_ops & flag:
+                raise Unsupported(reason)
+        return self._pair(attributes)
+
+    def _pair(self, attributes: QpAttributes) -> QpPair:
+        sizes = (attributes.max_send_wr, attributes.max_recv_wr, attributes.max_send_sge, attributes.max_recv_sge)
+        rooms = None
+        if min(*sizes, attributes.max_inline_data) >= 0 and max(sizes) <= 1 << 15:
+            rooms = room(self.profile, attributes)
+        if rooms is None:
+            raise Refused("mlx5dv_create_qp", errno.EINVAL)
+        ends = []
+        for side in ("owner", "peer"):
+            handle = self._next()
+            pd = attributes.pd if attributes.pd is not None and attributes.pd.side == side else None
+            number = 0x100 + handle
+            qp = Qp(handle, "owner" if side == "owner" else "peer", number, rooms.max_inline_data)
+            queue = Queue(handle, qp.side, attributes, rooms, self._pd_of(qp.side, pd, "mlx5dv_create_qp"), qp)
+            self._queues[handle] = queue
+            ends.append(queue)
+        ends[0].peer, ends[1].peer = ends[1], ends[0]
+        return QpPair(ends[0].qp, ends[1].qp)
+
+    def reconnect(self, pair: QpPair) -> QpPair:
+        for qp in (pair.owner, pair.peer):
+            queue = self._queues.get(qp.handle)
+            if queue is None:
+                raise Refused("ibv_modify_qp", errno.EINVAL)
+            queue.clear()
+        return pair
+
+    # Work ------------------------------------------------------------------------------------
+
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        queue = self._queues.get(qp.handle)
+        if queue is None:
+            return errno.EINVAL
+        builder = self._builders.get(queue.room.inline)
+        if builder is None:
+            builder = self._builders[queue.room.inline] = Builder(self.profile, self.arithmetic, queue.room.inline)
+        section = Section(queue, builder, self._mkey_of)
+        section.build(requests)
+        if section.rule is not None or abort:
+            self._disturb(section.touched)
+            return 0 if section.rule is None or abort else self.profile.errno_of(section.rule)
+        for work in section.posted:
+            self._execute(queue, work)
+        return 0
+
+    def _disturb(self, touched: Sequence[IndirectKey]) -> None:
+        """A failed or aborted section leaves its mkeys in an unknown state: nothing of them can be used (SIG-26)."""
+        if self.profile.failed_configuration == "kept":
+            return
+        for mkey in touched:
+            mkey.forget(self.profile.initial_access)
+            if mkey.state is not None:
+                mkey.state.unknown = True
+
+    def _execute(self, queue: Queue, work: Work) -> None:
+        queue.head += work.slots if isinstance(work, Configuration) else 1
+        if queue.state == ERR:
+            queue.sent(work.wr_id, work.flags, "wr_flush_err", "")
+            return
+        length = 0
+        transfer = self.transfer
+        if isinstance(work, Configuration):
+            status, opcode = self._run_configure(queue, work), "driver1"
+        elif isinstance(work, Send):
+            (status, length), opcode = transfer.send(queue, work), "send"
+        elif isinstance(work, Read):
+            (status, length), opcode = transfer.read(queue, work), "rdma_read"
+        elif isinstance(work, FetchAdd):
+            (status, length), opcode = transfer.fetch_add(queue, work), "fetch_add"
+        elif isinstance(work, LocalInv):
+            status, opcode = self._run_local_inv(queue, work), "local_inv"
+        else:
+            (status, length), opcode = transfer.write(queue, work), "rdma_write"
+        queue.sent(work.wr_id, work.flags, status, opcode, length)
+        if status != SUCCESS:
+            queue.fail()
+
+    def _run_configure(self, queue: Queue, work: Configuration) -> str:
+        """The device takes over what the work request addresses, the rest stays (CFG-08, CFG-09)."""
+        mkey, state = work.mkey, work.mkey.state
+        if mkey.pd != queue.pd or work.strided_full or not self._offered(work):
+            return self.profile.status_configure
+        mkey.free = False
+        mkey.key = mkey.key & ~M8 | work.tag
+        if work.access is not None:
+            mkey.access = work.access
+        if work.layout is not None:
+            mkey.layout = work.layout
+        if work.reset or work.signature is not None:
+            mkey.signature = work.signature
+        if state is not None:
+            if work.reset or work.signature is not None:
+                state.unknown = False
+            state.armed = True
+            state.moved = 0
+        return SUCCESS
+
+    def _offered(self, work: Configuration) -> bool:
+        """A signature that the device doesn't have must not pass for one (SIG-22, CRC-01, X-DIFF-09)."""
+        if work.signature is None or not self.profile.without:
+            return True
+        offers = self.profile.offers
+        return all(
+            f"signature.{domain.kind}" in offers and f"block.{domain.block}" in offers
+            for domain in (work.signature.mem, work.signature.wire)
+            if domain is not None
+        )
+
+    def _run_local_inv(self, queue: Queue, work: LocalInv) -> str:
+        """CFG-10, CFG-11: one effect, whichever call posts it."""
+        found = self.tables[queue.side].keys.get((work.rkey & M32) >> 8)
+        if not isinstance(found, IndirectKey) or found.key != work.rkey & M32 or found.pd != queue.pd:
+            return self.profile.status_invalidate
+        self.transfer.invalidate(found)
+        return SUCCESS
+
+    def post_recv(self, qp: Qp, wr_id: int, sges: Sequence[Sge]) -> int:
+        queue = self._queues.get(qp.handle)
+        if queue is None or queue.state == RESET or len(sges) > queue.attributes.max_recv_sge:
+            return errno.EINVAL
+        if len(queue.receives) >= queue.attributes.max_recv_wr:
+            return errno.ENOMEM
+        if queue.state == ERR:
+            queue.received(wr_id, "wr_flush_err")
+        else:
+            queue.receives.append(Receive(wr_id, tuple(sges)))
+        return 0
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        queue = self._queues.get(qp.handle)
+        if queue is None or not queue.entries:
+            return []
+        found = []
+        for entry in queue.entries:
+            if isinstance(entry, Notice):
+                state = entry.mkey.state
+                if state is not None and (state.error is None or self.profile.err_unread == "last"):
+                    state.error = entry.record
+            else:
+                found.append(entry.completion)
+                if entry.head is not None:
+                    queue.tail = entry.head
+        queue.entries.clear()
+        return found
+
+    def events(self) -> list[AsyncEvent]:
+        return []
+
+    # Not in this release ---------------------------------------------------------------------
+
+    def cancel(self, qp: Qp, wr_id: int) -> int:
+        raise Unsupported("signature pipelining: the model does not cancel")
+
+    def resume(self, qp: Qp) -> int:
+        raise Unsupported("signature pipelining: the model does not stop in SQD")
+
+    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+        raise Unsupported("crypto: the model has no keys")
+
+    def dct(self, key: int) -> int:
+        raise Unsupported("DC: the model has no DCT")
+
+    # End -------------------------------------------------------------------------------------
+
+    def release(self, *, healthy: bool) -> None:
+        """Everything a case made is gone, healthy or not: making it anew costs nothing here."""
+        self._empty()
+
+    def close(self) -> None:
+        self._empty()

@@ -1,0 +1,246 @@
+"""A device profile: what the pages leave to the implementation, as parameters that every report prints.
+
+The model is built from one, and the judge maps `block`, `found` and `computed` of a case through the same
+one (`error_record.record`). The defaults are what is best known of hardware (design: hardware; X-OPEN,
+X-LIM and X-DIFF of the requirement ledger). A TOML file overrides any of them:
+
+    name = "cx5"
+    without = ["signature.crc32c", "signature.crc64_xp10"]
+    [err]
+    actual = "computed"
+    [errno]
+    access_bits = "EOPNOTSUPP"
+"""
+
+from __future__ import annotations
+
+import errno as numbers
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mkeyspec.constants import WC_STATUS
+from mkeyspec.device.errno import ERRNO
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ORDERS = ("big", "little")
+VALUE_ORDERS = ("memory-bytes-as-BE", "value")
+OFFERS = frozenset({
+    "qp.rc", "qp.uc", "block_signature", "update_tag", "remote_invalidate", "mr_list", "mr_interleaved",
+    "mkey_configure", "atomic", "signature.t10dif", "signature.crc32", "signature.crc32c",
+    "signature.crc64_xp10", "signature.csum", "block.512", "block.520", "block.4048", "block.4096",
+    "block.4160"
+})  # fmt: skip
+"""What a model offers unless its profile goes without."""
+
+
+class ProfileError(ValueError):
+    """A profile that can't be used; the message is one line."""
+
+
+def _one_of(default: str, about: str, *choices: str) -> Any:
+    return field(default=default, metadata={"about": about, "choices": choices})
+
+
+def _value(default: Any, about: str) -> Any:
+    return field(default=default, metadata={"about": about})
+
+
+def _status(default: str, about: str) -> Any:
+    return _one_of(default, about, *WC_STATUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Every point is a member; in TOML `_` may be written as a table's dot (`err.value_order.crc32c`)."""
+
+    name: str = _value("default", "how reports call this profile")
+    without: tuple[str, ...] = _value((), "offers of the model that this device lacks")
+
+    # Arithmetic (table 0 of the signature notes).
+    crc32_reflect: bool = _value(False, "CRC32 takes bits least significant first")
+    crc32_order: str = _one_of("big", "CRC32 field's bytes", *ORDERS)
+    crc32_final_xor: bool = _value(True, "CRC32 is inverted at the end, whatever the seed")
+    crc32c_reflect: bool = _value(True, "CRC32C takes bits least significant first")
+    crc32c_order: str = _one_of("little", "CRC32C field's bytes (X-OPEN-13)", *ORDERS)
+    crc32c_final_xor: bool = _value(True, "CRC32C is inverted at the end")
+    crc64_reflect: bool = _value(True, "CRC64_XP10 takes bits least significant first")
+    crc64_order: str = _one_of("little", "CRC64_XP10 field's bytes (X-OPEN-13)", *ORDERS)
+    crc64_final_xor: bool = _value(True, "CRC64_XP10 is inverted at the end")
+    t10_order: str = _one_of("big", "bytes of guard, app tag and ref tag", *ORDERS)
+    t10_final_xor: bool = _value(False, "the T10 CRC guard is inverted at the end")
+    csum_invert: bool = _value(True, "the checksum guard is the inverted sum (X-OPEN-14)")
+    csum_seed_ffff: str = _one_of(
+        "start-value", "bg 0xffff of a checksum guard (X-OPEN-14)", "start-value", "same-as-0"
+    )
+    seed_polarity: str = _one_of(
+        "normal", "CRC seeds as given, or swapped as rdma-core v35 to v37.1 wrote them", "normal", "inverted"
+    )
+
+    # Signature operation.
+    mask_le_fields: str = _one_of(
+        "memory-order", "mask bit 7 of a little-endian field: its first byte or its highest (X-OPEN-12)",
+        "memory-order", "value-order",
+    )  # fmt: skip
+    escape_scope: str = _one_of("block", "an escape skips all checks, or the guard's (X-OPEN-06)", "block", "guard")
+    copy_compares_seed: bool = _value(False, "CRCs of unequal seeds are recomputed, not copied (X-DIFF-10)")
+    copy_compares_flags: bool = _value(False, "a REF_REMAP difference regenerates the ref tag (X-DIFF-11)")
+    ref_tag_restart: str = _one_of("message", "ref tags start anew with each (X-OPEN-07)", "message", "configuration")
+    mixed_block_sizes: bool = _value(True, "domains of different block sizes work (X-OPEN-05)")
+
+    # Error records.
+    err_actual: str = _one_of("field", "what actual_value holds (X-OPEN-08)", "field", "computed")
+    err_value_order_crc32c: str = _one_of("memory-bytes-as-BE", "CRC32C as a number", *VALUE_ORDERS)
+    err_value_order_crc64: str = _one_of("memory-bytes-as-BE", "CRC64_XP10 as a number", *VALUE_ORDERS)
+    err_offset: str = _one_of(
+        "block-last-byte", "where a block's error is (X-OPEN-08)", "block-last-byte", "block-start", "data-start"
+    )
+    err_priority: tuple[str, ...] = _value(("guard", "app", "ref"), "of several bad parts the first is told (XCHK-06)")
+    err_unread: str = _one_of("first", "an unread error and a new one: which stays (X-DIFF-23)", "first", "last")
+
+    # Limits (X-LIM) and driver rules.
+    wqe_overhead: int = _value(192, "bytes of a configuration WQE before its layout (X-LIM-01)")
+    wqe_unit: int = _value(64, "a WQE's size is rounded up to this")
+    wqe_max: int = _value(1024, "longest WQE (X-LIM-06)")
+    bsf_bytes: int = _value(64, "inline room that signature attributes take")
+    entries_rounding: int = _value(4, "max_entries is rounded up to a multiple of this (X-LIM-07)")
+    stride_bits: int = _value(32, "width of bytes_count and of the stride; 16 truncates (X-LIM-02)")
+    access_supported: int = _value(0xF, "access flags the setter takes (X-DIFF-01)")
+    few_setters: str = _one_of("rejected", "fewer setters than announced (X-DIFF-03)", "rejected", "dropped")
+    strided_entry: str = _one_of("complete", "where INT-05 is refused (X-DIFF-06)", "complete", "completion")
+    failed_configuration: str = _one_of(
+        "unknown", "an mkey after a failed or aborted section (SIG-26)", "unknown", "kept"
+    )
+    invalidate_clears: bool = _value(True, "LOCAL_INV forgets layout, access and signature (X-OPEN-09)")
+    initial_access: int = _value(0, "rights of an mkey that never saw the access setter (X-OPEN-23)")
+    max_message: int = _value(1 << 26, "longest message; the model's own limit")
+    errno: tuple[tuple[str, str], ...] = _value((), "errno of a rule where it is not rdma-core's")
+
+    # Completions.
+    recv_byte_len: str = _one_of("wire", "byte_len of a receive into a signature mkey (X-OPEN-17)", "wire", "memory")
+    status_local: str = _status("loc_prot_err", "a local key refuses (X-OPEN-18)")
+    status_local_bounds: str = _status("loc_prot_err", "beyond a local key's end")
+    status_length: str = _status("loc_len_err", "message too long")
+    status_remote: str = _status("rem_access_err", "a remote key refuses, at the requester")
+    status_remote_bounds: str = _status("rem_access_err", "beyond a remote key's end, at the requester")
+    status_receive: str = _status("loc_prot_err", "a receive's own key refuses, at the receiver")
+    status_receive_sender: str = _status("rem_op_err", "the same, at the sender")
+    status_overrun: str = _status("loc_len_err", "message longer than the receive, at the receiver")
+    status_overrun_sender: str = _status("rem_inv_req_err", "the same, at the sender")
+    status_atomic: str = _status("rem_inv_req_err", "a misaligned atomic, at the requester")
+    status_configure: str = _status("loc_qp_op_err", "a configuration that fails when it runs (X-OPEN-19)")
+    status_invalidate: str = _status("loc_prot_err", "invalidation refused, at the mkey's side (X-OPEN-27)")
+    status_invalidate_sender: str = _status("rem_inv_req_err", "the same, at the sender")
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            _check(item, getattr(self, item.name))
+
+    def errno_of(self, rule: str) -> int:
+        """The positive number that a broken rule earns; EINVAL where nothing is known."""
+        return _errno(self.errno, rule)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        return OFFERS - frozenset(self.without)
+
+    def departures(self) -> dict[str, object]:
+        """Members that are not the default's."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+
+    def describe(self) -> str:
+        """One line a member; `*` marks what is not the default."""
+        lines = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            mark = " " if value == item.default else "*"
+            lines.append(f"{mark} {item.name} = {_show(value)}  # {item.metadata['about']}")
+        return "\n".join(lines)
+
+
+def load(path: Path) -> Profile:
+    """The profile in a TOML file; `ProfileError` says in one line what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ProfileError(f"{path}: can't read the device profile: {fault}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, origin: str = "profile") -> Profile:
+    """The profile in a TOML text; `origin` names it in errors."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise ProfileError(f"{origin}: not TOML: {fault}") from None
+    members = {item.name: item for item in fields(Profile)}
+    values: dict[str, Any] = {}
+    for key, value in _flat(table):
+        if key not in members:
+            near = get_close_matches(key, members, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise ProfileError(f"{origin}: a device profile has no member `{key}`{hint}")
+        values[key] = value
+    try:
+        return Profile(**values)
+    except ProfileError as fault:
+        raise ProfileError(f"{origin}: {fault}") from None
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        name = prefix + key
+        if name == "errno" and isinstance(value, dict):
+            found.append((name, tuple(sorted(value.items()))))
+        elif isinstance(value, dict):
+            found.extend(_flat(value, name + "_"))
+        else:
+            found.append((name, tuple(value) if isinstance(value, list) else value))
+    return found
+
+
+def _check(item: Field[Any], value: Any) -> None:
+    if item.default is MISSING or type(value) is not type(item.default):
+        raise ProfileError(f"`{item.name}` takes {type(item.default).__name__}, not {_show(value)}")
+    choices = item.metadata.get("choices")
+    if choices and value not in choices:
+        raise ProfileError(f"`{item.name}` takes one of {', '.join(choices)}, not {_show(value)}")
+    if isinstance(value, int) and value < 0:
+        raise ProfileError(f"`{item.name}` is not negative: {value}")
+    if item.name in ("entries_rounding", "wqe_unit", "stride_bits") and value < 1:
+        raise ProfileError(f"`{item.name}` is at least 1")
+    if item.name == "without" and not OFFERS.issuperset(value):
+        raise ProfileError(f"`without`: the model offers no {', '.join(map(str, set(value) - OFFERS))}")
+    if item.name == "err_priority" and sorted(map(str, value)) != ["app", "guard", "ref"]:
+        raise ProfileError("`err_priority` is guard, app and ref in some order")
+    if item.name == "errno":
+        for rule, name in value:
+            if rule not in ERRNO:
+                raise ProfileError(f"`errno`: there is no rule `{rule}`")
+            if not isinstance(getattr(numbers, str(name), None), int):
+                raise ProfileError(f"`errno.{rule}`: there is no errno {_show(name)}")
+
+
+def _show(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_show(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _errno(overrides: tuple[tuple[str, str], ...], rule: str) -> int:
+    name = dict(overrides).get(rule) or ERRNO.get(rule, "EINVAL")
+    number = getattr(numbers, name)
+    assert isinstance(number, int)
+    return number
