@@ -1,10 +1,27 @@
-"""What is broken against what is claimed."""
+"""What is broken against what is claimed.
+
+Nothing claimed (or only that it goes through): every broken rule is its own error. A claimed rejection turns it
+round: the one broken rule becomes the reason that a device's refusal is held against (charter 10); none, two, or one
+that shows elsewhere are errors of the claim.
+
+What is written with `but` is wrong on purpose: it is no error when nothing is claimed (then the run shows what
+happens), and it is exactly the rule a claimed rejection is pinned to (language reference, G4). A rule that a live
+value decides, or that the pages leave open, is never an error; it makes a claimed rejection possible, and pins it
+if it is the only one.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mkeyspec import plan
+from mkeyspec.lang.check.allowed import allowed
 from mkeyspec.lang.check.rule import Broken, Spans
-from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.diagnostic import Diagnostics, Note
+
+UNDEFINED_HELP = "what happens is undefined; no claim covers it"
+ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3}
+"""Phases of one step in time: what is refused at one never gets to a later one."""
 
 
 def settle(
@@ -15,5 +32,128 @@ def settle(
     diagnostics: Diagnostics,
     when_false: bool = False,
 ) -> plan.Claim:
-    """The claim with its reason pinned. `when_false`: a claim stood there, but its `when` is false in this row."""
-    return claim
+    """The claim, its rejections pinned to the one broken rule; diagnostics where they do not go together.
+
+    `when_false`: a claim stood there, but its `when` is false in this row.
+    """
+    undefined = [b for b in broken if not b.rule.phases and b.certain]
+    for found in undefined:
+        _report(found, diagnostics, help=found.help or UNDEFINED_HELP)
+    if undefined:
+        return claim
+    broken = [b for b in broken if b.rule.phases]
+    rejections = [outcome for outcome in claim if isinstance(outcome, plan.Rejected)]
+    if not rejections:
+        for found in broken:
+            if found.certain and not found.forced:
+                _report(found, diagnostics, notes=_when_note(when_false), help=_claim_help(found))
+        return claim
+    certain = [b for b in broken if b.certain]
+    if not certain:
+        _nothing_certain(broken, claim, rejections, spans, step, diagnostics)
+        return _pinned(claim, [b for b in broken if _matches(b, rejections)])
+    first = min(_phase(b) for b in certain)
+    earliest = [b for b in certain if _phase(b) == first]
+    matching = [b for b in earliest if _matches(b, rejections)]
+    if not matching:
+        _wrong_phase(earliest[0], rejections, spans, step, diagnostics)
+        return claim
+    names = {b.rule.name for b in matching}
+    if len(names) > 1:
+        if any(outcome.reason is None for outcome in rejections):
+            _two(matching, rejections, spans, step, diagnostics)
+        return claim
+    return _pinned(claim, matching)
+
+
+def _phase(broken: Broken) -> int:
+    return min(ORDER[phase] for phase in broken.rule.phases)
+
+
+def _matches(broken: Broken, rejections: list[plan.Rejected]) -> bool:
+    return any(outcome.phase in broken.rule.phases for outcome in rejections)
+
+
+def _pinned(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+    """The claim with its rule filled in, if `matching` is of one rule."""
+    if len({b.rule.name for b in matching}) != 1:
+        return claim
+    found = matching[0]
+
+    def pin(outcome: plan.Outcome) -> plan.Outcome:
+        if not isinstance(outcome, plan.Rejected) or outcome.phase not in found.rule.phases:
+            return outcome
+        reason = found.reason if outcome.reason is None and outcome.phase == "completion" else outcome.reason
+        return replace(outcome, rule=found.rule.name, reason=reason)
+
+    return tuple(pin(outcome) for outcome in claim)
+
+
+# Diagnostics -----------------------------------------------------------------------------------
+
+
+def _report(found: Broken, diagnostics: Diagnostics, notes: tuple[Note, ...] = (), help: str = "") -> None:
+    diagnostics.error(
+        found.rule.code, found.message, found.span, notes=(*found.notes, *notes), help=help, page=found.rule.reference
+    )
+
+
+def _claim_help(found: Broken) -> str:
+    refusal = f"if the device must refuse it, say so: `rejected at {found.rule.phases[-1]}`"
+    return f"{found.help}; {refusal}" if found.help else refusal
+
+
+def _when_note(when_false: bool) -> tuple[Note, ...]:
+    return (Note("in this row the claim's `when` is false, so plain success is claimed"),) if when_false else ()
+
+
+def _nothing_certain(
+    broken: list[Broken],
+    claim: plan.Claim,
+    rejections: list[plan.Rejected],
+    spans: Spans,
+    step: plan.Step,
+    diagnostics: Diagnostics,
+) -> None:
+    """MKS0502, unless a live value may break a rule, the claim allows success too, or it brings its own reason."""
+    if any(_matches(b, rejections) for b in broken) or len(rejections) < len(claim):
+        return
+    bare = [outcome for outcome in rejections if outcome.reason is None]
+    if bare:
+        diagnostics.error(
+            "MKS0502",
+            "nothing here is forbidden by the pages, so why should it be rejected?",
+            spans.get(bare[0], "", step),
+            notes=tuple(Note(text) for text in allowed(step)),
+            help="drop the claim, or say why: `with ERRNO`, and the requirement",
+        )
+
+
+def _wrong_phase(
+    found: Broken, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    phases = " or ".join(found.rule.phases)
+    diagnostics.error(
+        "MKS0503",
+        f"{found.rule.title}: that is refused at {phases}, not at {rejections[0].phase}",
+        spans.get(rejections[0], "", step),
+        notes=(Note(found.message, found.span),),
+        help=f"rejected at {found.rule.phases[0]}",
+        page=found.rule.reference,
+    )
+
+
+def _two(
+    matching: list[Broken], rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    by_name = {b.rule.name: b for b in reversed(matching)}
+    faults = sorted(by_name.values(), key=lambda b: (b.span.start, b.rule.code))
+    listed = ", ".join(f"{b.rule.title} ({b.rule.requirement})" for b in faults)
+    number = "two" if len(faults) == 2 else str(len(faults))
+    diagnostics.error(
+        "MKS0501",
+        f"rejected for which reason? {number} rules are broken: {listed}",
+        spans.get(rejections[0], "", step),
+        notes=tuple(Note(b.message, b.span) for b in faults),
+        help="one fault a case",
+    )

@@ -130,6 +130,7 @@ _TABLE = (
     Rule("qp_operation_missing", "MKS0450", "CFG-01", f"{_CONFIGURE} Usage", UNDEFINED, "QP without the operation"),
     Rule("scatter_to_cqe", "MKS0451", "MKY-10", f"{_MKEY} Notes", UNDEFINED, "indirect mkey with scatter to CQE"),
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
+    Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
     Rule("unknown_state", "MKS0506", "SIG-26", f"{_SIG} Notes", UNDEFINED, "mkey in an unknown state"),
     Rule("not_created", "MKS0507", "MKY-01", f"{_MKEY} Return value", UNDEFINED, "mkey that was never created"),
 )  # fmt: skip

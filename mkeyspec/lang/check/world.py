@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.constants import MkeyFlag, QpOps
+from mkeyspec.constants import MkeyFlag
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, layout_length
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, Live
 from mkeyspec.value.signature import Domain
 
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
 """Properties of an mkey, as bits of `MkeyState.unknown`."""
 ALL = ACCESS | LAYOUT | SIGNATURE | CRYPTO
+
+MOST_ENTRIES = 0xFFFF
+"""max_entries is a uint16."""
 
 WQE_UNIT = 64
 RC_OVERHEAD = 192
@@ -75,12 +78,13 @@ class MkeyState(NamedTuple):
 class QpState(NamedTuple):
     """A declared QP pair; the defaults are the fixture's (language reference, "Fixture").
 
-    `room`: bytes of a configuration WQE for layout and signature (X-LIM-01), None when live.
+    `send_ops` None: not named, hence what the case needs. `room`: bytes of a configuration WQE for layout and
+    signature (X-LIM-01).
     """
 
     at: plan.At | None = None
     type: str = "rc"
-    send_ops: int | None = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
+    send_ops: int | None = None
     max_send_sge: int = 4
     max_inline_data: int = 512
     sig_pipelining: bool = False
@@ -178,6 +182,8 @@ class World:
         elif isinstance(step, plan.Mkey):
             flags, _ = overridden(step.but, "create_flags", step.flags)
             entries, _ = overridden(step.but, "max_entries", step.entries)
+            if step.entries == Live(step.name, "max_entries"):
+                entries = MOST_ENTRIES  # not said: lowering gives it what its largest layout needs
             created = not (is_rejected(step.claim) if rejected is None else rejected)
             self.things[step.name] = MkeyState(step.at, flags, entries, step.peer, step.pd, created)
         elif isinstance(step, plan.Qp):

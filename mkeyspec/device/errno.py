@@ -1,0 +1,62 @@
+"""Which errno rdma-core answers a broken rule with (catalogue 2.1; X-DIFF-04: the pages name none).
+
+Rules are those of the man pages, by the names that claims are pinned to (`plan.Rejected.rule`). Those that show in a
+completion only have no errno, and are not here. A device profile overrides single entries (`[errno]`).
+"""
+
+from __future__ import annotations
+
+ERRNO: dict[str, str] = {
+    # mlx5dv_create_mkey, mlx5dv_create_qp
+    "create_flags": "EOPNOTSUPP",
+    "qp_operations": "EOPNOTSUPP",
+    # the builder
+    "inline_missing": "EOPNOTSUPP",
+    "conf_comp_mask": "EOPNOTSUPP",
+    "conf_flags": "EOPNOTSUPP",
+    "update_tag_flag": "EOPNOTSUPP",
+    "too_few_setters": "EINVAL",
+    "too_many_setters": "EINVAL",
+    "setter_outside": "EINVAL",
+    "setter_called_twice": "EINVAL",
+    "two_layouts": "EINVAL",
+    # generic and layout setters
+    "access_bits": "EINVAL",
+    "list_room": "ENOMEM",
+    "interleaved_room": "ENOMEM",
+    "mkey_entries": "ENOMEM",
+    "strided_entry": "ENOMEM",
+    # block signature
+    "mkey_without_signature": "EINVAL",
+    "sig_flags": "EINVAL",
+    "sig_comp_mask": "EINVAL",
+    "domain_comp_mask": "EINVAL",
+    "sig_type": "EINVAL",
+    "block_size": "EINVAL",
+    "crc_type": "EINVAL",
+    "crc_seed": "EINVAL",
+    "dif_bg_type": "EINVAL",
+    "dif_bg": "EINVAL",
+    "dif_flags": "EINVAL",
+    "copy_mask_structure": "EINVAL",
+    # crypto
+    "mkey_without_crypto": "EINVAL",
+    "crypto_comp_mask": "EINVAL",
+    "crypto_standard": "EINVAL",
+    "crypto_order": "EINVAL",
+    "crypto_data_unit": "EINVAL",
+    "crypto_order_domains": "EINVAL",
+    # other calls
+    "memcpy_length": "EINVAL",
+    "check_without_signature": "EINVAL",
+    "cancel_state": "EINVAL",
+}
+"""Rule to errno."""
+
+UNDETECTED: dict[str, str] = {
+    "too_few_setters": "X-DIFF-03",
+    "strided_entry": "X-DIFF-06",
+    "update_tag_flag": "",
+}
+"""Rules that rdma-core itself does not see, and the departure that says so; their errno above is what a driver that
+sees them would answer by analogy."""

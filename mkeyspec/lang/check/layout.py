@@ -1,0 +1,123 @@
+"""Rules of the layout setters: room in the work request, entries of the mkey."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang.check.look import Look, count
+from mkeyspec.lang.check.world import QpState
+from mkeyspec.lang.diagnostic import Note
+from mkeyspec.value.layout import Layout, List, Repeated
+
+BLOCK = 64
+"""Bytes that a signature or crypto setter takes of the WQE's room, and the unit a layout before it is padded to."""
+ENTRY = 16
+"""Bytes of a list's or interleaved layout's entry in the WQE; the strided header takes as much."""
+
+
+def look_layouts(look: Look, request: plan.Configure) -> None:
+    """All layouts of a configuration, with the blocks that its other setters put into the same WQE."""
+    blocks = len({type(s) for s in request.setters if isinstance(s, (plan.SetSignature, plan.SetCrypto))})
+    seen = False
+    for setter in request.setters:
+        if isinstance(setter, plan.SetLayout):
+            seen = True
+            look_one(look, request, setter, "", setter.layout, request.mkey, blocks)
+    if blocks and not seen and blocks * BLOCK > look.qp.room:
+        look.broken(
+            "list_room",
+            f"{blocks} blocks for signature and crypto do not fit: "
+            f"they take {blocks * BLOCK} bytes, the WQE has {look.qp.room}",
+            request,
+            notes=_qp_note(look.qp),
+            help=_more_room(blocks * BLOCK),
+        )
+
+
+def look_one(
+    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int
+) -> None:
+    """One layout. `blocks`: 64-byte blocks behind it in the WQE (signature, crypto)."""
+    entries = entry_count(layout)
+    strided = not isinstance(layout, List)
+    room_rule = "interleaved_room" if strided else "list_room"
+    key = look.mkey(mkey)
+    granted = None if key is None else key.entries
+    if entries is None:
+        message = "the number of entries is read from the device"
+        look.broken(room_rule, message, thing, member, fallback=request, certain=False)
+        if key is not None:
+            look.broken("mkey_entries", message, thing, member, fallback=request, certain=False)
+            if strided:
+                look.broken("strided_entry", message, thing, member, fallback=request, certain=False)
+        return
+    what = count(entries, "interleaved entry" if strided else "SGE", "interleaved entries" if strided else "")
+    size = ENTRY * (entries + strided)
+    if blocks:
+        size = -(-size // BLOCK) * BLOCK + BLOCK * blocks
+    if size > look.qp.room:
+        behind = ("" if not blocks else " with the signature or crypto block" if blocks == 1 else
+                  " with the signature and crypto blocks")  # fmt: skip
+        look.broken(
+            room_rule,
+            f"{what}{behind} do not fit into the work request: {size} bytes, its room is {look.qp.room}",
+            thing,
+            member,
+            fallback=request,
+            notes=_qp_note(look.qp),
+            help=_more_room(size),
+        )
+    if key is None:
+        return
+    if granted is None:
+        for rule in ("mkey_entries", "strided_entry")[: 1 + strided]:
+            look.broken(rule, f"`{mkey}`'s entries are read from the device", thing, member, fallback=request,
+                        certain=False)  # fmt: skip
+    elif entries > granted:
+        look.broken(
+            "mkey_entries",
+            f"{what} need {count(entries + strided, 'mkey entry', 'mkey entries')}, `{mkey}` has {granted}",
+            thing,
+            member,
+            fallback=request,
+            notes=look.declared(mkey),
+            help=f"entries {entries + strided}",
+        )
+    elif strided and entries == granted:
+        look.broken(
+            "strided_entry",
+            f"{what} need {count(entries + 1, 'mkey entry', 'mkey entries')}, `{mkey}` has {granted}",
+            thing,
+            member,
+            fallback=request,
+            notes=(Note("one entry is consumed by the strided header"), *look.declared(mkey)),
+            help=f"entries {entries + 1}",
+        )
+
+
+def entry_count(layout: Layout) -> int | None:
+    """num_sges or num_interleaved; None when live."""
+    total = 0
+    for entry in layout.parts if isinstance(layout, List) else layout.entries:
+        if isinstance(entry, Repeated):
+            if not isinstance(entry.times, int):
+                return None
+            total += entry.times
+        else:
+            total += 1
+    return total
+
+
+def _qp_note(qp: QpState) -> tuple[Note, ...]:
+    if qp.at is None:
+        return (Note(f"the default QP has max_inline_data {qp.max_inline_data}, max_send_sge {qp.max_send_sge}"),)
+    return (
+        Note(
+            f"the QP of {qp.at.line}:{qp.at.column} has max_inline_data {qp.max_inline_data}, "
+            f"max_send_sge {qp.max_send_sge}"
+        ),
+    )
+
+
+def _more_room(size: int) -> str:
+    """The least max_inline_data whose WQE has room for `size` bytes (X-LIM-01)."""
+    return f"a QP with max_inline_data {max(0, size - 4)}"

@@ -1,0 +1,345 @@
+"""Rules of data work requests: an mkey's layout, its length against the blocks, crypto units; where they are posted.
+
+Lengths of a request on an mkey count wire bytes (catalogue 3.4); what that takes in memory follows from the domains.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag, QpOps
+from mkeyspec.lang.check import access, state
+from mkeyspec.lang.check.access import Use
+from mkeyspec.lang.check.look import Look, count, place
+from mkeyspec.lang.check.world import MemoryState, MkeyState, OtherState, overridden
+from mkeyspec.lang.diagnostic import Note
+from mkeyspec.value.layout import List, Part
+from mkeyspec.value.live import Int
+
+CQE_PAYLOAD = 64
+"""Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
+
+TRANSMIT = {
+    "send": access.local_read,
+    "send_imm": access.local_read,
+    "write": access.local_read,
+    "write_imm": access.local_read,
+    "peer_read": access.remote_read,
+}
+RECEIVE = {
+    "recv": access.local_write,
+    "read": access.local_write,
+    "peer_write": access.remote_write,
+    "peer_write_imm": access.remote_write,
+}
+
+
+def look_transmit(look: Look, step: plan.Transmit) -> None:
+    use = TRANSMIT.get(step.by)
+    if use is not None:
+        _posted(look, step, data=True)
+        _part(look, step, step.part, use(step.by), step.part.length)
+
+
+def look_receive(look: Look, step: plan.Receive) -> None:
+    use = RECEIVE.get(step.by)
+    if use is not None:
+        _posted(look, step, data=True)
+        _part(look, step, step.part, use(step.by), step.data.length)
+
+
+def look_request(look: Look, request: plan.Wr) -> None:
+    """A work request other than the configuring ones and stray setters."""
+    if isinstance(request, plan.Send):
+        _posted(look, request, data=True)
+        verb = "send" if request.invalidate is None else "send_inv"
+        for part in request.data:
+            _part(look, request, part, access.local_read(verb), part.length)
+        _remote_invalidate(look, request)
+    elif isinstance(request, plan.Write):
+        _posted(look, request, data=True)
+        for part in request.data:
+            _part(look, request, part, access.local_read("write"), part.length)
+        _part(look, request, request.to, access.remote_write("write"), _total(request.data))
+    elif isinstance(request, plan.Read):
+        _posted(look, request, data=True)
+        for part in request.into:
+            _part(look, request, part, access.local_write("read"), part.length)
+        _part(look, request, request.source, access.remote_read("read"), _total(request.into))
+    elif isinstance(request, plan.FetchAdd):
+        _posted(look, request, data=True)
+        _part(look, request, request.into, access.local_write("fetch_add"), 8)
+        _part(look, request, request.source, access.remote_atomic("fetch_add"), 8)
+    elif isinstance(request, plan.Memcpy):
+        _posted(look, request, operation=int(QpOps.MEMCPY))
+        _part(look, request, request.source, access.local_read("memcpy"), request.source.length)
+        _part(look, request, request.to, access.local_write("memcpy"), request.source.length)
+        if request.source.length != 0:
+            look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
+    elif isinstance(request, plan.RawWqe):
+        _posted(look, request, operation=int(QpOps.RAW_WQE))
+    elif isinstance(request, plan.Invalidate):
+        _posted(look, request)
+        state.look_exists(look, request, request.mkey)
+
+
+def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
+    """Where a configuration is posted; False if there is no such mkey."""
+    operation = (
+        QpOps.MKEY_CONFIGURE
+        if isinstance(request, plan.Configure)
+        else QpOps.MR_LIST
+        if isinstance(request, plan.MrList)
+        else QpOps.MR_INTERLEAVED
+    )
+    _posted(look, request, operation=int(operation))
+    return state.look_exists(look, request, request.mkey)
+
+
+def look_recv(look: Look, step: plan.Recv) -> None:
+    """A posted receive: what arrives is judged where it is sent; here only that the mkey is in a known state."""
+    for part in step.into:
+        key = look.mkey(part.name)
+        if key is not None and state.look_exists(look, step, part.name):
+            use = access.local_write("recv")
+            if key.unknown:
+                state.look_state(look, step, part, key, use)
+
+
+# One key of one request ------------------------------------------------------------------------
+
+
+def _part(look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, length: Int) -> None:
+    thing = look.world.things.get(part.name)
+    by_peer = look.peer != use.remote
+    if not isinstance(thing, (MemoryState, MkeyState)) or not state.look_exists(look, request, part.name):
+        return
+    if access.look_side(look, request, part, thing.peer, by_peer):
+        return
+    pd = None if by_peer else look.qp.pd
+    if isinstance(thing, MemoryState):
+        access.look_memory(look, request, part, use, thing, pd)
+        return
+    if not state.look_state(look, request, part, thing, use) or access.look_keys(look, request, part, use, thing):
+        return
+    reach = _reach(request, part, use, length)
+    length = reach.length
+    _scatter_to_cqe(look, request, part, use, length)
+    access.look_pd(look, request, part, use, part.name, thing.pd, pd)
+    if thing.layout is None:
+        if length != 0:
+            look.broken(
+                "no_layout",
+                f"`{part.name}` has no layout",
+                part,
+                fallback=request,
+                notes=look.declared(part.name),
+                help=f"configure {part.name} {{ layout … }}",
+                reason=use.reason,
+            )
+        return
+    access.look_right(look, request, part, use, thing.access, thing.at)
+    need = memory_need(thing, length)
+    end = None if need is None or not isinstance(reach.start, int) else reach.start + need.bytes
+    access.look_entries(look, request, part, use, thing, end)
+    _bounds(look, request, part, use, thing, reach, need)
+    _crypto(look, request, part, thing, length, need)
+
+
+class Reach(NamedTuple):
+    """What a request asks of an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
+
+    start: Int
+    length: Int
+    forced: bool
+
+
+def _reach(request: object, part: Part, use: Use, length: Int) -> Reach:
+    options = getattr(request, "options", None)
+    overrides = dict(options.but) if isinstance(options, plan.Options) else {}
+    overrides.update(part.but)
+    address = "remote_addr" if use.remote else "addr"
+    forced = address in overrides or "length" in overrides
+    return Reach(overrides.get(address, part.start), overrides.get("length", length), forced)
+
+
+class Need(NamedTuple):
+    """What a transfer takes of the layout. `exact`: whole blocks; else the pages leave it open (X-OPEN-03)."""
+
+    bytes: int
+    blocks: int
+    block: int
+    exact: bool
+
+
+def memory_need(key: MkeyState, length: Int) -> Need | None:
+    """Bytes in memory for `length` wire bytes through the mkey's domains; None when live."""
+    if not isinstance(length, int):
+        return None
+    raw, exact, block, blocks = length, True, 0, 0
+    if key.wire is not None:
+        whole, tail = divmod(length, key.wire.frame)
+        raw = whole * key.wire.block + min(tail, key.wire.block)
+        exact, block, blocks = tail == 0, key.wire.block, whole
+    if key.mem is None:
+        return Need(raw, blocks, block, exact)
+    blocks, tail = divmod(raw, key.mem.block)
+    return Need(raw + blocks * key.mem.signature.field_size, blocks, key.mem.block, exact and tail == 0)
+
+
+def _bounds(
+    look: Look, request: object, part: Part, use: Use, key: MkeyState, reach: Reach, need: Need | None
+) -> None:
+    if need is None or key.length is None or not isinstance(reach.start, int):
+        look.broken("beyond_layout", f"whether `{part.name}` is long enough is read from the device", part,
+                    fallback=request, forced=reach.forced, certain=False, reason=use.reason)  # fmt: skip
+        return
+    end = reach.start + need.bytes
+    if end <= key.length:
+        return
+    signed = key.mem is not None or key.wire is not None
+    if signed and reach.start == 0:
+        domain = f"mem domain {key.mem.signature.describe()} every {key.mem.block}" if key.mem else "no mem domain"
+        look.broken(
+            "layout_too_short",
+            f"layout too short: {count(need.blocks, 'block')} of {need.block} need {need.bytes} bytes in memory, "
+            f"{_of(key, part)} has {key.length}",
+            part,
+            fallback=request,
+            notes=(
+                Note(
+                    f"{domain} stores {count(key.mem.signature.field_size, 'byte')} behind each block"
+                    if key.mem
+                    else f"the {reach.length} bytes on the wire are {count(need.blocks, 'block')} and their fields"
+                ),
+            ),
+            help=_memory_help(key, need),
+            forced=reach.forced,
+            certain=need.exact,
+            reason=use.reason,
+        )
+        return
+    look.broken(
+        "beyond_layout",
+        f"{count(need.bytes, 'byte')} from offset {reach.start} end at {end}, beyond the {key.length} of `{part.name}`",
+        part,
+        fallback=request,
+        forced=reach.forced,
+        certain=not signed,
+        reason=use.reason,
+    )
+
+
+def _of(key: MkeyState, part: Part) -> str:
+    name = _only_memory(key)
+    return f"the layout of `{part.name}`" if name is None else f"`{name}`"
+
+
+def _only_memory(key: MkeyState) -> str | None:
+    """The buffer's name, if the layout is one buffer or part of it."""
+    layout = key.layout
+    if isinstance(layout, List) and len(layout.parts) == 1:
+        part = layout.parts[0]
+        return part.name if isinstance(part, Part) else None
+    return None
+
+
+def _memory_help(key: MkeyState, need: Need) -> str:
+    name = _only_memory(key)
+    if name is None or not need.exact or not need.blocks:
+        return ""
+    return f"memory {name}[{need.blocks} * {need.bytes // need.blocks}]"
+
+
+def _crypto(look: Look, request: object, part: Part, key: MkeyState, length: Int, need: Need | None) -> None:
+    if key.flags is None or not key.flags & MkeyFlag.CRYPTO:
+        return
+    crypto = key.crypto
+    if crypto is None:
+        look.broken(
+            "crypto_missing",
+            f"`{part.name}` was created with CRYPTO and has no crypto attributes",
+            part,
+            fallback=request,
+            notes=look.declared(part.name),
+            help=f"configure {part.name} {{ crypto {{ dek … }} }}",
+        )
+        return
+    dek = look.world.things.get(crypto.dek)
+    tag = dek.keytag if isinstance(dek, OtherState) else None
+    if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
+        look.broken("crypto_keytag", f"the keytag of `{part.name}` is not that of `{crypto.dek}`", part,
+                    fallback=request, notes=look.declared(crypto.dek))  # fmt: skip
+    unit, _ = overridden(crypto.but, "data_unit_size", -1)
+    size = crypto.data_unit if unit == -1 else BLOCK_BYTES.get(unit if unit is not None else -1)
+    job = length if crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX else None if need is None else need.bytes
+    if size is None or not isinstance(job, int):
+        return
+    rest = job % size
+    if rest and (job % 16 or rest > size - 16):
+        look.broken(
+            "crypto_job",
+            f"{count(job, 'byte')} are no job for data units of {size}",
+            part,
+            fallback=request,
+            notes=(Note("a multiple of the unit, or of 16 with at most unit - 16 bytes in the last unit"),),
+        )
+
+
+# Where it is posted ----------------------------------------------------------------------------
+
+
+def _posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, operation: int = 0) -> None:
+    qp = look.qp
+    if not qp.created and qp.at is not None:
+        look.broken("not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected",
+                    request)  # fmt: skip
+    if operation and qp.send_ops is not None and not qp.send_ops & operation:
+        look.broken(
+            "qp_operation_missing",
+            "the QP was created without this operation",
+            request,
+            notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
+            help="add it to the QP's send_ops",
+        )
+    options = getattr(request, "options", None)
+    if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
+        look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+
+
+def _scatter_to_cqe(look: Look, request: object, part: Part, use: Use, length: Int) -> None:
+    small = not isinstance(length, int) or length <= CQE_PAYLOAD
+    if look.qp.scatter_to_cqe and use.writes and not use.remote and small:
+        look.broken(
+            "scatter_to_cqe",
+            f"`{part.name}` cannot receive through a CQE",
+            part,
+            fallback=request,
+            help="a QP without scatter_to_cqe",
+        )
+
+
+def _remote_invalidate(look: Look, request: plan.Send) -> None:
+    name = request.invalidate
+    if name is None or not state.look_exists(look, request, name):
+        return
+    key = look.mkey(name)
+    if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):
+        look.broken(
+            "remote_invalidate_flag",
+            f"`{name}` was created without REMOTE_INVALIDATE",
+            request,
+            "key",
+            notes=look.declared(name),
+            help=f"mkey {name} {{ remote_invalidate }}",
+        )
+
+
+def _total(parts: tuple[Part, ...]) -> Int:
+    total = 0
+    for part in parts:
+        if not isinstance(part.length, int):
+            return part.length
+        total += part.length
+    return total
