@@ -95,7 +95,7 @@ class Function:
     parameters: tuple[Parameter, ...]
     result: str
     doc: str
-    call: Callable[..., "Value"] = field(repr=False)
+    call: Callable[..., Value] = field(repr=False)
 
     def __str__(self) -> str:
         """`framed(data, domain, app_tags=[]) -> bytes`."""
@@ -118,14 +118,14 @@ class UserFunction:
     name: str
     parameters: tuple[str, ...]
     body: tree.Expr
-    scope: "Scope" = field(repr=False)
+    scope: Scope = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Poison:
     """The meaning of a name whose value could not be made out: using it repeats the diagnostic, which is kept once."""
 
-    diagnostic: "Diagnostic"
+    diagnostic: Diagnostic
 
 
 Signature = Union[Crc, T10Dif]

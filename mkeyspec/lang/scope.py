@@ -61,7 +61,7 @@ class Scope:
 
     __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
 
-    def __init__(self, around: Optional["Scope"] = None, ledger: Optional[Ledger] = None) -> None:
+    def __init__(self, around: Optional[Scope] = None, ledger: Optional[Ledger] = None) -> None:
         self.names: dict[str, Value] = {}
         self.places: dict[str, Span] = {}
         self.around = around
@@ -69,7 +69,7 @@ class Scope:
         self.budget: Budget = around.budget if around is not None else Budget()
         self.ledger: Ledger = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
 
-    def fork(self, ledger: Optional[Ledger] = None) -> "Scope":
+    def fork(self, ledger: Optional[Ledger] = None) -> Scope:
         return Scope(self, ledger)
 
     def bind(self, name: str, value: Value, place: Optional[Span] = None) -> None:

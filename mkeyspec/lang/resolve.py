@@ -1,0 +1,358 @@
+"""Names, once per case and not once per row: unknown ones, also in branches that no row takes.
+
+One namespace per case over one per file over the language's words. A name of a case may hide one of
+the file or of the language; it may not be declared twice, nor be used above its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Optional
+
+from mkeyspec.lang import tree
+from mkeyspec.lang.diagnostic import Diagnostics, Note
+from mkeyspec.lang.function import FUNCTIONS
+from mkeyspec.lang.spelling import unknown_name
+from mkeyspec.lang.tree import Span
+from mkeyspec.lang.verbs import PLACES
+from mkeyspec.lang.words import WORDS
+
+DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
+"""Verbs whose operand is a new name."""
+
+LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
+
+_SENTENCE_WORDS = frozenset(name for place in PLACES.values() for name in place)
+"""Words that begin a sentence or a line; for the pages' names of flags."""
+
+
+def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnostics) -> None:
+    """Report every name of `file` that means nothing or too much. `library`: the `let`s of used files, then its own."""
+    outer = _File(diagnostics)
+    for let in library:
+        outer.let(let)
+    for case in file.cases:
+        _Case(case, outer, diagnostics).check()
+
+
+class _Names:
+    """Walks expressions and reports names without a meaning."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self.diagnostics = diagnostics
+
+    def known(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
+        raise NotImplementedError
+
+    def expr(self, expr: Optional[tree.Expr], local: frozenset[str] = frozenset()) -> None:
+        """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
+        if expr is None:
+            return
+        if isinstance(expr, tree.Ref):
+            if expr.name not in local and not self.known(expr.name):
+                self.unknown(expr, local)
+        elif isinstance(expr, tree.Comprehension):
+            self.expr(expr.over, local)
+            inner = local | {expr.name.text}
+            self.argument(expr.item, inner)
+        else:
+            for part in parts_of(expr):
+                if isinstance(part, tree.Argument):
+                    self.argument(part, local)
+                else:
+                    self.expr(part, local)
+
+    def argument(self, argument: tree.Argument, local: frozenset[str]) -> None:
+        self.expr(argument.value, local)
+        for pair in argument.pairs:
+            self.expr(pair.value, local)
+
+    def function(self, let: tree.Let) -> None:
+        """The body of `let f(x) = …`, and its parameters."""
+        parameters = let.parameters or ()
+        seen: dict[str, tree.Name] = {}
+        for parameter in parameters:
+            if parameter.text in seen:
+                self.twice(parameter.text, parameter.span, seen[parameter.text].span)
+            seen[parameter.text] = parameter
+        if let.parameters is not None and let.name.text not in seen:
+            for ref in refs_of(let.value):
+                if ref.name == let.name.text:
+                    self.diagnostics.error(
+                        "MKS0207",
+                        f"`{ref.name}` would call itself",
+                        ref.span,
+                        help="functions of the language do not recur: [… for i in 0..n] repeats",
+                    )
+                    return
+        self.expr(let.value, frozenset(seen))
+
+    def twice(self, name: str, span: Span, first: Span) -> None:
+        self.diagnostics.error(
+            "MKS0203", f"`{name}` is declared twice", span, notes=(Note("declared here first", first),), help="rename one"
+        )
+
+
+def parts_of(expr: tree.Expr) -> Iterator[tree.Expr | tree.Argument]:
+    """The expressions directly inside `expr`; of a comprehension, nothing (it has a name of its own)."""
+    if isinstance(expr, tree.Binary):
+        yield expr.left
+        yield expr.right
+    elif isinstance(expr, tree.Call):
+        yield expr.function
+        yield from expr.arguments
+    elif isinstance(expr, (tree.Tuple, tree.List)):
+        yield from expr.items
+    elif isinstance(expr, tree.Index):
+        yield expr.of
+        yield expr.index
+    elif isinstance(expr, tree.Attribute):
+        yield expr.of
+    elif isinstance(expr, tree.Unary):
+        yield expr.operand
+    elif isinstance(expr, tree.Range):
+        yield expr.start
+        if expr.end is not None:
+            yield expr.end
+        if expr.length is not None:
+            yield expr.length
+    elif isinstance(expr, tree.But):
+        yield expr.value
+        yield expr.override
+
+
+def refs_of(expr: tree.Expr, local: frozenset[str] = frozenset()) -> Iterator[tree.Ref]:
+    """The names used in `expr`, those of its own comprehensions left out."""
+    if isinstance(expr, tree.Ref):
+        if expr.name not in local:
+            yield expr
+        return
+    if isinstance(expr, tree.Comprehension):
+        yield from refs_of(expr.over, local)
+        local = local | {expr.name.text}
+        yield from refs_of(expr.item.value, local)
+        for pair in expr.item.pairs:
+            yield from refs_of(pair.value, local)
+        return
+    for part in parts_of(expr):
+        if isinstance(part, tree.Argument):
+            yield from refs_of(part.value, local)
+            for pair in part.pairs:
+                yield from refs_of(pair.value, local)
+        else:
+            yield from refs_of(part, local)
+
+
+class _File(_Names):
+    """The names of a file: its `let`s, over the language's words."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        super().__init__(diagnostics)
+        self.names: dict[str, Span] = {}
+
+    def known(self, name: str) -> bool:
+        return name in self.names or name in LANGUAGE
+
+    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
+        known = LANGUAGE | self.names.keys() | local
+        self.diagnostics.add(unknown_name(ref.name, ref.span, known, _SENTENCE_WORDS).diagnostic)
+
+    def let(self, let: tree.Let) -> None:
+        name = let.name
+        first = self.names.get(name.text)
+        if first is not None and first.source is name.span.source:  # a clash of two files is the `use`'s
+            self.twice(name.text, name.span, first)
+        self.function(let)
+        self.names.setdefault(name.text, name.span)
+
+
+class _Case(_Names):
+    def __init__(self, case: tree.Case, file: _File, diagnostics: Diagnostics) -> None:
+        super().__init__(diagnostics)
+        self.case = case
+        self.file = file
+        self.own: dict[str, Span] = {}
+        self.later = {name.text: name.span for name in declared(case.body)}
+        self.used: set[str] = set()
+        self.outer: dict[str, Span] = {}
+        """Names of the file or the language that a function of this case uses: no name may hide them afterwards."""
+        self.watched: list[tree.Name] = []
+        """`let` and `for` names: unused ones are worth a warning."""
+
+    def check(self) -> None:
+        for need in self.case.needs:
+            if isinstance(need, tree.Binary):
+                self.expr(need)
+        self.statements(self.case.body, True)
+        for name in self.watched:
+            if name.text not in self.used:
+                self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
+
+    # Names -----------------------------------------------------------------------------------
+
+    def known(self, name: str) -> bool:
+        if name in self.own:
+            self.used.add(name)
+            return True
+        return name in self.file.names or name in LANGUAGE
+
+    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
+        later = self.later.get(ref.name)
+        if later is not None:
+            self.used.add(ref.name)
+            self.diagnostics.error(
+                "MKS0208",
+                f"`{ref.name}` is used above its declaration",
+                ref.span,
+                notes=(Note("declared here", later),),
+                help="a case is read from top to bottom",
+            )
+            return
+        known = LANGUAGE | self.file.names.keys() | self.own.keys() | local
+        self.diagnostics.add(unknown_name(ref.name, ref.span, known, _SENTENCE_WORDS).diagnostic)
+
+    def declare(self, name: tree.Name) -> None:
+        first = self.own.get(name.text)
+        if first is not None:
+            self.twice(name.text, name.span, first)
+        elif name.text in self.outer:
+            self.diagnostics.error(
+                "MKS0203",
+                f"`{name.text}` has meant something else further up",
+                name.span,
+                notes=(Note("a function of this case uses it with the other meaning", self.outer[name.text]),),
+                help="rename it",
+            )
+        self.own.setdefault(name.text, name.span)
+
+    # Statements ------------------------------------------------------------------------------
+
+    def statements(self, statements: Iterable[tree.Statement], top: bool) -> None:
+        for statement in statements:
+            if isinstance(statement, tree.Step):
+                self.step(statement)
+            elif isinstance(statement, tree.Let):
+                self.let(statement)
+            elif isinstance(statement, tree.For):
+                if not top:
+                    self.misplaced("for", statement.span)
+                for item in statement.items:
+                    self.expr(item.value)
+                for name in statement.names:
+                    self.declare(name)
+                    self.watched.append(name)
+            elif isinstance(statement, tree.Where):
+                if not top:
+                    self.misplaced("where", statement.span)
+                self.expr(statement.condition)
+            elif isinstance(statement, tree.Expect):
+                self.expr(statement.condition)
+                self.known_departure(statement.known)
+            else:
+                self.branches(statement)
+
+    def branches(self, statement: tree.If) -> None:
+        """Both branches may declare the same name, since a row takes one of them."""
+        self.expr(statement.condition)
+        before = self.own.copy()
+        self.statements(statement.then.lines, False)
+        if statement.orelse is None:
+            return
+        then = self.own
+        self.own = before
+        self.statements(statement.orelse.lines, False)
+        self.own = {**then, **self.own}
+
+    def misplaced(self, word: str, span: Span) -> None:
+        self.diagnostics.error(
+            "MKS0206",
+            f"`{word}` stands at the top level of a case, not inside braces",
+            Span(span.source, span.start, span.start + len(word)),
+        )
+
+    def let(self, let: tree.Let) -> None:
+        self.function(let)
+        if let.parameters is not None:
+            parameters = frozenset(parameter.text for parameter in let.parameters)
+            for ref in refs_of(let.value, parameters):
+                if ref.name not in self.own:
+                    self.outer.setdefault(ref.name, ref.span)
+        self.declare(let.name)
+        self.watched.append(let.name)
+
+    def step(self, step: tree.Step) -> None:
+        verb = step.verb.text
+        operand = step.operand
+        new: Optional[tree.Name] = None
+        if verb == "record":
+            operand = None
+        elif verb in DECLARING and operand is not None:
+            named = operand.of if isinstance(operand, tree.Index) else operand
+            if isinstance(named, tree.Ref):
+                new = tree.Name(named.span, named.name)
+                operand = operand.index if isinstance(operand, tree.Index) else None
+        self.expr(operand)
+        labels: list[tree.Name] = []
+        for phrase in step.phrases:
+            if phrase.preposition.text == "as" and isinstance(phrase.value, tree.Ref):
+                labels.append(tree.Name(phrase.value.span, phrase.value.name))
+            else:
+                self.expr(phrase.value)
+        self.expr(step.value)
+        self.modifiers(step.modifiers)
+        if step.block is not None:
+            self.statements(step.block.lines, False)
+        if new is not None:
+            self.declare(new)
+        for label in labels:
+            self.declare(label)
+        if step.claim is not None:
+            for outcome in step.claim.outcomes:
+                self.outcome(outcome)
+            self.expr(step.claim.when)
+        self.known_departure(step.known)
+
+    def modifiers(self, modifiers: Iterable[tree.Modifier]) -> None:
+        for modifier in modifiers:
+            self.expr(modifier.value)
+
+    def outcome(self, outcome: tree.Outcome) -> None:
+        if isinstance(outcome, tree.Rejected):
+            self.expr(outcome.reason)
+        elif isinstance(outcome, tree.Completes):
+            self.statements(outcome.block.lines, False)
+
+    def known_departure(self, known: Optional[tree.Known]) -> None:
+        if known is None:
+            return
+        if known.outcome is not None:
+            self.outcome(known.outcome)
+        self.expr(known.value)
+        self.modifiers(known.modifiers)
+
+
+def declared(statements: Iterable[tree.Statement]) -> Iterator[tree.Name]:
+    """Every name that the statements of a case declare, in order."""
+    for statement in statements:
+        if isinstance(statement, tree.Let):
+            yield statement.name
+        elif isinstance(statement, tree.For):
+            yield from statement.names
+        elif isinstance(statement, tree.If):
+            yield from declared(statement.then.lines)
+            if statement.orelse is not None:
+                yield from declared(statement.orelse.lines)
+        elif isinstance(statement, tree.Step):
+            operand = statement.operand
+            if isinstance(operand, tree.Index):
+                operand = operand.of
+            if statement.verb.text in DECLARING and isinstance(operand, tree.Ref):
+                yield tree.Name(operand.span, operand.name)
+            for phrase in statement.phrases:
+                if phrase.preposition.text == "as" and isinstance(phrase.value, tree.Ref):
+                    yield tree.Name(phrase.value.span, phrase.value.name)
+            if statement.block is not None:
+                yield from declared(statement.block.lines)
