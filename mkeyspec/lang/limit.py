@@ -37,6 +37,7 @@ INT_BITS = Limit("MKS0709", 128, "bits in a number")
 USE_FILES = Limit("MKS0710", 64, "files brought in by `use`")
 CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
 EVALUATION_STEPS = Limit("MKS0712", 5_000_000, "steps of evaluation in one file")
+OPERATORS = Limit("MKS0713", 200, "operators in one expression")
 
 ALL = (
     FILE_BYTES,
@@ -51,5 +52,6 @@ ALL = (
     USE_FILES,
     CALL_DEPTH,
     EVALUATION_STEPS,
+    OPERATORS,
 )
 """Every limit of the language."""

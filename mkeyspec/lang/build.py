@@ -1,0 +1,550 @@
+"""The tree from the grammar's rules: one method a rule, called by the parser as it goes.
+
+Lark calls `Build.<rule>(children)` at every reduction, all tokens among the children. A method
+makes a node of `tree.py` and reports what the grammar is too wide to refuse: a digit too few, a
+phase that does not exist, a text without its quotes closed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from mkeyspec.lang import limit, tree
+from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.lexer import Token
+from mkeyspec.lang.source import Source
+from mkeyspec.lang.tree import Name, Span
+
+PHASES = ("create", "complete", "completion", "mkey_check", "cancel")
+"""When something may be rejected."""
+
+_FIELDS_ONLY = frozenset("mkey qp dek dct pd signature crypto configure".split())
+"""Verbs whose block has fields or setters: what follows a comma there was meant as the next field (`but` apart)."""
+
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class CaseLine(NamedTuple):
+    span: Span
+    name: Name
+    title: tree.Text | None
+
+
+class Title(NamedTuple):
+    span: Span
+    text: tree.Text
+
+
+class Verifies(NamedTuple):
+    span: Span
+    names: list[Name]
+
+
+class Needs(NamedTuple):
+    span: Span
+    values: list[tree.Expr]
+
+
+class _Sentence:
+    """A step under construction."""
+
+    __slots__ = ("block", "claim", "end", "known", "modifiers", "operand", "peer", "phrases", "start", "value", "verb")
+
+    def __init__(self, start: int, end: int, verb: Name, operand: tree.Expr | None, peer: bool) -> None:
+        self.start = start
+        self.end = end
+        self.verb = verb
+        self.operand = operand
+        self.peer = peer
+        self.phrases: list[tree.Phrase] = []
+        self.value: tree.Expr | None = None
+        self.modifiers: list[tree.Modifier] = []
+        self.block: tree.Block | None = None
+        self.claim: tree.Claim | None = None
+        self.known: tree.Known | None = None
+
+
+Children = list[Any]
+
+
+class Build:
+    """The callbacks. `source` and `diagnostics` are set for the file that is parsed now."""
+
+    source: Source
+    diagnostics: Diagnostics
+
+    def _name(self, token: Token) -> Name:
+        return Name(Span(self.source, token.start_pos, token.end_pos), token.value)
+
+    def _error(self, code: str, message: str, start: int, end: int, help: str = "", page: str = "") -> None:
+        self.diagnostics.error(code, message, Span(self.source, start, end), help=help, page=page)
+
+    # Lines
+
+    def file(self, c: Children) -> Children:
+        return c[0] if c else c
+
+    def lines(self, c: Children) -> Children:
+        if len(c) == 2:
+            return [c[0]]
+        lines: Children = c[0]
+        lines.append(c[1])
+        return lines
+
+    def case_line(self, c: Children) -> CaseLine:
+        title = self.text(c[2:]) if len(c) == 3 else None
+        return CaseLine(Span(self.source, c[0].start_pos, c[-1].end_pos), self._name(c[1]), title)
+
+    def title(self, c: Children) -> Title:
+        text = self.text(c)
+        return Title(text.span, text)
+
+    def verifies(self, c: Children) -> Verifies:
+        if len(c) == 2:
+            return Verifies(Span(self.source, c[0].start_pos, c[1].end_pos), [self._name(c[1])])
+        line: Verifies = c[0]
+        line.names.append(self._name(c[2]))
+        return Verifies(Span(self.source, line.span.start, c[2].end_pos), line.names)
+
+    def needs(self, c: Children) -> Needs:
+        if len(c) == 2:
+            return Needs(Span(self.source, c[0].start_pos, c[1].span.end), [c[1]])
+        line: Needs = c[0]
+        line.values.append(c[2])
+        return Needs(line.span.to(c[2].span), line.values)
+
+    def let_value(self, c: Children) -> tree.Let:
+        return tree.Let(Span(self.source, c[0].start_pos, c[3].span.end), self._name(c[1]), None, c[3])
+
+    def let_function(self, c: Children) -> tree.Let:
+        return tree.Let(Span(self.source, c[0].start_pos, c[6].span.end), self._name(c[1]), tuple(c[3]), c[6])
+
+    def names(self, c: Children) -> list[Name]:
+        if len(c) == 1:
+            return [self._name(c[0])]
+        names: list[Name] = c[0]
+        names.append(self._name(c[2]))
+        return names
+
+    def for_line(self, c: Children) -> tree.For:
+        return tree.For(Span(self.source, c[0].start_pos, c[3][-1].value.span.end), tuple(c[1]), tuple(c[3]))
+
+    def for_items(self, c: Children) -> list[tree.ForItem]:
+        if len(c) == 1:
+            return [c[0]]
+        items: list[tree.ForItem] = c[0]
+        items.append(c[2])
+        return items
+
+    def for_item(self, c: Children) -> tree.ForItem:
+        return tree.ForItem(None, c[0])
+
+    def for_labelled(self, c: Children) -> tree.ForItem:
+        return tree.ForItem(self._name(c[0]), c[2])
+
+    def where(self, c: Children) -> tree.Where:
+        return tree.Where(Span(self.source, c[0].start_pos, c[1].span.end), c[1])
+
+    def if_line(self, c: Children) -> tree.If:
+        span = Span(self.source, c[0].start_pos, c[-1].span.end)
+        orelse = None
+        if len(c) == 5:
+            orelse = c[4] if isinstance(c[4], tree.Block) else tree.Block(c[4].span, (c[4],))
+        return tree.If(span, c[1], c[2], orelse)
+
+    def expect(self, c: Children) -> tree.Expect:
+        known: tree.Known | None = c[2] if len(c) == 3 else None
+        if known is not None and (known.outcome is not None or known.modifiers):
+            wrong = known.outcome.span if known.outcome is not None else known.modifiers[0].span
+            self._error(
+                "MKS0120",
+                "behind an `expect`, `known` names the bytes or value seen instead",
+                wrong.start,
+                wrong.end,
+                help=f"known {known.requirement.text} VALUE, or the id alone",
+            )
+        return tree.Expect(Span(self.source, c[0].start_pos, c[-1].span.end), c[1], known)
+
+    # Sentences
+
+    def step_verb(self, c: Children) -> _Sentence:
+        verb = c[0]
+        return _Sentence(verb.start_pos, verb.end_pos, self._name(verb), None, False)
+
+    def step_operand(self, c: Children) -> _Sentence:
+        verb = c[0]
+        return _Sentence(verb.start_pos, c[1].span.end, self._name(verb), c[1], False)
+
+    def step_peer(self, c: Children) -> _Sentence:
+        return _Sentence(c[0].start_pos, c[1].end_pos, self._name(c[1]), None, True)
+
+    def step_peer_operand(self, c: Children) -> _Sentence:
+        return _Sentence(c[0].start_pos, c[2].span.end, self._name(c[1]), c[2], True)
+
+    def step_phrase(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.phrases.append(tree.Phrase(self._name(c[1]), c[2]))
+        sentence.end = c[2].span.end
+        return sentence
+
+    def step_value(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.value = c[2]
+        sentence.end = c[2].span.end
+        return sentence
+
+    def step_modifier(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.modifiers.append(c[2])
+        sentence.end = c[2].span.end
+        return sentence
+
+    def step_block(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.block = c[1]
+        sentence.end = c[1].span.end
+        if sentence.verb.text in _FIELDS_ONLY:
+            self._fields_only(c[1])
+        return sentence
+
+    def _fields_only(self, block: tree.Block) -> None:
+        for line in block.lines:
+            if isinstance(line, tree.Step):
+                extra = next((m for m in line.modifiers if not m.but), None)
+                if extra is not None:
+                    text = self.source.text[extra.span.start : extra.span.end]
+                    self._error(
+                        "MKS0109",
+                        "fields are separated by a new line or `;`",
+                        extra.span.start,
+                        extra.span.end,
+                        help=f"{line.verb.text}; {text}" if line.operand is None else f"…; {text}",
+                    )
+            elif isinstance(line, tree.If):
+                self._fields_only(line.then)
+                if line.orelse is not None:
+                    self._fields_only(line.orelse)
+
+    def step_claim(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.claim = c[1]
+        sentence.end = c[1].span.end
+        return sentence
+
+    def step_known(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.known = c[1]
+        sentence.end = c[1].span.end
+        return sentence
+
+    def step(self, c: Children) -> tree.Step:
+        s: _Sentence = c[0]
+        return tree.Step(
+            Span(self.source, s.start, s.end),
+            s.verb,
+            s.operand,
+            tuple(s.phrases),
+            s.value,
+            tuple(s.modifiers),
+            s.block,
+            s.claim,
+            s.known,
+            s.peer,
+        )
+
+    def modifier(self, c: Children) -> tree.Modifier:
+        name = self._name(c[0])
+        if len(c) == 1:
+            return tree.Modifier(name.span, name)
+        return tree.Modifier(Span(self.source, c[0].start_pos, c[1].span.end), name, c[1])
+
+    def modifier_but(self, c: Children) -> tree.Modifier:
+        return tree.Modifier(Span(self.source, c[0].start_pos, c[2].span.end), self._name(c[1]), c[2], True)
+
+    def block_empty(self, c: Children) -> tree.Block:
+        return tree.Block(Span(self.source, c[0].start_pos, c[1].end_pos), ())
+
+    def block(self, c: Children) -> tree.Block:
+        lines = tuple(line for line in c[1] if self._stands_in_block(line))
+        return tree.Block(Span(self.source, c[0].start_pos, c[2].end_pos), lines)
+
+    def _stands_in_block(self, line: Any) -> bool:
+        if isinstance(line, (tree.Step, tree.If, tree.Let, tree.Expect)):
+            return True
+        word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
+        self._error(
+            "MKS0120", f"`{word}` stands at the top level of a case, not in a block", line.span.start, line.span.end
+        )
+        return False
+
+    def block_lines(self, c: Children) -> Children:
+        if len(c) == 1:
+            return c
+        lines: Children = c[0]
+        lines.append(c[2])
+        return lines
+
+    # Claims
+
+    def claim(self, c: Children) -> tree.Claim:
+        outcomes: list[tree.Outcome] = c[0]
+        when = c[2] if len(c) == 3 else None
+        end = when.span.end if when is not None else outcomes[-1].span.end
+        return tree.Claim(Span(self.source, outcomes[0].span.start, end), tuple(outcomes), when)
+
+    def outcomes(self, c: Children) -> list[tree.Outcome]:
+        if len(c) == 1:
+            return [c[0]]
+        outcomes: list[tree.Outcome] = c[0]
+        outcomes.append(c[2])
+        return outcomes
+
+    def accepted(self, c: Children) -> tree.Accepted:
+        return tree.Accepted(Span(self.source, c[0].start_pos, c[0].end_pos))
+
+    def completes(self, c: Children) -> tree.Completes:
+        return tree.Completes(Span(self.source, c[0].start_pos, c[1].span.end), c[1])
+
+    def rejected(self, c: Children) -> tree.Rejected:
+        self._phase(c)
+        return tree.Rejected(Span(self.source, c[0].start_pos, c[2].end_pos), self._name(c[2]))
+
+    def rejected_with(self, c: Children) -> tree.Rejected:
+        self._phase(c)
+        if c[3].value != "with":
+            self._error(
+                "MKS0115",
+                f"a rejection's reason follows `with`, not `{c[3].value}`",
+                c[3].start_pos,
+                c[3].end_pos,
+                help=f"rejected at {c[2].value} with …",
+            )
+        return tree.Rejected(Span(self.source, c[0].start_pos, c[4].span.end), self._name(c[2]), c[4])
+
+    def _phase(self, c: Children) -> None:
+        if c[1].value != "at":
+            self._error(
+                "MKS0115",
+                f"rejected when? `at` and a phase follow, not `{c[1].value}`",
+                c[1].start_pos,
+                c[1].end_pos,
+                help=f"phases: {', '.join(PHASES)}",
+            )
+        elif c[2].value not in PHASES:
+            close = get_close_matches(c[2].value, PHASES, 1)
+            self._error(
+                "MKS0115",
+                f"there is no phase `{c[2].value}`",
+                c[2].start_pos,
+                c[2].end_pos,
+                help=f"did you mean `{close[0]}`?" if close else f"phases: {', '.join(PHASES)}",
+            )
+
+    def known(self, c: Children) -> tree.Known:
+        return tree.Known(Span(self.source, c[0].start_pos, c[1].end_pos), self._name(c[1]))
+
+    def known_outcome(self, c: Children) -> tree.Known:
+        return tree.Known(Span(self.source, c[0].start_pos, c[2].span.end), self._name(c[1]), outcome=c[2])
+
+    def known_value(self, c: Children) -> tree.Known:
+        return tree.Known(Span(self.source, c[0].start_pos, c[2].span.end), self._name(c[1]), value=c[2])
+
+    def known_modifiers(self, c: Children) -> tree.Known:
+        span = Span(self.source, c[0].start_pos, c[2][-1].span.end)
+        return tree.Known(span, self._name(c[1]), modifiers=tuple(c[2]))
+
+    def known_value_modifiers(self, c: Children) -> tree.Known:
+        span = Span(self.source, c[0].start_pos, c[3][-1].span.end)
+        return tree.Known(span, self._name(c[1]), value=c[2], modifiers=tuple(c[3]))
+
+    def modifiers(self, c: Children) -> list[tree.Modifier]:
+        if len(c) == 2:
+            return [c[1]]
+        modifiers: list[tree.Modifier] = c[0]
+        modifiers.append(c[2])
+        return modifiers
+
+    # Expressions
+
+    def binary(self, c: Children) -> tree.Binary:
+        left, operator, right = c
+        return tree.Binary(Span(self.source, left.span.start, right.span.end), operator.value, left, right)
+
+    def not_in(self, c: Children) -> tree.Binary:
+        left, _, _, right = c
+        return tree.Binary(Span(self.source, left.span.start, right.span.end), "not in", left, right)
+
+    def unary(self, c: Children) -> tree.Unary:
+        operator, operand = c
+        return tree.Unary(Span(self.source, operator.start_pos, operand.span.end), operator.value, operand)
+
+    def but(self, c: Children) -> tree.But:
+        span = Span(self.source, c[0].span.start, c[3].span.end)
+        return tree.But(span, c[0], self._name(c[2]), c[3])
+
+    def range_to(self, c: Children) -> tree.Range:
+        return tree.Range(Span(self.source, c[0].span.start, c[2].span.end), c[0], end=c[2])
+
+    def range_width(self, c: Children) -> tree.Range:
+        return tree.Range(Span(self.source, c[0].span.start, c[2].span.end), c[0], length=c[2])
+
+    def number(self, c: Children) -> tree.Int:
+        token = c[0]
+        text = token.value
+        span = Span(self.source, token.start_pos, token.end_pos)
+        if text.isdecimal() and len(text) < 20:  # nearly all of them
+            if text[0] == "0" and len(text) > 1:
+                self._leading_zero(token)
+            return tree.Int(span, int(text))
+        if len(text) > 2 * limit.INT_BITS.most:
+            value = 1 << (limit.INT_BITS.most + 1)
+        elif text[-1] in _UNITS:
+            value = int(text[:-1]) * _UNITS[text[-1]]
+        elif text[:2] in ("0x", "0b"):
+            value = int(text, 0)
+        else:
+            value = int(text)
+            if text[0] == "0":
+                self._leading_zero(token)
+        if value.bit_length() > limit.INT_BITS.most:
+            message = f"this number has {limit.INT_BITS.broken()}"
+            self._error(limit.INT_BITS.code, message, token.start_pos, token.end_pos)
+            value = 0
+        return tree.Int(span, value)
+
+    def _leading_zero(self, token: Token) -> None:
+        self._error(
+            "MKS0111",
+            f"`{token.value}` begins with a zero",
+            token.start_pos,
+            token.end_pos,
+            help="hexadecimal numbers begin with `0x`, binary ones with `0b`; there are no octal ones",
+        )
+
+    def ref(self, c: Children) -> tree.Ref:
+        token = c[0]
+        return tree.Ref(Span(self.source, token.start_pos, token.end_pos), token.value)
+
+    def errno(self, c: Children) -> tree.Errno:
+        token = c[0]
+        return tree.Errno(Span(self.source, token.start_pos, token.end_pos), token.value)
+
+    def text(self, c: Children) -> tree.Text:
+        token = c[0]
+        span = Span(self.source, token.start_pos, token.end_pos)
+        return tree.Text(span, self._unescaped(token.value[1:-1], token.start_pos + 1))
+
+    def _unescaped(self, text: str, start: int) -> str:
+        if "\\" not in text:
+            return text
+        parts: list[str] = []
+        at = 0
+        while (slash := text.find("\\", at)) >= 0:
+            parts += (text[at:slash], text[slash + 1])
+            if text[slash + 1] not in '"\\':
+                self._error(
+                    "MKS0112",
+                    f"no escape `{text[slash : slash + 2]}` in a text",
+                    start + slash,
+                    start + slash + 2,
+                    help='only `\\"` and `\\\\` are',
+                )
+            at = slash + 2
+        return "".join(parts) + text[at:]
+
+    def hex_bytes(self, c: Children) -> tree.Bytes:
+        token = c[0]
+        span = Span(self.source, token.start_pos, token.end_pos)
+        digits = token.value[4:-1]
+        try:
+            return tree.Bytes(span, bytes.fromhex(digits))
+        except ValueError:
+            pass
+        bare = digits.replace(" ", "")
+        wrong = next((i for i, d in enumerate(digits) if d not in "0123456789abcdefABCDEF "), None)
+        if wrong is not None:
+            at = token.start_pos + 4 + wrong
+            self._error("MKS0113", f"`{digits[wrong]}` is not a hexadecimal digit", at, at + 1)
+        elif len(bare) % 2:
+            self._error(
+                "MKS0113", f"an odd number of hexadecimal digits: {len(bare)}", span.start, span.end,
+                help="two digits make a byte",
+            )  # fmt: skip
+        else:
+            self._error(
+                "MKS0113", "a blank between the two digits of a byte", span.start, span.end,
+                help="blanks stand between bytes only",
+            )  # fmt: skip
+        return tree.Bytes(span, b"")
+
+    def ascii_bytes(self, c: Children) -> tree.Bytes:
+        token = c[0]
+        span = Span(self.source, token.start_pos, token.end_pos)
+        text = self._unescaped(token.value[6:-1], token.start_pos + 6)
+        if not text.isascii():
+            wrong = next(i for i, d in enumerate(token.value) if not d.isascii())
+            at = token.start_pos + wrong
+            self._error(
+                "MKS0113", f"`{token.value[wrong]}` is not an ASCII character", at, at + 1, help='write it as hex"…"'
+            )
+        return tree.Bytes(span, text.encode("ascii", "ignore"))
+
+    def group(self, c: Children) -> tree.Expr:
+        expr: tree.Expr = replace(c[1], span=Span(self.source, c[0].start_pos, c[2].end_pos))
+        return expr
+
+    def tuple_items(self, c: Children) -> list[tree.Expr]:
+        if isinstance(c[0], list):
+            items: list[tree.Expr] = c[0]
+            items.append(c[2])
+            return items
+        return [c[0], c[2]]
+
+    def tuple_of(self, c: Children) -> tree.Tuple:
+        return tree.Tuple(Span(self.source, c[0].start_pos, c[-1].end_pos), tuple(c[1]))
+
+    def items(self, c: Children) -> list[tree.Argument]:
+        if len(c) == 1:
+            return [c[0]]
+        items: list[tree.Argument] = c[0]
+        items.append(c[2])
+        return items
+
+    def item(self, c: Children) -> tree.Argument:
+        return tree.Argument(c[0].span, c[0])
+
+    def item_named(self, c: Children) -> tree.Argument:
+        return tree.Argument(Span(self.source, c[0].start_pos, c[2].span.end), c[2], self._name(c[0]))
+
+    def item_pair(self, c: Children) -> tree.Argument:
+        item: tree.Argument = c[0]
+        pair = tree.Pair(self._name(c[1]), c[2])
+        span = Span(self.source, item.span.start, c[2].span.end)
+        return tree.Argument(span, item.value, item.keyword, (*item.pairs, pair))
+
+    def list_empty(self, c: Children) -> tree.List:
+        return tree.List(Span(self.source, c[0].start_pos, c[1].end_pos), ())
+
+    def list_of(self, c: Children) -> tree.List:
+        return tree.List(Span(self.source, c[0].start_pos, c[-1].end_pos), tuple(c[1]))
+
+    def comprehension(self, c: Children) -> tree.Comprehension:
+        return tree.Comprehension(Span(self.source, c[0].start_pos, c[6].end_pos), c[1], self._name(c[3]), c[5])
+
+    def call_empty(self, c: Children) -> tree.Call:
+        return tree.Call(Span(self.source, c[0].span.start, c[2].end_pos), c[0], ())
+
+    def call(self, c: Children) -> tree.Call:
+        return tree.Call(Span(self.source, c[0].span.start, c[-1].end_pos), c[0], tuple(c[2]))
+
+    def index(self, c: Children) -> tree.Index:
+        return tree.Index(Span(self.source, c[0].span.start, c[3].end_pos), c[0], c[2])
+
+    def index_open(self, c: Children) -> tree.Index:
+        open_end = tree.Range(Span(self.source, c[2].span.start, c[3].end_pos), c[2])
+        return tree.Index(Span(self.source, c[0].span.start, c[4].end_pos), c[0], open_end)
+
+    def attribute(self, c: Children) -> tree.Attribute:
+        return tree.Attribute(Span(self.source, c[0].span.start, c[2].end_pos), c[0], self._name(c[2]))

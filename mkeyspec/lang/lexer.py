@@ -1,0 +1,88 @@
+"""The words of a file: the grammar's terminals, in one regular expression.
+
+The terminals are Lark's, from `grammar/mks.lark`, in the order in which Lark's own basic lexer
+tries them (a test compares the two); scanning a whole file in one loop and keeping only offsets
+is what makes it several times as fast. The last terminal takes any character, so a lexer never
+fails: what the language does not have becomes a token with a place, and the filter says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lark.lexer import Lexer, PatternStr, TerminalDef
+
+from mkeyspec import resource
+
+STARTS = ("file", "line", "apart")
+"""What Lark may be asked for: a file, one line of it, and the terminals which no rule accepts."""
+
+TEXT = resource.text("grammar", "mks.lark")
+"""The grammar."""
+
+
+class Token:
+    """One word: its terminal, its text, and where it is: characters [start_pos, end_pos)."""
+
+    __slots__ = ("end_pos", "start_pos", "type", "value")
+
+    # Lark borrows these for the token behind the last one; places are offsets here.
+    line = column = end_line = end_column = 0
+
+    def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
+        self.type = type
+        self.value = value
+        self.start_pos = start_pos
+        self.end_pos = end_pos
+
+    def __repr__(self) -> str:
+        return f"Token({self.type!r}, {self.value!r}, {self.start_pos}, {self.end_pos})"
+
+
+class TokenList(Lexer):
+    """Lark's lexer interface over a list of tokens that is there already."""
+
+    __future_interface__ = 2
+
+    def __init__(self, lexer_conf: object) -> None:
+        """Lark hands over its configuration, of which nothing is needed."""
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+        return iter(lexer_state.text)
+
+
+class Words:
+    """The compiled terminals. `scan` is a pure function of the text."""
+
+    def __init__(self, defined: Iterable[TerminalDef]) -> None:
+        terminals = sorted(
+            (t for t in defined if t.name != "END"),
+            key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name),
+        )
+        words = {t.pattern.value: t.name for t in terminals if isinstance(t.pattern, PatternStr)}
+        self.reserved = {text: name for text, name in words.items() if text.isidentifier()}
+        """Reserved words and their terminals; the prepositions are one terminal, PREP."""
+        parts = [f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in terminals if t.name not in self.reserved.values()]
+        self._pattern = re.compile("|".join(parts))
+
+    def scan(self, text: str) -> tuple[list[Token], list[tuple[int, int]]]:
+        """All tokens of `text`, new lines among them, and the places of its comments."""
+        tokens: list[Token] = []
+        comments: list[tuple[int, int]] = []
+        append = tokens.append
+        reserved = self.reserved.get
+        for match in self._pattern.finditer(text):
+            kind = match.lastgroup or "BADSIGN"
+            if kind == "BLANK":
+                continue
+            start, end = match.span()
+            if kind == "COMMENT":
+                comments.append((start, end))
+                continue
+            value = match.group()
+            if kind == "NAME":
+                kind = reserved(value, kind)
+            append(Token(kind, value, start, end))
+        return tokens, comments

@@ -1,0 +1,204 @@
+"""Text to tree.
+
+    source ──lexer──▶ words ──newline──▶ words and ENDs ──Lark (LALR), build──▶ lines ──file──▶ tree.File
+
+A file without a mistake is parsed in one go. Where the parser stops, the file is parsed again
+line by line (a "line" is a statement with its block): each good one is built, each bad one
+reported, and inside a bad one with a block, so is every line of the block. So one run reports
+every statement that is wrong, and one statement is reported once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from lark import Lark, UnexpectedToken
+
+from mkeyspec.lang import limit, mistake, tree
+from mkeyspec.lang.build import Build
+from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.file import EDITION, gather
+from mkeyspec.lang.lexer import STARTS, TEXT, Token, TokenList, Words
+from mkeyspec.lang.newline import TooMuch, arrange
+from mkeyspec.lang.source import Source
+from mkeyspec.lang.tree import Span
+
+
+class _Parser:
+    """The grammar, compiled; made once a process (a sixth of a second)."""
+
+    def __init__(self) -> None:
+        self.build = Build()
+        self.lark = Lark(
+            TEXT,
+            start=list(STARTS),
+            parser="lalr",
+            lexer=TokenList,
+            keep_all_tokens=True,
+            maybe_placeholders=False,
+            transformer=self.build,
+        )
+        self.words = Words(self.lark.terminals)
+
+    def run(self, tokens: list[Token], start: str) -> Any:
+        """The value of the rule `start`; raises UnexpectedToken."""
+        return self.lark.parse(tokens, start=start)  # type: ignore[arg-type]  # the lexer takes our tokens
+
+
+@cache
+def _parser() -> _Parser:
+    return _Parser()
+
+
+def reserved_words() -> frozenset[str]:
+    """The words that cannot be names."""
+    return frozenset(_parser().words.reserved) | frozenset("by into to from on as is".split())
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
+    """The tree of `source`; None where nothing of it is usable (a limit, an edition this release does not know).
+
+    Cases in which something was wrong are not in the tree; after an error before the first case, none is.
+    """
+    parser = _parser()
+    tokens, comments = parser.words.scan(source.text)
+    if not _within(source, tokens, diagnostics) or not _edition(source, tokens, diagnostics):
+        return None
+    before = len(diagnostics.found)
+    try:
+        arranged = arrange(source, tokens, diagnostics)
+    except TooMuch:
+        return None
+    parser.build.source = source
+    parser.build.diagnostics = diagnostics
+    try:
+        lines = parser.run(arranged.tokens, "file")
+    except UnexpectedToken:
+        lines = _recover(parser, source, arranged.tokens, frozenset(arranged.joins), diagnostics)
+    places = [Span(source, start, end) for start, end in comments]
+    file = gather(source, lines, tuple(places), diagnostics)
+    wrong = [d.span.start for d in diagnostics.found[before:] if d.severity == "error" and d.span.source is source]
+    return _usable(file, wrong) if wrong else file
+
+
+def _within(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> bool:
+    if len(tokens) <= limit.TOKENS.most:
+        return True
+    last = tokens[limit.TOKENS.most]
+    message = f"this file is too long: {limit.TOKENS.broken()}"
+    diagnostics.error(limit.TOKENS.code, message, Span(source, last.start_pos, last.end_pos), help="divide it")
+    return False
+
+
+def _edition(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> bool:
+    """Whether the file is of an edition that can be read; a file without that line is taken for one."""
+    words = [t for t in tokens[:8] if t.type != "NEWLINE"]
+    if len(words) < 2 or words[0].value != "mks" or words[1].type not in ("INT", "BADINT"):
+        return True
+    if words[1].value == str(EDITION):
+        return True
+    asked = words[1].value
+    newer = asked.isdecimal() and int(asked[:9]) > EDITION
+    diagnostics.error(
+        "MKS0114",
+        f"edition {asked} of the language is unknown here",
+        Span(source, words[1].start_pos, words[1].end_pos),
+        help=f"this release reads edition {EDITION}" + ("; a later one may read this file" if newer else ""),
+    )
+    return False
+
+
+def _usable(file: tree.File, wrong: list[int]) -> tree.File:
+    """`file` without the cases in which there is an error; without any if one stands before the first."""
+    starts = [case.span.start for case in file.cases]
+    if not starts or min(wrong) < starts[0]:
+        cases: tuple[tree.Case, ...] = ()
+    else:
+        ends = [*starts[1:], len(file.source.text) + 1]
+        bad = {i for i, (start, end) in enumerate(zip(starts, ends)) if any(start <= w < end for w in wrong)}
+        cases = tuple(case for i, case in enumerate(file.cases) if i not in bad)
+    return tree.File(file.source, file.edition, file.suite, file.uses, file.lets, cases, file.comments)
+
+
+# Recovery ------------------------------------------------------------------------------------
+
+
+def _recover(
+    parser: _Parser, source: Source, tokens: list[Token], joins: frozenset[int], diagnostics: Diagnostics
+) -> list[Any]:
+    """The lines that can be built; the others are reported."""
+    lines: list[Any] = []
+    begin = depth = 0
+    for at, token in enumerate(tokens):
+        kind = token.type
+        if kind == "LBRACE":
+            depth += 1
+        elif kind == "RBRACE":
+            depth -= 1
+        elif kind == "END" and depth == 0:
+            line = _line(parser, source, tokens[begin:at], joins, diagnostics)
+            if line is not None:
+                lines.append(line)
+            begin = at + 1
+            if len(diagnostics.found) > mistake.MOST:
+                break
+    return lines
+
+
+def _line(
+    parser: _Parser, source: Source, tokens: list[Token], joins: frozenset[int], diagnostics: Diagnostics
+) -> Any | None:
+    """One statement with its block. Bad lines of the block are reported, and taken out until the rest is good."""
+    while tokens and len(diagnostics.found) <= mistake.MOST:
+        try:
+            return parser.run(tokens, "line")
+        except UnexpectedToken as stop:
+            bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
+            begin, end = _innermost(tokens, bad)
+            accepts = frozenset(stop.interactive_parser.accepts()) if stop.interactive_parser else frozenset()
+            mistake.report(source, tokens[begin:end], bad - begin, accepts, joins, diagnostics)
+            if begin == 0:
+                return None
+            tokens = _without(tokens, begin, end)
+    return None
+
+
+def _innermost(tokens: list[Token], bad: int) -> tuple[int, int]:
+    """The line of the innermost block in which token `bad` stands: [begin, end)."""
+    begin = bad
+    depth = 0
+    while begin > 0:
+        kind = tokens[begin - 1].type
+        if kind == "RBRACE":
+            depth += 1
+        elif kind == "LBRACE":
+            if depth == 0:
+                break
+            depth -= 1
+        elif kind == "END" and depth == 0:
+            break
+        begin -= 1
+    end = bad
+    depth = 0
+    while end < len(tokens):
+        kind = tokens[end].type
+        if kind == "LBRACE":
+            depth += 1
+        elif kind == "RBRACE":
+            if depth == 0:
+                break
+            depth -= 1
+        elif kind == "END" and depth == 0:
+            break
+        end += 1
+    return begin, end
+
+
+def _without(tokens: list[Token], begin: int, end: int) -> list[Token]:
+    """`tokens` without [begin, end) and without one of the ENDs around it."""
+    if end < len(tokens) and tokens[end].type == "END":
+        end += 1
+    elif begin > 0 and tokens[begin - 1].type == "END":
+        begin -= 1
+    return tokens[:begin] + tokens[end:]
