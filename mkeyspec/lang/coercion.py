@@ -103,7 +103,14 @@ _DESCRIPTIONS: tuple[tuple[Union[type, tuple[type, ...]], str], ...] = (
 
 
 def fault(
-    code: str, message: str, span: Span, *, label: str = "", notes: tuple[Note, ...] = (), help: str = "", page: str = ""
+    code: str,
+    message: str,
+    span: Span,
+    *,
+    label: str = "",
+    notes: tuple[Note, ...] = (),
+    help: str = "",
+    page: str = "",
 ) -> Fault:
     """A `Fault` ready to be raised."""
     return Fault(Diagnostic(code, message, span, "error", label, notes, help, page))
@@ -243,7 +250,9 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
     wrong(value, scope, span, what, "bytes", help)
 
 
-def as_live_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -> Union[ByteString, LiveBytes, LiveJoin]:
+def as_live_bytes(
+    value: Value, scope: Scope, span: Span, what: str = "this place"
+) -> Union[ByteString, LiveBytes, LiveJoin]:
     """Bytes, or bytes made of live values (`be32(k.rkey)`)."""
     if isinstance(value, (LiveBytes, LiveJoin)):
         return value

@@ -168,7 +168,7 @@ def _call(expr: tree.Call, scope: Scope) -> Value:
     if type(function) is plan.Any and function.length is None:
         return _any(expr, scope)
     raise_if_hidden(function, scope, expr.function.span, "a function")
-    wrong(function, scope, expr.function.span, "a call", "a function")
+    return wrong(function, scope, expr.function.span, "a call", "a function")
 
 
 def _any(expr: tree.Call, scope: Scope) -> Value:
@@ -284,7 +284,7 @@ def _user_call(function: UserFunction, expr: tree.Call, scope: Scope) -> Value:
         raise fault(CALL_DEPTH.code, CALL_DEPTH.broken(), expr.span)
     inner.budget = scope.budget
     inner.budget.spend(1, expr.span)
-    for name, argument in zip(names, given):
+    for name, argument in zip(names, given, strict=True):
         if argument.keyword is not None:
             raise fault(
                 "MKS0303", f"`{function.name}` takes its arguments by position", argument.keyword.span, help=signature

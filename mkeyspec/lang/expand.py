@@ -7,6 +7,7 @@ and names only; what a step or an expectation means is `Lowering`'s, which is fo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Optional, Protocol, TypeVar
 
@@ -89,10 +90,8 @@ def expand(
 ) -> list[plan.Row]:
     """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
     walk = _Walk(case, diagnostics, tally if tally is not None else Tally())
-    try:
+    with suppress(_Enough):
         walk.on(0, library.fork(lowering.ledger), lowering, "", True)
-    except _Enough:
-        pass
     return walk.rows
 
 
@@ -205,7 +204,7 @@ class _Walk:
             own = lowering if i == last else lowering.fork()
             inner = scope.fork(own.ledger)
             inner.places = places.copy()
-            inner.names.update(zip(names, choice.values))
+            inner.names.update(zip(names, choice.values, strict=True))
             self.on(at, inner, own, prefix + choice.text, sound)
 
     def choices(self, statement: tree.For, scope: Scope) -> list[Choice]:
@@ -264,7 +263,7 @@ class _Walk:
         elif isinstance(expr, tree.List) and not any(item.pairs for item in expr.items):
             written = tuple(item.value for item in expr.items)
         found: list[tuple[Choice, bool]] = []
-        for i, (item, source) in enumerate(zip(value, written)):
+        for i, (item, source) in enumerate(zip(value, written, strict=True)):
             self.need_label(item, source or expr)
             values = self.zipped(statement, item, source or expr)
             if source is not None:
@@ -319,6 +318,6 @@ class _Walk:
         names = statement.names
         pairs = (
             f"{name.text}={text if text is not None else name_of(value) or f'item{i}'}"
-            for name, text, value in zip(names, texts, values)
+            for name, text, value in zip(names, texts, values, strict=True)
         )
         return Choice(values, ",".join(pairs), span)

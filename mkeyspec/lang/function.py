@@ -42,7 +42,7 @@ def _seed(value: Value, scope: Scope, span: Span, what: str) -> Value:
         if not 0 <= value < 1 << 64:
             raise fault("MKS0306", f"a seed has 64 bits: {value:#x}", span)
         return value
-    wrong(value, scope, span, what, "a seed: zeros, ones or an int")
+    return wrong(value, scope, span, what, "a seed: zeros, ones or an int")
 
 
 def _at(value: Value, scope: Scope, span: Span, what: str) -> Value:
@@ -50,7 +50,7 @@ def _at(value: Value, scope: Scope, span: Span, what: str) -> Value:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    wrong(value, scope, span, what, "a place: an int or a range")
+    return wrong(value, scope, span, what, "a place: an int or a range")
 
 
 def _ints(value: Value, scope: Scope, span: Span, what: str) -> Value:
@@ -90,7 +90,7 @@ def _chunk(value: Value, scope: Scope, span: Span, what: str) -> Value:
     if isinstance(value, (Chunk, Repeated)):
         return value
     help = "a count 512 skip 4" if isinstance(value, (Part, Handle)) else ""
-    wrong(value, scope, span, what, "a part with a count", help)
+    return wrong(value, scope, span, what, "a part with a count", help)
 
 
 KINDS: dict[str, tuple[str, Coerce]] = {

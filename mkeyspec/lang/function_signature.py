@@ -34,7 +34,8 @@ def _t10dif(bg_type: Value, bg: Value, app_tag: Value, ref_tag: Value, flags: Va
         _fits("ref_tag", ref_tag, 32),
         0 if flags is None else flags,
     )
-    assert isinstance(kind, int) and isinstance(numbers[3], int)
+    assert isinstance(kind, int)
+    assert isinstance(numbers[3], int)
     return T10Dif(kind, numbers[0], numbers[1], numbers[2], numbers[3])
 
 

@@ -123,7 +123,7 @@ def index(value: Value, expr: tree.Index, scope: Scope, evaluate: Evaluate) -> V
     if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
         return _of_buffer(value, expr, scope, evaluate)
     raise_if_hidden(value, scope, expr.of.span, "bytes, a buffer or a list")
-    wrong(value, scope, expr.of.span, "[ ]", "bytes, a buffer or a list")
+    return wrong(value, scope, expr.of.span, "[ ]", "bytes, a buffer or a list")
 
 
 def _of_list(value: tuple[Value, ...], expr: tree.Index, scope: Scope, evaluate: Evaluate) -> Value:
@@ -219,7 +219,7 @@ def but(value: Value, expr: tree.But, override: Value, scope: Scope) -> Value:
         _check_member(value, expr, "a part", scope)
         part = as_part(value, scope, expr.value.span)
         return replace(part, but=(*part.but, (member, _override(override, expr, value, scope))))
-    wrong(value, scope, expr.value.span, "`but`", "a signature, a domain or a part of a buffer")
+    return wrong(value, scope, expr.value.span, "`but`", "a signature, a domain or a part of a buffer")
 
 
 def _check_member(value: Value, expr: tree.But, kind: str, scope: Scope) -> None:

@@ -107,7 +107,8 @@ def _flag_operation(expr: tree.Binary, left: Value, right: Value, scope: Scope) 
     elif expr.operator == "|" and (_is_int(left) or _is_int(right)):
         flags = a or b
         number = right if a is not None else left
-        assert flags is not None and isinstance(number, int)
+        assert flags is not None
+        assert isinstance(number, int)
         return Flags(flags.kind, flags.value | number, (*flags.names, hex(number)))
     what = f"`{expr.operator}`"
     x = as_live_int(left, scope, expr.left.span, what)

@@ -92,7 +92,11 @@ class _Names:
 
     def twice(self, name: str, span: Span, first: Span) -> None:
         self.diagnostics.error(
-            "MKS0203", f"`{name}` is declared twice", span, notes=(Note("declared here first", first),), help="rename one"
+            "MKS0203",
+            f"`{name}` is declared twice",
+            span,
+            notes=(Note("declared here first", first),),
+            help="rename one",
         )
 
 
