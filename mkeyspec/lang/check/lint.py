@@ -2,20 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mkeyspec import plan
+from mkeyspec.constants import SigMask
+from mkeyspec.lang.check.look import place
 from mkeyspec.lang.check.rule import Spans
-from mkeyspec.lang.check.world import World
-from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.check.world import MkeyState, World
+from mkeyspec.lang.diagnostic import Diagnostics, Note
 from mkeyspec.lang.tree import Span
+from mkeyspec.value.bytestring import ByteString, Fill, Framed, Repeat
+from mkeyspec.value.layout import Part
+from mkeyspec.value.signature import Domain, T10Dif
+
+EQUAL_BLOCKS_MEANT = frozenset({"CRC-05", "DIF-06"})
+"""Requirements (a seed starts every block anew) whose cases want blocks that are all equal."""
+
+KIND_MASK = {
+    "bad_guard": int(SigMask.T10DIF_GUARD),
+    "bad_apptag": int(SigMask.T10DIF_APPTAG),
+    "bad_reftag": int(SigMask.T10DIF_REFTAG),
+}
+"""The bits of check_mask that can lead to each kind of error of a T10-DIF."""
+
+_SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
 
 def lint_step(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> None:
     """Warnings about one step, before it happens in `world`."""
+    if isinstance(step, (plan.Transmit, plan.Receive)):
+        _use(world, step, step.part, spans, diagnostics)
+    elif isinstance(step, plan.Check):
+        _check(world, step, spans, diagnostics)
+    elif isinstance(step, plan.Post) and not step.abort:
+        # Later requests of a section see the configurations before them.
+        several = len(step.requests) > 1
+        now = world.fork() if several else world
+        for request in step.requests:
+            for part in _parts(request):
+                _use(now, request, part, spans, diagnostics)
+            _both_ends(now, step, request, spans, diagnostics)
+            if several:
+                now.request(request)
 
 
 def lint_case(
     rows: Sequence[plan.Row], verifies: tuple[str, ...], spans: Spans, span: Span, diagnostics: Diagnostics
 ) -> None:
     """Warnings about a whole case. `span`: of the case's name."""
+    if not verifies:
+        diagnostics.warning("MKS0606", "this case does not say what it verifies", span,
+                            help="verifies ID, …   (`mkeyspec list --requirements` shows them)")  # fmt: skip
+    if rows and not any(_observes(step) for row in rows for step in row.steps):
+        diagnostics.warning(
+            "MKS0602",
+            "this case observes nothing",
+            span,
+            notes=(Note("only that its steps succeed, and that nothing else changes"),),
+            help="expect …, check …, or a claim",
+        )
+    if not EQUAL_BLOCKS_MEANT.intersection(verifies):
+        _equal_blocks(rows, spans, diagnostics)
+
+
+# Steps -----------------------------------------------------------------------------------------
+
+
+def _parts(request: plan.Wr) -> tuple[Part, ...]:
+    if isinstance(request, plan.Send):
+        return request.data
+    if isinstance(request, plan.Write):
+        return (*request.data, request.to)
+    if isinstance(request, plan.Read):
+        return (*request.into, request.source)
+    return ()
+
+
+def _use(
+    world: World, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
+) -> None:
+    key = world.mkey(part.name)
+    if key is None or (key.mem is None and key.wire is None):
+        return
+    if part.start != 0:
+        diagnostics.warning(
+            "MKS0603",
+            f"an offset into `{part.name}`, which has a signature: the pages do not say what it counts",
+            spans.get(part, "", request),
+            help="record it, or claim `accepted or rejected at completion`",
+            page="X-OPEN-02",
+        )
+    if not key.transfers:
+        return
+    if key.reported:
+        _again(part, request, "after a reported error", spans, diagnostics)
+    elif any(isinstance(d.signature, T10Dif) and d.signature.remap for d in (key.mem, key.wire) if d is not None):
+        _again(part, request, "for a second run of reference tags", spans, diagnostics)
+
+
+def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Diagnostics) -> None:
+    diagnostics.warning(
+        "MKS0604",
+        f"`{part.name}` is used again {why} without being configured in between",
+        spans.get(part, "", request),
+        help=f"configure {part.name} {{ }}   before it",
+        page=f"{_SIG} ref_tag, X-OPEN-07",
+    )
+
+
+def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+    """A kind of error that check_mask, or the type of the signature, rules out."""
+    key = world.mkey(step.mkey)
+    domain = step.domain
+    if key is None or key.unknown or domain is None or "ok" in step.kind:
+        return
+    if any(_reportable(domain, key, kind) for kind in step.kind):
+        return
+    kinds = " or ".join(step.kind)
+    if isinstance(domain.signature, T10Dif):
+        why = f"check_mask {key.check_mask:#04x} covers no byte of it"
+    elif step.kind == ("bad_guard",) or "bad_guard" in step.kind:
+        why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
+    else:
+        why = f"{domain.signature.kind} has no tags"
+    diagnostics.warning(
+        "MKS0605",
+        f"{kinds} cannot be reported: {why}",
+        spans.get(step),
+        page=f"{_SIG} check_mask, MSK-01",
+    )
+
+
+def _reportable(domain: Domain, key: MkeyState, kind: str) -> bool:
+    if isinstance(domain.signature, T10Dif):
+        return bool(key.check_mask & KIND_MASK.get(kind, 0xFF))
+    return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
+
+
+def _both_ends(
+    world: World, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+) -> None:
+    """Both ends apply the same wire domain, and the wire is seen by neither."""
+    if isinstance(request, plan.Write):
+        near, far = request.data, (request.to,)
+    elif isinstance(request, plan.Read):
+        near, far = request.into, (request.source,)
+    elif isinstance(request, plan.Send):
+        near, far = request.data, world.receives.get((step.qp, not step.peer), ())
+    else:
+        return
+    wires = {key.wire for key in map(world.mkey, (part.name for part in far)) if key is not None}
+    for part in near:
+        key = world.mkey(part.name)
+        if key is not None and key.wire is not None and key.wire in wires:
+            diagnostics.warning(
+                "MKS0601",
+                "this case cannot see what it claims: both ends apply "
+                f"`{key.wire.signature.describe()} every {key.wire.block}` on the wire, and nothing looks at it",
+                spans.get(request, "", step),
+                notes=(Note(f"`{part.name}` is declared at {place(key.at)}"),),
+                help=f"use a plain peer buffer (`transmit {part.name}`), or verify acceptance only",
+            )
+            return
+
+
+# Cases -----------------------------------------------------------------------------------------
+
+
+def _observes(step: plan.Step) -> bool:
+    """A claim of a refusal, or of exact completions, observes as well as `expect`, `check` and `record` do."""
+    if isinstance(step, (plan.Expect, plan.Check, plan.Record, plan.Await)):
+        return True
+    return bool(getattr(step, "claim", ()))
+
+
+def _equal_blocks(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) -> None:
+    seen: set[int] = set()
+    for row in rows:
+        for step in row.steps:
+            if isinstance(step, (plan.Memory, plan.Receive)) and step.data is not None and id(step.data) not in seen:
+                seen.add(id(step.data))
+                for framed in _framed(step.data):
+                    if all_equal(framed.of, framed.domain.block):
+                        diagnostics.warning(
+                            "MKS0607",
+                            f"all blocks of {framed.domain.block} bytes are equal: a swap of two goes unseen",
+                            spans.get(step),
+                            help="counter(n), or random(n, seed=1)",
+                        )
+                        break
+
+
+def _framed(value: ByteString) -> Iterator[Framed]:
+    """The framed strings inside, as far as one is the whole or what another was made of."""
+    while True:
+        if isinstance(value, Framed):
+            yield value
+            return
+        inner = getattr(value, "of", None)
+        if not isinstance(inner, ByteString):
+            return
+        value = inner
+
+
+def all_equal(data: ByteString, block: int) -> bool:
+    """Two blocks or more, all the same, as far as the expression tells (no byte is computed)."""
+    if data.length < 2 * block:
+        return False
+    if isinstance(data, Fill):
+        return True
+    period = data.of.length if isinstance(data, Repeat) else 0
+    return period > 0 and block % period == 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Layout, layout_length
+from mkeyspec.value.layout import Layout, Part, layout_length
 from mkeyspec.value.live import Int, Live
 from mkeyspec.value.signature import Domain
 
@@ -129,16 +129,24 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
 
 
 class World:
-    """All declared things of a row by name, as they are now."""
+    """All declared things of a row by name, as they are now.
 
-    __slots__ = ("things",)
+    `receives`: the parts of the last receive posted by hand, by QP and whether the peer posted it.
+    """
 
-    def __init__(self, things: dict[str, Thing] | None = None) -> None:
+    __slots__ = ("receives", "things")
+
+    def __init__(
+        self,
+        things: dict[str, Thing] | None = None,
+        receives: dict[tuple[str | None, bool], tuple[Part, ...]] | None = None,
+    ) -> None:
         self.things: dict[str, Thing] = {} if things is None else things
+        self.receives: dict[tuple[str | None, bool], tuple[Part, ...]] = {} if receives is None else receives
 
     def fork(self) -> World:
         """An independent copy; what follows in one is not seen in the other."""
-        return World(self.things.copy())
+        return World(self.things.copy(), self.receives.copy())
 
     def mkey(self, name: str) -> MkeyState | None:
         """The mkey of that name, None if the name is none of an mkey."""
@@ -173,6 +181,9 @@ class World:
             key = self.mkey(step.mkey)
             if key is not None:
                 self.things[step.mkey] = key._replace(tag=step.tag)
+        elif isinstance(step, plan.Recv):
+            self.receives[step.qp, step.peer] = step.into
+            self._used(*(part.name for part in step.into))
         else:
             self._declare(step, rejected)
 
