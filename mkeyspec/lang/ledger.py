@@ -9,7 +9,7 @@ Everything in it is immutable and replaced, so that a fork is three shallow copi
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from mkeyspec.lang.coercion import fault
 from mkeyspec.lang.diagnostic import Fault, Note
@@ -35,8 +35,8 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    data: Optional[ByteString]
-    unsaid: Optional[Unsaid] = None
+    data: ByteString | None
+    unsaid: Unsaid | None = None
 
 
 class Buffer(NamedTuple):
@@ -48,11 +48,13 @@ class Buffer(NamedTuple):
 class Shape(NamedTuple):
     """What a case has configured an mkey to: `layout` None until a layout was set."""
 
-    layout: Optional[Layout] = None
+    layout: Layout | None = None
     domains: Domains = PLAIN
-    received: Optional[bool] = None
+    received: bool | None = None
     """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
     peer: bool = False
+    wire_span: Span | None = None
+    """Where its wire domain was written, for notes."""
 
 
 class OnWire(NamedTuple):
@@ -62,9 +64,9 @@ class OnWire(NamedTuple):
     """
 
     buffer: str
-    length: Optional[int]
+    length: int | None
     domains: Domains = PLAIN
-    span: Optional[Span] = None
+    domain_span: Span | None = None
 
 
 class Ledger:
@@ -75,9 +77,9 @@ class Ledger:
     def __init__(self) -> None:
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
-        self.wires: dict[Optional[str], OnWire] = {}
+        self.wires: dict[str | None, OnWire] = {}
 
-    def fork(self) -> "Ledger":
+    def fork(self) -> Ledger:
         other = Ledger()
         other.buffers = self.buffers.copy()
         other.mkeys = self.mkeys.copy()
@@ -86,10 +88,11 @@ class Ledger:
 
     # What expressions ask ----------------------------------------------------------------------
 
-    def length(self, of: Reference) -> Optional[int]:
+    def length(self, of: Reference) -> int | None:
         """In bytes; an mkey's is its layout's. None: unknown, or live."""
         if isinstance(of, Part):
-            return of.length if isinstance(of.length, int) else None
+            size = of.length
+            return size if isinstance(size, int) else None
         if isinstance(of, WireRef):
             wire = self.wires.get(of.label)
             if of.length is not None:
@@ -113,8 +116,7 @@ class Ledger:
         if isinstance(of, Handle):
             if of.kind == "memory":
                 return [(of.name, 0, self.buffers[of.name].length)]
-            length = self.length(of)
-            return self._through(of.name, 0, length, span, 0)
+            return self._through(of.name, 0, self.length(of), span, 0)
         start, length = of.start, of.length
         if not isinstance(start, int) or not isinstance(length, int):
             raise fault("MKS0309", "where this part lies depends on the device, so its bytes have no names here", span)
@@ -122,7 +124,7 @@ class Ledger:
             return [(of.name, start, length)]
         return self._through(of.name, start, length, span, 0)
 
-    def _through(self, mkey: str, start: int, length: Optional[int], span: Span, depth: int) -> list[Segment]:
+    def _through(self, mkey: str, start: int, length: int | None, span: Span, depth: int) -> list[Segment]:
         """Bytes [start, start + length) of an mkey's layout as parts of buffers."""
         layout = self.mkeys[mkey].layout
         if layout is None:
@@ -135,7 +137,7 @@ class Ledger:
         end = start + length
         if start < 0 or end > total:
             raise fault(
-                "MKS0324",
+                "MKS0305",
                 f"`{mkey}` has {total} bytes by its layout, this part ends at {end}",
                 span,
                 help=f"{mkey}[{start} +: {max(total - start, 0)}]",
@@ -170,13 +172,15 @@ class Ledger:
                 parts.append(slice_of(piece.data, low - piece.start, high - low))
         return join(parts)
 
-    def wire(self, label: Optional[str], span: Span) -> OnWire:
+    def wire(self, label: str | None, span: Span) -> OnWire:
         """The wire of the last transmit, or of the one labelled; `Fault` where there is none."""
         found = self.wires.get(label)
         if found is not None:
             return found
         if label is None:
-            raise fault("MKS0321", "there is no wire here: nothing was transmitted yet", span, help="transmit k by send")
+            raise fault(
+                "MKS0321", "there is no wire here: nothing was transmitted", span, help="transmit k by send"
+            )
         raise fault("MKS0321", f"`{label}` has no wire: only a `transmit` has", span)
 
     def wire_segment(self, of: WireRef, span: Span) -> Segment:
@@ -186,12 +190,12 @@ class Ledger:
             raise fault("MKS0309", "how long the wire is depends on the device", span, help="transmit k[0 +: 512] …")
         length = wire.length - of.start if of.length is None else of.length
         if of.start < 0 or length < 0 or of.start + length > wire.length:
-            raise fault("MKS0324", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
+            raise fault("MKS0305", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
         return (wire.buffer, of.start, length)
 
     # What statements write ---------------------------------------------------------------------
 
-    def write(self, name: str, start: int, length: int, data: Optional[ByteString], unsaid: Optional[Unsaid]) -> None:
+    def write(self, name: str, start: int, length: int, data: ByteString | None, unsaid: Unsaid | None) -> None:
         """Bytes of a buffer are now `data`, or nobody knows (`unsaid` says why)."""
         if not length:
             return
@@ -205,20 +209,20 @@ class Ledger:
             pieces = (*before, Piece(start, end, data, unsaid), *after)
         self.buffers[name] = Buffer(buffer.length, pieces, buffer.peer)
 
-    def write_segments(self, segments: list[Segment], data: Optional[ByteString], unsaid: Optional[Unsaid]) -> None:
+    def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
         """The same for parts strung together."""
         at = 0
         for name, start, length in segments:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
             at += length
 
-    def new_wire(self, label: Optional[str], length: Optional[int], domains: Domains, span: Span) -> None:
-        """A transmit begins: its wire is `wire` from now on, and `LABEL.wire` for good."""
+    def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span) -> None:
+        """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good."""
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
             unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
             self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
-        self.wires[None] = wire = OnWire(buffer, length, domains, span)
+        self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
         if label is not None:
             self.wires[label] = wire
 
@@ -231,7 +235,7 @@ def _cut(piece: Piece, start: int, end: int) -> Piece:
     return Piece(low, high, data, piece.unsaid)
 
 
-def _unsaid(name: str, low: int, high: int, unsaid: Optional[Unsaid], span: Span) -> Fault:
+def _unsaid(name: str, low: int, high: int, unsaid: Unsaid | None, span: Span) -> Fault:
     shown = name.split("@")[0]
     return fault(
         "MKS0320",

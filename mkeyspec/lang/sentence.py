@@ -272,7 +272,7 @@ def _unknown_modifier(modifier: tree.Modifier, verb: Verb) -> Fault:
             help=verb.example,
             page=verb.page,
         )
-    known = [name for name in verb.modifiers]
+    known = list(verb.modifiers)
     return fault(
         "MKS0211",
         f"`{verb.name}` has no modifier `{word}`",
@@ -345,7 +345,9 @@ def _claim_faults(claim: tree.Claim, verb: Verb, place: str) -> Iterable[Fault]:
                     help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
                 )
         elif isinstance(outcome, tree.Completes) and not verb.completes:
-            yield fault("MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }")
+            yield fault(
+                "MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }"
+            )
         elif isinstance(outcome, tree.Accepted) and not verb.phases:
             yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)
 

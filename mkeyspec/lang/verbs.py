@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Optional
 
 from mkeyspec import constants
 
@@ -34,12 +33,12 @@ class Verb:
 
     name: str
     example: str
-    operand: Optional[Slot] = None
+    operand: Slot | None = None
     phrases: Mapping[str, Slot] = field(default_factory=dict)
-    value: Optional[Slot] = None
-    modifiers: Mapping[str, Optional[Slot]] = field(default_factory=dict)
+    value: Slot | None = None
+    modifiers: Mapping[str, Slot | None] = field(default_factory=dict)
     but: tuple[str, ...] = ()
-    lines: Optional[str] = None
+    lines: str | None = None
     lines_required: bool = False
     phases: tuple[str, ...] = ()
     completes: bool = False
@@ -64,7 +63,7 @@ SIG_PAGE = "mlx5dv_wr_set_mkey_sig_block(3)"
 POST_PAGE = "mlx5dv_wr_post(3)"
 MKEY_PAGE = "mlx5dv_create_mkey(3)"
 
-OPTIONS: dict[str, Optional[Slot]] = {
+OPTIONS: dict[str, Slot | None] = {
     "signaled": None,
     "fence": None,
     "solicited": None,
@@ -85,9 +84,9 @@ def _request(
     operand: Slot,
     phrases: Mapping[str, Slot],
     page: str,
-    modifiers: Optional[Mapping[str, Optional[Slot]]] = None,
+    modifiers: Mapping[str, Slot | None] | None = None,
     but: tuple[str, ...] = _DATA_BUT,
-    lines: Optional[str] = None,
+    lines: str | None = None,
 ) -> Verb:
     """A work request: `on q as l` go with it where it stands alone; `sentence.py` refuses them in a section."""
     return Verb(
@@ -240,7 +239,7 @@ QP_OPS: dict[str, int] = {
 }
 """`send_ops`: the verb that needs the operation, and its flag."""
 
-_ENTRY_MEMBERS: dict[str, Optional[Slot]] = {
+_ENTRY_MEMBERS: dict[str, Slot | None] = {
     "id": NUMBER,
     "status": Slot("a completion status"),
     "byte_len": NUMBER,
@@ -294,7 +293,9 @@ PLACES: dict[str, dict[str, Verb]] = {
             _field("pd", "pd p", "a pd"),
         )
     ),
-    "dek": _by_name((_field("key", "key random(32, seed=1)", "bytes"), _field("keytag", "keytag fill(1, 8)", "8 bytes"))),
+    "dek": _by_name(
+        (_field("key", "key random(32, seed=1)", "bytes"), _field("keytag", "keytag fill(1, 8)", "8 bytes"))
+    ),
     "dct": _by_name((_field("key", "key 0x1234", "a number"),)),
     "completes": {
         name: Verb(name, f"{name}, id 5", modifiers=_ENTRY_MEMBERS) for name in OPCODES

@@ -6,7 +6,7 @@ data without any fields is `raw` bytes, memory holds raw / B_m * (B_m + s_m), th
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from mkeyspec.value.signature import Domain
 
@@ -22,8 +22,8 @@ class Uneven(Exception):
 class Domains(NamedTuple):
     """The two signature domains of an mkey; None: no signature there."""
 
-    mem: Optional[Domain] = None
-    wire: Optional[Domain] = None
+    mem: Domain | None = None
+    wire: Domain | None = None
 
 
 PLAIN = Domains()

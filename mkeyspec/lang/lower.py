@@ -1,0 +1,94 @@
+"""Lowering: the statements of one row, in order, to the steps of a plan.
+
+`expand` walks a case and hands over every `expect` and every sentence; where the walk forks, so does
+the lowering, and what stands before a `for` is lowered once for all of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mkeyspec import plan
+from mkeyspec.lang import lower_declare, lower_expect, lower_other, lower_section, lower_transfer, tree
+from mkeyspec.lang.check import Spans
+from mkeyspec.lang.diagnostic import Diagnostics, Fault
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.need import written_need
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.verbs import REQUEST_NAMES
+
+ENTRIES_UNIT = 4
+"""Entries that nobody asked for are rounded up to this: drivers grant them in fours (X-LIM)."""
+
+_Statement = Callable[[RowState, Sentence, Scope], None]
+
+_STATEMENTS: dict[str, _Statement] = {
+    "memory": lower_declare.memory,
+    "mkey": lower_declare.mkey,
+    "qp": lower_declare.qp,
+    "pd": lower_declare.pd,
+    "dek": lower_declare.dek,
+    "dct": lower_declare.dct,
+    "post": lower_section.post,
+    "abort": lower_section.post,
+    **dict.fromkeys(REQUEST_NAMES, lower_section.alone),
+    "transmit": lower_transfer.transmit,
+    "receive": lower_transfer.receive,
+    "recv": lower_section.recv,
+    "store": lower_other.store,
+    "check": lower_other.check,
+    "await": lower_other.await_,
+    "poll": lower_other.poll,
+    "cancel": lower_other.cancel,
+    "resume": lower_other.resume,
+    "retag": lower_other.retag,
+    "record": lower_expect.record,
+}
+
+
+class Lowering(RowState):
+    """The lowering of one row; see `RowState` for what it holds."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None, scope: Scope | None = None
+    ) -> None:
+        """`scope`: of the file's `let`s, in which the case's `needs` are read."""
+        super().__init__(case, diagnostics, spans)
+        if scope is not None:
+            for expr in case.needs:
+                try:
+                    self.needs[written_need(expr, scope)] = None
+                except Fault as found:
+                    diagnostics.add(found.diagnostic)
+
+    def fork(self) -> Lowering:
+        """An independent copy; what is lowered into one is not seen in the other."""
+        other = Lowering.__new__(Lowering)
+        self.fork_into(other)
+        return other
+
+    def step(self, node: tree.Step, scope: Scope) -> None:
+        """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""
+        scope.ledger = self.ledger
+        sentence = self.sentences.read(node, "case")
+        _STATEMENTS[sentence.verb.name](self, sentence, scope)
+
+    def expect(self, node: tree.Expect, scope: Scope) -> None:
+        """Lower one expectation. Raises `Fault`."""
+        scope.ledger = self.ledger
+        lower_expect.expect(self, node, scope)
+
+    def finish(self, id: str) -> plan.Row:
+        """The row: mkeys without `entries` get what their largest layout needs."""
+        steps = self.steps
+        if self.entries:
+            steps = steps.copy()
+            for at, count in self.entries.values():
+                step = steps[at]
+                if isinstance(step, plan.Mkey):
+                    steps[at] = replace(step, entries=max(ENTRIES_UNIT, -(-count // ENTRIES_UNIT) * ENTRIES_UNIT))
+        return plan.Row(id, tuple(steps), tuple(self.needs))

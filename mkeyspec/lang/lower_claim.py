@@ -1,0 +1,90 @@
+"""Claims and known departures: from the tree to the plan."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang import tree
+from mkeyspec.lang.coercion import as_bool, as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
+from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.meaning import LIVE_BYTES
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentences, not_a_line
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int
+
+ACCEPTED = plan.Accepted()
+
+
+def claim(node: tree.Claim | None, scope: Scope, sentences: Sentences) -> plan.Claim:
+    """What a statement claims in this row; nothing where `when` is false: plain success is claimed then."""
+    if node is None:
+        return ()
+    if node.when is not None and not as_bool(evaluate(node.when, scope), scope, node.when.span, "`when`"):
+        return ()
+    return tuple(outcome(item, scope, sentences) for item in node.outcomes)
+
+
+def outcome(node: tree.Outcome, scope: Scope, sentences: Sentences) -> plan.Outcome:
+    if isinstance(node, tree.Rejected):
+        reason = None if node.reason is None else as_reason(evaluate(node.reason, scope), scope, node.reason.span)
+        return plan.Rejected(node.phase.text, reason)
+    if isinstance(node, tree.Accepted):
+        return ACCEPTED
+    return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, "completes", scope)))
+
+
+def lines_of(block: tree.Block, place: str, scope: Scope) -> list[tree.Step]:
+    """The sentences of a block in this row: each `if` is picked."""
+    found: list[tree.Step] = []
+    for line in block.lines:
+        if isinstance(line, tree.Step):
+            found.append(line)
+        elif isinstance(line, tree.If):
+            holds = as_bool(evaluate(line.condition, scope), scope, line.condition.span, "`if`")
+            picked = line.then if holds else line.orelse
+            if picked is not None:
+                found.extend(lines_of(picked, place, scope))
+        else:
+            raise not_a_line(line, place)
+    return found
+
+
+def _entry(node: tree.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
+    sentence = sentences.read(node, "completes")
+    members: list[tuple[str, Int | str]] = []
+    for name, modifier in sentence.modifiers.items():
+        if modifier.value is None:  # the table gives each a value
+            continue
+        value = evaluate(modifier.value, scope)
+        if name == "status":
+            members.append((name, as_word(value, scope, modifier.value.span, ("status",), "`status`").name))
+        else:
+            members.append((name, as_live_int(value, scope, modifier.value.span, f"`{name}`")))
+    return plan.Entry(sentence.verb.name, tuple(members))
+
+
+def known(node: tree.Known | None, scope: Scope, sentences: Sentences) -> plan.Known | None:
+    """The departure a statement names; its value is compared like that of an `expect` or a `check`."""
+    if node is None:
+        return None
+    departure = None if node.outcome is None else outcome(node.outcome, scope, sentences)
+    value = None if node.value is None else as_expected(evaluate(node.value, scope), scope, node.value.span, "`known`")
+    members: list[tuple[str, Int | str | ByteString]] = []
+    for modifier in node.modifiers:
+        if modifier.value is None or modifier.but:
+            raise fault("MKS0213", f"`{modifier.name.text}` lacks its value", modifier.span)
+        found = evaluate(modifier.value, scope)
+        name = modifier.name.text
+        if name in ("found", "computed"):
+            content = as_live_bytes(found, scope, modifier.value.span, f"`{name}`")
+            if isinstance(content, LIVE_BYTES):
+                raise fault("MKS0309", f"`{name}` takes bytes that are known before the case runs", modifier.value.span)
+            members.append((name, content))
+        else:
+            members.append((name, as_live_int(found, scope, modifier.value.span, f"`{name}`")))
+    return plan.Known(node.requirement.text, departure, value, tuple(members))
+
+
+def claims_rejection(found: plan.Claim) -> bool:
+    """Is every outcome that the claim allows a rejection?"""
+    return bool(found) and all(isinstance(item, plan.Rejected) for item in found)

@@ -1,0 +1,239 @@
+"""`expect` and `record`: what is observed, what should be there, and what the ledger learns from it."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang import tree
+from mkeyspec.lang.coercion import as_expected, describe, fault, raise_if_hidden
+from mkeyspec.lang.diagnostic import Fault, Note
+from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
+from mkeyspec.lang.ledger import Unsaid
+from mkeyspec.lang.lower_claim import outcome
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.meaning import Handle, Value, WireRef
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.tree import Span
+from mkeyspec.lang.wire_length import explain_wire
+from mkeyspec.plan import At
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Part, Segment
+from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
+
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
+    """`expect LEFT == RIGHT known …`: judged where it stands; what it matched is the truth from here on."""
+    found = condition(node.condition, scope)
+    operator, right, right_span = found.operator, found.right, found.right_span
+    observed = observe(row, found.left, scope)
+    left_expr = found.left
+    if observed is None:
+        if not isinstance(right, (Live, LiveOp)):
+            raise nothing_observed(left_expr, scope, node.span)
+        # The device's number stands on the right: `expect 4 <= k.max_entries`.
+        observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
+        operator = _MIRRORED[operator]
+    expected = as_expected(right, scope, right_span)
+    _fits(row, observed, operator, expected, node, right_span)
+    location = node.span.source.location(node.span.start)
+    step = plan.Expect(
+        At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
+    )
+    row.add_expect(step, node.span)
+    row.spans.put_member(step, "expected", right_span)
+    row.spans.put_member(step, "observed", left_expr.span)
+    if operator == "==" and isinstance(observed, (plan.Content, plan.Wire)):
+        _learn(row, observed, expected, node.span)
+
+
+def observe(row: RowState, expr: tree.Expr, scope: Scope) -> plan.Observed | None:
+    """What `expr` names as something to look at when the rig gets there; None if it is no such thing."""
+    value = evaluate(expr, scope)
+    if isinstance(value, (Live, LiveOp)):
+        return value
+    if isinstance(value, WireRef):
+        _, start, length = row.ledger.wire_segment(value, expr.span)
+        return plan.Wire(length, start, value.label)
+    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in ("memory", "mkey")):
+        segments = row.ledger.segments(value, expr.span)
+        return plan.Content(tuple(Part(*segment) for segment in segments), _text(expr.span))
+    return None
+
+
+def nothing_observed(expr: tree.Expr, scope: Scope, span: Span) -> Fault:
+    value: Value = evaluate(expr, scope)
+    try:
+        raise_if_hidden(value, scope, expr.span, "a buffer, an mkey, the wire or a live value")
+    except Fault as hidden:
+        return hidden
+    return fault(
+        "MKS0322",
+        f"nothing is observed here: this is {describe(value)}",
+        expr.span,
+        help="a buffer, an mkey, `wire` or a live value (`k.max_entries`) stands left of the operator",
+    )
+
+
+def _text(span: Span) -> str:
+    return " ".join(span.source.text[span.start : span.end].split())
+
+
+# Do both sides go together -------------------------------------------------------------------
+
+
+def _fits(
+    row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected, node: tree.Expect, span: Span
+) -> None:
+    """Bytes are compared with as many bytes, by == and != only; numbers with numbers."""
+    if isinstance(observed, (plan.Content, plan.Wire)):
+        if operator not in ("==", "!="):
+            raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
+        for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
+            length = _length(one, observed, span)
+            if length is not None and length != _observed_length(observed):
+                raise _lengths_differ(row, observed, length, node, span)
+        return
+    for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
+        if not isinstance(one, (int, str, Live, LiveOp)):
+            raise fault("MKS0316", "a number is compared with bytes", span, help="int_be(bytes) is their number")
+        if isinstance(one, str) and operator not in ("==", "!="):
+            raise fault("MKS0316", f"a word is compared by == and !=, not by {operator}", span)
+
+
+def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> int | None:
+    """Bytes on the right; None where the pattern takes any number."""
+    if isinstance(expected, (ByteString, LiveBytes, LiveJoin)):
+        return expected.length
+    if isinstance(expected, plan.Any):
+        return expected.length
+    if isinstance(expected, plan.Sequence):
+        lengths = [_length(item, observed, span) for item in expected.items]
+        known = [length for length in lengths if length is not None]
+        return sum(known) if len(known) == len(lengths) else None
+    if isinstance(expected, plan.Unchanged):
+        if isinstance(observed, plan.Wire):
+            raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
+        return None
+    raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
+
+
+def _observed_length(observed: plan.Content | plan.Wire) -> int:
+    if isinstance(observed, plan.Wire):
+        return observed.length
+    return sum(part.length for part in observed.parts if isinstance(part.length, int))
+
+
+def _lengths_differ(
+    row: RowState, observed: plan.Content | plan.Wire, length: int, node: tree.Expect, span: Span
+) -> Fault:
+    """MKS0310, or MKS0311 where `..` was read as including its end."""
+    have = _observed_length(observed)
+    message = f"{have} bytes compared with {length}"
+    condition = node.condition
+    if isinstance(condition, tree.Binary):
+        for side, short, other in ((condition.left, have, length), (condition.right, length, have)):
+            if isinstance(side, tree.Index) and isinstance(side.index, tree.Range) and short + 1 == other:
+                bounds = side.index
+                if bounds.end is not None:
+                    start = _text(bounds.start.span)
+                    return fault(
+                        "MKS0311",
+                        message,
+                        side.span,
+                        help=f"`..` leaves its end out; {_text(side.of.span)}[{start} +: {other}]",
+                    )
+    notes: tuple[Note, ...] = ()
+    help = ""
+    if isinstance(observed, plan.Wire):
+        wire = row.ledger.wires.get(observed.label)
+        why = "" if wire is None or wire.length is None else explain_wire(wire.length, wire.domains)
+        if wire is not None and why:
+            notes = (Note(why, wire.domain_span),)
+            domain = wire.domains.wire
+            if domain is not None and length * domain.frame == have * domain.block:
+                help = f"framed({_text(span)}, {domain.describe()})?"
+    return fault("MKS0310", message, node.condition.span, notes=notes, help=help)
+
+
+# What is known from here on ------------------------------------------------------------------
+
+
+def _learn(row: RowState, observed: plan.Content | plan.Wire, expected: plan.Expected, span: Span) -> None:
+    segments = _segments(row, observed)
+    if isinstance(expected, plan.Unchanged):
+        return
+    at = 0
+    for item in expected.items if isinstance(expected, plan.Sequence) else (expected,):
+        if isinstance(item, ByteString):
+            row.ledger.write_segments(_cut(segments, at, item.length), item, None)
+            at += item.length
+            continue
+        length = item.length if isinstance(item, (plan.Any, LiveBytes, LiveJoin)) else None
+        why = "matched `any` here" if isinstance(item, plan.Any) else "matched here by what is known to the rig only"
+        rest = _observed_length(observed) - at if length is None else length
+        row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))
+        at += rest
+
+
+def _segments(row: RowState, observed: plan.Content | plan.Wire) -> list[Segment]:
+    if isinstance(observed, plan.Wire):
+        return [(row.ledger.wires[observed.label].buffer, observed.start, observed.length)]
+    return [
+        (part.name, part.start, part.length)
+        for part in observed.parts
+        if isinstance(part.start, int) and isinstance(part.length, int)
+    ]
+
+
+def _cut(segments: list[Segment], start: int, length: int) -> list[Segment]:
+    """Bytes [start, start + length) of segments strung together."""
+    if start == 0 and length == sum(size for _, _, size in segments):
+        return segments
+    found: list[Segment] = []
+    at = 0
+    for name, first, size in segments:
+        low, high = max(start, at), min(start + length, at + size)
+        if low < high:
+            found.append((name, first + low - at, high - low))
+        at += size
+    return found
+
+
+# known, record -------------------------------------------------------------------------------
+
+
+def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Scope) -> plan.Known | None:
+    known = node.known
+    if known is None:
+        return None
+    if known.outcome is not None:
+        found = outcome(known.outcome, scope, row.sentences)
+        if not isinstance(found, plan.Accepted):
+            raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
+    value = None
+    if known.value is not None:
+        value = as_expected(evaluate(known.value, scope), scope, known.value.span, "`known`")
+        _fits(row, observed, "==", value, node, known.value.span)
+    return plan.Known(known.requirement.text, None, value)
+
+
+def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`record name = observed`: a value, or the truth of a comparison, for the report."""
+    name = sentence.new_name().text
+    expr = sentence.node.value
+    if expr is None:
+        raise AssertionError("record without value")  # the table refuses it
+    if isinstance(expr, tree.Binary) and expr.operator in COMPARISONS:
+        found = condition(expr, scope)
+        observed = observe(row, found.left, scope)
+        if observed is None:
+            raise nothing_observed(found.left, scope, expr.span)
+        expected = as_expected(found.right, scope, found.right_span)
+        row.add(plan.Record(sentence.at, name, observed, found.operator, expected), sentence)
+        return
+    observed = observe(row, expr, scope)
+    if observed is None:
+        raise nothing_observed(expr, scope, expr.span)
+    row.add(plan.Record(sentence.at, name, observed), sentence)

@@ -1,0 +1,150 @@
+"""The remaining statements: store, check, await, poll, cancel, resume, retag."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
+from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.ledger import Unsaid
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.operand import place
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int, LiveBytes, LiveJoin
+from mkeyspec.value.signature import Domain
+
+_PART_SIZES = {"bad_guard": 2, "bad_apptag": 2, "bad_reftag": 4}
+"""Bytes of the parts of a T10-DIF that a check may report."""
+
+
+def store(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`store m[0 +: 4] = bytes`: the host writes; the ledger holds it from here on."""
+    found = place(sentence.operand, scope, row.ledger, "`store`")
+    part = found.part
+    if part.name not in row.ledger.buffers:
+        raise fault("MKS0302", "`store` writes into a memory, not through an mkey", found.span)
+    expr = sentence.node.value
+    if expr is None:
+        raise AssertionError("store without bytes")  # the table refuses it
+    data = as_live_bytes(evaluate(expr, scope), scope, expr.span, "`store`")
+    if not isinstance(part.start, int) or not isinstance(part.length, int):
+        raise fault("MKS0309", "`store` writes to a place known before the case runs", found.span)
+    if part.length != data.length:
+        raise fault(
+            "MKS0314", f"{data.length} bytes stored into {part.length}", expr.span,
+            help=f"store {part.name}[{part.start} +: {data.length}] = …",
+        )  # fmt: skip
+    row.add(plan.Store(sentence.at, part, data), sentence)
+    if isinstance(data, (LiveBytes, LiveJoin)):
+        unsaid = Unsaid("stored here: bytes that the rig knows when it gets there", sentence.span)
+        row.ledger.write(part.name, part.start, part.length, None, unsaid)
+    else:
+        row.ledger.write(part.name, part.start, part.length, data, None)
+
+
+def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`check k is KIND, block n, …`: one call of mlx5dv_mkey_check."""
+    mkey = row.handle(sentence.operand, scope, "mkey", "`check`")
+    expr = sentence.phrases["is"]
+    value = evaluate(expr, scope)
+    items = value if isinstance(value, tuple) else (value,)
+    kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
+    shape = row.ledger.mkeys[mkey.name]
+    domain = shape.domains.wire if shape.received else shape.domains.mem
+    if shape.received is None:
+        domain = None
+    block = _int(sentence, scope, "block")
+    found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
+    if domain is not None:
+        for name, content in (("found", found), ("computed", computed)):
+            sizes = _value_sizes(domain, kinds)
+            if content is not None and content.length not in sizes:
+                message = f"`{name}` is a value of {sizes[0]} bytes, these are {content.length}"
+                raise fault("MKS0314", message, sentence.modifiers[name].span, page="mlx5dv_mkey_check(3)")
+    step = plan.Check(
+        sentence.at, mkey.name, kinds, block, found, computed, _live(sentence, scope, "offset"),
+        _live(sentence, scope, "expected"), _live(sentence, scope, "actual"), domain, row.claim(sentence, scope),
+        row.known(sentence, scope),
+    )  # fmt: skip
+    row.spans.put_member(step, "mkey", sentence.operand.span)
+    row.spans.put_member(step, "kind", expr.span)
+    for name, modifier in sentence.modifiers.items():
+        row.spans.put_member(step, name, modifier.span)
+    row.add(step, sentence)
+
+
+def _value_sizes(domain: Domain, kinds: tuple[str, ...]) -> tuple[int, ...]:
+    """Bytes that `found` and `computed` may have: of the part that is bad, or of the whole field."""
+    whole = domain.signature.field_size
+    if domain.signature.kind != "t10dif":
+        return (whole,)
+    return (*sorted({_PART_SIZES[kind] for kind in kinds if kind in _PART_SIZES}), whole)
+
+
+def _int(sentence: Sentence, scope: Scope, name: str) -> int | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def _live(sentence: Sentence, scope: Scope, name: str) -> Int | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def _bytes(sentence: Sentence, scope: Scope, name: str) -> ByteString | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_bytes(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`await sq_drained on q`."""
+    expr = sentence.operand
+    event = as_word(evaluate(expr, scope), scope, expr.span, ("event",), "`await`").name
+    row.add(plan.Await(sentence.at, event, row.qp(sentence, scope), row.known(sentence, scope)), sentence)
+
+
+def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`poll q completes { send, id 1 }`: exactly these completions; without a qp, of the case's default one."""
+    claim = row.claim(sentence, scope)
+    if not claim and sentence.node.claim is None:
+        raise fault(
+            "MKS0213", "`poll` lacks what it should find", sentence.span, help=sentence.verb.example,
+            page=sentence.verb.page,
+        )  # fmt: skip
+    qp = _qp(row, sentence, scope)
+    row.add(plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope)), sentence)
+
+
+def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
+    """The QP that is the operand; None: the default one."""
+    operand = sentence.node.operand
+    return None if operand is None else row.handle(operand, scope, "qp", f"`{sentence.verb.name}`").name
+
+
+def cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`cancel 2 on q as c`: mlx5dv_qp_cancel_posted_send_wrs; `c.count` is how many."""
+    number = as_int(evaluate(sentence.operand, scope), scope, sentence.operand.span, "`cancel`")
+    qp = row.qp(sentence, scope)
+    claim, known = row.claim(sentence, scope), row.known(sentence, scope)
+    row.add(plan.Cancel(sentence.at, number, qp, row.label(sentence, scope), claim, known), sentence)
+
+
+def resume(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    row.add(plan.Resume(sentence.at, _qp(row, sentence, scope)), sentence)
+
+
+def retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`retag k to 7`: the application sets the key's lowest byte (create_mkey(3), UPDATE_TAG)."""
+    mkey = row.handle(sentence.operand, scope, "mkey", "`retag`").name
+    expr = sentence.phrases["to"]
+    tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
+    if isinstance(tag, int) and not 0 <= tag <= 0xFF:
+        raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
+    row.add(plan.Retag(sentence.at, mkey, tag, row.claim(sentence, scope), row.known(sentence, scope)), sentence)

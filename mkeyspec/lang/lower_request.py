@@ -1,0 +1,289 @@
+"""Work requests: `configure`, `send`, `write`… to the requests of a plan, and what they do to the ledger's mkeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mkeyspec import plan
+from mkeyspec.lang.coercion import as_int, as_live_bytes, as_live_int, as_word, fault, wrong
+from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.ledger import Shape
+from mkeyspec.lang.lower_setter import access_flags, called_setters, layout_of, setter
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.operand import Place, keep_side, length_of_parts, place, places
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.verbs import SETTER_NAMES
+from mkeyspec.lang.wire_length import PLAIN, Domains
+from mkeyspec.value.layout import Interleaved, List, Part
+from mkeyspec.value.live import Int
+
+PLAIN_OPTIONS = plan.Options()
+SIGNALED = plan.Options(signaled=True)
+
+DEFAULT_IMM = 0x6D6B6579
+"""The immediate of an operation that carries one, where the case gives none: every byte differs."""
+
+
+def request(row: RowState, sentence: Sentence, scope: Scope, peer: bool, alone: bool) -> plan.Wr:
+    """One work request, or a stray setter. `alone`: it is a section of its own, and signaled."""
+    name = sentence.verb.name
+    found: plan.Wr
+    if name in SETTER_NAMES:
+        found = plan.StraySetter(sentence.at, setter(row, sentence, scope, peer))
+    else:
+        found = _REQUESTS[name](row, sentence, scope, peer, options(row, sentence, scope, alone))
+    row.spans.put(found, sentence.span)
+    row.put_overrides(found, sentence)
+    for word, modifier in sentence.modifiers.items():
+        row.spans.put_member(found, word, modifier.span)
+    return found
+
+
+def options(row: RowState, sentence: Sentence, scope: Scope, signaled: bool) -> plan.Options:
+    """What any request may carry."""
+    modifiers = sentence.modifiers
+    if not modifiers and not sentence.but:
+        return SIGNALED if signaled else PLAIN_OPTIONS
+    dct = modifiers.get("dct")
+    return plan.Options(
+        signaled or "signaled" in modifiers,
+        "fence" in modifiers,
+        "solicited" in modifiers,
+        _int(sentence, scope, "id"),
+        None if dct is None or dct.value is None else row.handle(dct.value, scope, "dct", "`dct`").name,
+        _int(sentence, scope, "stream"),
+        row.overrides(sentence, scope),
+    )
+
+
+def _int(sentence: Sentence, scope: Scope, name: str) -> int | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def live_int(sentence: Sentence, scope: Scope, name: str) -> Int | None:
+    """The number after a modifier, which may depend on the device."""
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def _required(sentence: Sentence, name: str) -> Exception:
+    return fault(
+        "MKS0213", f"`{sentence.verb.name}` lacks `{name}`", sentence.node.verb.span, help=sentence.verb.example,
+        page=sentence.verb.page,
+    )  # fmt: skip
+
+
+def _mkey(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> Handle:
+    """The mkey that a request configures; it lives at the end that posts."""
+    found = row.handle(sentence.operand, scope, "mkey", f"`{sentence.verb.name}`")
+    if found.peer != peer:
+        keep_side(Place(Part(found.name, 0, 0), sentence.operand.span, True), peer, row.ledger, "this request")
+    return found
+
+
+# Configuration -------------------------------------------------------------------------------
+
+
+def _configure(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    mkey = _mkey(row, sentence, scope, peer)
+    setters = called_setters(row, sentence, scope, peer)
+    reset = "reset_signature" in sentence.modifiers
+    shape = row.ledger.mkeys[mkey.name]
+    layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span
+    for one in setters:
+        if isinstance(one, plan.SetLayout):
+            layout = one.layout
+            row.want_entries(mkey.name, layout)
+        elif isinstance(one, plan.SetSignature):
+            domains = Domains(one.mem, one.wire)
+            span = row.spans.get(one, "wire")
+    row.ledger.mkeys[mkey.name] = Shape(layout, domains, None, shape.peer, span)
+    return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
+
+
+def _registration(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> tuple[str, List | Interleaved, Int]:
+    """The mkey, layout and access of `mr_list` and `mr_interleaved`."""
+    verb = sentence.verb.name
+    mkey = _mkey(row, sentence, scope, peer)
+    expr = sentence.phrases["from"]
+    layout = layout_of(row, expr, scope, peer, f"`{verb}`")
+    if isinstance(layout, Interleaved) != (verb == "mr_interleaved"):
+        help = "mr_list" if isinstance(layout, List) else "mr_interleaved"
+        wrong(layout, scope, expr.span, f"`{verb}`", "the other kind of layout", help=f"{help} {mkey.name} from …")
+    access = sentence.modifiers.get("access")
+    if access is None or access.value is None:
+        raise _required(sentence, "access")
+    row.want_entries(mkey.name, layout)
+    shape = row.ledger.mkeys[mkey.name]
+    row.ledger.mkeys[mkey.name] = shape._replace(layout=layout, received=None)
+    return mkey.name, layout, access_flags(access.value, scope)
+
+
+def _mr_list(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    return plan.MrList(sentence.at, *_registration(row, sentence, scope, peer), opts)
+
+
+def _mr_interleaved(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    return plan.MrInterleaved(sentence.at, *_registration(row, sentence, scope, peer), opts)
+
+
+def _invalidate(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    mkey = _mkey(row, sentence, scope, peer)
+    by = "wr_post"
+    if "by" in sentence.phrases:
+        expr = sentence.phrases["by"]
+        by = as_word(evaluate(expr, scope), scope, expr.span, ("builder",), "`by`").name
+    row.ledger.mkeys[mkey.name] = Shape(peer=mkey.peer)
+    return plan.Invalidate(sentence.at, mkey.name, by, opts)
+
+
+# Data ----------------------------------------------------------------------------------------
+
+
+def _used(row: RowState, parts: tuple[Part, ...], received: bool) -> None:
+    """Remember which way data went through the mkeys of a request: it decides which domain is the input."""
+    mkeys = row.ledger.mkeys
+    for part in parts:
+        shape = mkeys.get(part.name)
+        if shape is not None:
+            mkeys[part.name] = shape._replace(received=received)
+
+
+def _local(row: RowState, found: tuple[Place, ...], peer: bool) -> tuple[Part, ...]:
+    return tuple(keep_side(one, peer, row.ledger, "this end of the request") for one in found)
+
+
+def _remote(row: RowState, found: Place, length: int | None, peer: bool) -> Part:
+    """The other end of a request: a buffer named as a whole takes as many bytes as the request has."""
+    part = keep_side(found, not peer, row.ledger, "the other end of the request")
+    if length is None or part.length == length:
+        return part
+    if found.whole:
+        return Part(part.name, part.start, length, part.but)
+    if isinstance(part.length, int):
+        raise fault(
+            "MKS0313", f"{length} bytes on this end, {part.length} on the other", found.span,
+            help="both ends of a request have the same length",
+        )  # fmt: skip
+    return part
+
+
+def _send(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    data = _local(row, places(sentence.operand, scope, row.ledger, f"`{sentence.verb.name}`"), peer)
+    _used(row, data, False)
+    imm: Int | None = None
+    key: str | None = None
+    if sentence.verb.name == "send_imm":
+        imm = live_int(sentence, scope, "imm")
+        if imm is None:
+            raise _required(sentence, "imm")
+    elif sentence.verb.name == "send_inv":
+        key = _invalidated(row, sentence, scope, peer)
+    return plan.Send(sentence.at, data, imm, key, opts)
+
+
+def _invalidated(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> str:
+    modifier = sentence.modifiers.get("key")
+    if modifier is None or modifier.value is None:
+        raise _required(sentence, "key")
+    value = evaluate(modifier.value, scope)
+    if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
+        wrong(value, scope, modifier.value.span, "`key`", "an mkey")
+    keep_side(
+        Place(Part(value.name, 0, 0), modifier.value.span, True), not peer, row.ledger, "what SEND_INV invalidates"
+    )
+    if value.kind == "mkey":
+        row.ledger.mkeys[value.name] = Shape(peer=value.peer)
+    return value.name
+
+
+def _write(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    data = _local(row, places(sentence.operand, scope, row.ledger, "`write`"), peer)
+    _used(row, data, False)
+    target = _other_end(row, sentence, scope, "to", length_of_parts(data))
+    to = _remote(row, target, length_of_parts(data), peer)
+    _used(row, (to,), True)
+    return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
+
+
+def _other_end(row: RowState, sentence: Sentence, scope: Scope, preposition: str, length: int | None) -> Place:
+    """The place after `to` or `from`; an mkey without layout is as long as the request."""
+    expr = sentence.phrases[preposition]
+    value = evaluate(expr, scope)
+    if isinstance(value, Handle) and value.kind == "mkey" and length is not None:
+        return Place(Part(value.name, 0, length), expr.span, True)
+    return place(expr, scope, row.ledger, f"`{preposition}`")
+
+
+def _read(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    found = places(sentence.operand, scope, row.ledger, "`read`")
+    into = _local(row, found, peer)
+    length = length_of_parts(into)
+    source = _other_end(row, sentence, scope, "from", length)
+    if len(found) == 1 and found[0].whole and not source.whole and isinstance(source.part.length, int):
+        # A whole buffer reads as much as is asked for.
+        whole = into[0]
+        if isinstance(whole.length, int) and source.part.length < whole.length:
+            into = (Part(whole.name, whole.start, source.part.length, whole.but),)
+            length = source.part.length
+    _used(row, into, True)
+    remote = _remote(row, source, length, peer)
+    _used(row, (remote,), False)
+    return plan.Read(sentence.at, into, remote, opts)
+
+
+def _fetch_add(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    into = keep_side(
+        place(sentence.operand, scope, row.ledger, "`fetch_add`"), peer, row.ledger, "where the old value goes"
+    )
+    source = _other_end(row, sentence, scope, "from", 8)
+    if source.whole:
+        source = source._replace(part=Part(source.part.name, source.part.start, 8, source.part.but))
+    remote = keep_side(source, not peer, row.ledger, "what is added to")
+    for part, span in ((into, sentence.operand.span), (remote, source.span)):
+        if isinstance(part.length, int) and part.length != 8:
+            raise fault("MKS0313", f"fetch and add works on 8 bytes, not {part.length}", span, page="ibv_wr_post(3)")
+    add = live_int(sentence, scope, "add")
+    if add is None:
+        raise _required(sentence, "add")
+    return plan.FetchAdd(sentence.at, into, remote, add, opts)
+
+
+def _memcpy(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    source = keep_side(place(sentence.operand, scope, row.ledger, "`memcpy`"), peer, row.ledger, "a copy's source")
+    found = place(sentence.phrases["to"], scope, row.ledger, "`to`")
+    to = keep_side(found, peer, row.ledger, "a copy's destination")
+    if to.length != source.length:
+        if not found.whole:
+            raise fault("MKS0313", f"{source.length} bytes copied to {to.length}", found.span)
+        to = Part(to.name, to.start, source.length, to.but)
+    return plan.Memcpy(sentence.at, source, to, opts)
+
+
+def _raw(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+    wqe = as_live_bytes(evaluate(sentence.operand, scope), scope, sentence.operand.span, "`raw`")
+    return plan.RawWqe(sentence.at, wqe, opts)
+
+
+_Lower = Callable[[RowState, Sentence, Scope, bool, plan.Options], plan.Wr]
+_REQUESTS: dict[str, _Lower] = {
+    "configure": _configure,
+    "mr_list": _mr_list,
+    "mr_interleaved": _mr_interleaved,
+    "invalidate": _invalidate,
+    "send": _send,
+    "send_imm": _send,
+    "send_inv": _send,
+    "write": _write,
+    "read": _read,
+    "fetch_add": _fetch_add,
+    "memcpy": _memcpy,
+    "raw": _raw,
+}

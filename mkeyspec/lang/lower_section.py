@@ -1,0 +1,108 @@
+"""Sections of work requests (`post`, `abort`, a request standing alone) and the receives they need."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang.coercion import as_int, fault
+from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.ledger import Shape
+from mkeyspec.lang.lower_claim import claims_rejection, lines_of
+from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.operand import keep_side, places
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence
+
+_CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
+
+
+def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`post on q as l, nowait { … }` and `abort { … }`."""
+    node = sentence.node
+    qp = row.qp(sentence, scope)
+    block = node.block
+    lines = [] if block is None else lines_of(block, "section", scope)
+    requests = []
+    for line in lines:
+        requests.append(request(row, row.sentences.read(line, "section"), scope, node.peer, False))
+    _finish(
+        row, sentence, scope, qp, tuple(requests), "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
+    )
+
+
+def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """A work request standing alone: a section of one, signaled and waited for."""
+    qp = row.qp(sentence, scope)
+    _finish(row, sentence, scope, qp, (request(row, sentence, scope, sentence.node.peer, True),), True, False)
+
+
+def _finish(
+    row: RowState,
+    sentence: Sentence,
+    scope: Scope,
+    qp: str | None,
+    requests: tuple[plan.Wr, ...],
+    wait: bool,
+    abort: bool,
+) -> None:
+    claim = row.claim(sentence, scope)
+    peer = sentence.node.peer
+    if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
+        # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
+        for one in requests:
+            if isinstance(one, _CONFIGURATIONS):
+                row.ledger.mkeys[one.mkey] = Shape(peer=row.ledger.mkeys[one.mkey].peer)
+    else:
+        _pair(row, qp, peer, requests, claims_rejection(claim))
+    known = row.known(sentence, scope)
+    label = row.label(sentence, scope)
+    row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
+
+
+def _refuses(claim: plan.Claim, phase: str) -> bool:
+    return any(isinstance(outcome, plan.Rejected) and outcome.phase == phase for outcome in claim)
+
+
+def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
+    """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
+    for one in requests:
+        if not isinstance(one, (plan.Send, plan.Write)) or one.options.dct is not None:
+            continue
+        if isinstance(one, plan.Write) and one.imm is None:
+            continue
+        waiting = row.posted.get((qp, not peer), 0)
+        if waiting:
+            row.posted[qp, not peer] = waiting - 1
+        elif not fails:
+            where = "" if qp is None else f" on {qp}"
+            raise fault(
+                "MKS0511",
+                "nothing is posted to receive this",
+                row.spans.get(one),
+                label=f"no receive waits at the {'owner' if peer else 'peer'}",
+                help=f"{'' if peer else 'peer '}recv m{where}   before it",
+                page="ibv_post_recv(3)",
+            )
+
+
+def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`peer recv w on q as r, id 3`: posts a receive; it completes when a SEND meets it."""
+    peer = sentence.node.peer
+    qp = row.qp(sentence, scope)
+    found = () if sentence.node.operand is None else places(sentence.operand, scope, row.ledger, "`recv`")
+    into = tuple(keep_side(one, peer, row.ledger, "this receive") for one in found)
+    for part in into:
+        shape = row.ledger.mkeys.get(part.name)
+        if shape is not None:
+            row.ledger.mkeys[part.name] = shape._replace(received=True)
+    modifier = sentence.modifiers.get("id")
+    options = PLAIN_OPTIONS
+    if sentence.but or modifier is not None:
+        number = None
+        if modifier is not None and modifier.value is not None:
+            number = as_int(evaluate(modifier.value, scope), scope, modifier.value.span, "`id`")
+        options = plan.Options(id=number, but=row.overrides(sentence, scope))
+    row.posted[qp, peer] = row.posted.get((qp, peer), 0) + 1
+    label = row.label(sentence, scope)
+    row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
+

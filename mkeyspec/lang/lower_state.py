@@ -1,0 +1,144 @@
+"""What lowering knows at a point of one row: the steps so far, the ledger, the checker's world.
+
+Forking is a few shallow copies; the steps themselves are shared, because nothing changes a step.
+"""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang import tree
+from mkeyspec.lang.check import Spans, World, judge
+from mkeyspec.lang.coercion import as_handle, as_live_int, fault
+from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.ledger import Ledger
+from mkeyspec.lang.lower_claim import claim, known
+from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.need import needs_of
+from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.sentence import Sentence, Sentences
+from mkeyspec.lang.tree import Span
+from mkeyspec.value.layout import Interleaved, Layout, Repeated
+
+
+class RowState:
+    """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
+
+    __slots__ = ("case", "diagnostics", "entries", "ledger", "needs", "posted", "sentences", "spans", "steps", "world")
+
+    def __init__(self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None) -> None:
+        self.case = case
+        self.diagnostics = diagnostics
+        self.spans = Spans(case.name.span) if spans is None else spans
+        self.sentences = Sentences()
+        self.world = World()
+        self.ledger = Ledger()
+        self.steps: list[plan.Step] = []
+        self.needs: dict[plan.Need, None] = {}
+        self.posted: dict[tuple[str | None, bool], int] = {}
+        self.entries: dict[str, tuple[int, int]] = {}
+        """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
+
+    def fork_into(self, other: RowState) -> None:
+        other.case = self.case
+        other.diagnostics = self.diagnostics
+        other.spans = self.spans
+        other.sentences = self.sentences
+        other.world = self.world.fork()
+        other.ledger = self.ledger.fork()
+        other.steps = self.steps.copy()
+        other.needs = self.needs.copy()
+        other.posted = self.posted.copy()
+        other.entries = self.entries.copy()
+
+    # Steps -------------------------------------------------------------------------------------
+
+    def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
+        """Check a step against the pages, let it happen, put it into the plan; returns it with its claim settled."""
+        self.spans.put(step, sentence.span)
+        node = sentence.node.claim
+        settled: plan.Step
+        if node is None:
+            settled = judge(self.world, step, self.spans, self.diagnostics)
+        else:
+            self.spans.put_member(step, "claim", node.span)
+            for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
+                self.spans.put(found, written.span)
+            when_false = node.when is not None and not getattr(step, "claim", ())
+            settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
+        self.steps.append(settled)
+        for need in needs_of(settled):
+            self.needs[need] = None
+        return settled
+
+    def add_expect(self, step: plan.Expect, span: Span) -> None:
+        """Check an expectation and put it into the plan."""
+        self.spans.put(step, span)
+        self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
+
+    def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:
+        return claim(sentence.node.claim, scope, self.sentences)
+
+    def known(self, sentence: Sentence, scope: Scope) -> plan.Known | None:
+        return known(sentence.node.known, scope, self.sentences)
+
+    # Parts of sentences ------------------------------------------------------------------------
+
+    def handle(self, expr: tree.Expr, scope: Scope, kind: str, what: str) -> Handle:
+        """The declared object of `kind` that `expr` names."""
+        return as_handle(evaluate(expr, scope), scope, expr.span, (kind,), what)
+
+    def qp(self, sentence: Sentence, scope: Scope) -> str | None:
+        """The QP after `on`; None: the case's default one."""
+        expr = sentence.phrases.get("on")
+        return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
+
+    def label(self, sentence: Sentence, scope: Scope) -> str | None:
+        """The label after `as`, declared from here on."""
+        expr = sentence.phrases.get("as")
+        if expr is None:
+            return None
+        if not isinstance(expr, tree.Ref):
+            raise fault("MKS0213", "`as` takes a name for this step", expr.span, help="as r")
+        scope.bind(expr.name, Handle("label", expr.name), expr.span)
+        return expr.name
+
+    def overrides(self, sentence: Sentence, scope: Scope) -> plan.Overrides:
+        """The `but` modifiers of a sentence."""
+        found = []
+        for modifier in sentence.but:
+            if modifier.value is None:
+                raise fault("MKS0213", f"`but {modifier.name.text}` lacks its value", modifier.span)
+            what = f"`but {modifier.name.text}`"
+            found.append(
+                (modifier.name.text, as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, what))
+            )
+        return tuple(found)
+
+    def put_overrides(self, thing: object, sentence: Sentence) -> None:
+        for modifier in sentence.but:
+            self.spans.put_member(thing, modifier.name.text, modifier.span)
+
+    def declare(self, name: tree.Name, handle: Handle, scope: Scope) -> None:
+        scope.bind(name.text, handle, name.span)
+
+    # Entries of mkeys --------------------------------------------------------------------------
+
+    def want_entries(self, mkey: str, layout: Layout) -> None:
+        """An mkey without `entries` gets what its largest layout needs (one more for the strided header)."""
+        pending = self.entries.get(mkey)
+        if pending is None:
+            return
+        count = 0
+        for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
+            times = entry.times if isinstance(entry, Repeated) else 1
+            count += times if isinstance(times, int) else 0
+        if isinstance(layout, Interleaved):
+            count += 1
+        if count > pending[1]:
+            self.entries[mkey] = (pending[0], count)
+
+
+def span_of_value(node: tree.Step) -> Span:
+    """The span of a line's value, or of the line."""
+    return node.operand.span if node.operand is not None else node.span
