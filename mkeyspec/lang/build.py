@@ -20,7 +20,7 @@ from mkeyspec.lang.tree import Name, Span
 PHASES = ("create", "complete", "completion", "mkey_check", "cancel")
 """When something may be rejected."""
 
-_FIELDS_ONLY = frozenset("mkey qp dek dct pd signature crypto configure".split())
+_FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})
 """Verbs whose block has fields or setters: what follows a comma there was meant as the next field (`but` apart)."""
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -19,6 +19,9 @@ from mkeyspec import resource
 STARTS = ("file", "line", "apart")
 """What Lark may be asked for: a file, one line of it, and the terminals which no rule accepts."""
 
+PREPOSITIONS = frozenset({"by", "into", "to", "from", "on", "as", "is"})
+"""Reserved as well; one terminal, PREP."""
+
 TEXT = resource.text("grammar", "mks.lark")
 """The grammar."""
 

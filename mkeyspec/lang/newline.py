@@ -17,21 +17,22 @@ from dataclasses import dataclass, field
 from mkeyspec.lang import limit
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.lexer import Token
-from mkeyspec.lang.source import Source
 from mkeyspec.lang.misspelt import mend
+from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Span
 
 _OPERATORS = frozenset(
-    "PIPE CARET AMP SHIFT CONCAT PLUS MINUS MUL TILDE DOT DOTDOT PLUSCOLON CMP EQ IN EVERY AND OR NOT BUT".split()
+    ["PIPE", "CARET", "AMP", "SHIFT", "CONCAT", "PLUS", "MINUS", "MUL", "TILDE", "EVERY"]
+    + ["DOT", "DOTDOT", "PLUSCOLON", "BUT", "CMP", "EQ", "IN", "NOT", "AND", "OR"]
 )
 _GOES_ON_AFTER = _OPERATORS | {"COMMA", "PREP", "WHEN"}
 _GOES_ON_BEFORE = (_OPERATORS - {"MINUS", "TILDE", "NOT"}) | frozenset(
-    "PREP REJECTED ACCEPTED COMPLETES KNOWN WHEN ELSE".split()
+    ["PREP", "REJECTED", "ACCEPTED", "COMPLETES", "KNOWN", "WHEN", "ELSE"]
 )
-_STARTS_STATEMENT = frozenset("CASE LET EXPECT VERIFIES NEEDS WHERE FOR IF PEER".split())
+_STARTS_STATEMENT = frozenset(["CASE", "LET", "EXPECT", "VERIFIES", "NEEDS", "WHERE", "FOR", "IF", "PEER"])
 _CLOSER = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _OPENER = {closer: opener for opener, closer in _CLOSER.items()}
-_PLAIN = frozenset("NAME INT STRING".split())
+_PLAIN = frozenset(["NAME", "INT", "STRING"])
 
 
 @dataclass(slots=True)
@@ -73,9 +74,8 @@ class _Arranging:
 
     def push(self, bracket: Token) -> None:
         if len(self.open) >= limit.NESTING.most:
-            self.diagnostics.error(
-                limit.NESTING.code, f"nested too deep: {limit.NESTING.broken()}", self.span(bracket), label="one too many"
-            )
+            message = f"nested too deep: {limit.NESTING.broken()}"
+            self.diagnostics.error(limit.NESTING.code, message, self.span(bracket), label="one too many")
             raise TooMuch
         inside = len(self.open) + 1 if bracket.type == "LBRACE" else self.height + 1
         self.open.append((bracket, self.height, inside))
@@ -159,16 +159,16 @@ def arrange(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Ar
             if kind in _STARTS_STATEMENT and not (kind in ("FOR", "IF") and opened and opened[-1][0].type == "LSQB"):
                 state.close_round(token)
                 previous = out[-1].type if out else "END"
-            if opened and opened[-1][0].type != "LBRACE":
-                pass
-            elif previous == "END" or previous == "LBRACE" or kind == "RBRACE":
-                pass
-            elif pending.type == "NEWLINE" and kind not in _STARTS_STATEMENT and (
-                previous in _GOES_ON_AFTER or kind in _GOES_ON_BEFORE
-            ):
-                state.result.joins.append(token.start_pos)
-            else:
-                state.end(pending)
+            inside = bool(opened) and opened[-1][0].type != "LBRACE"
+            if not inside and previous not in ("END", "LBRACE") and kind != "RBRACE":
+                if (
+                    pending.type == "NEWLINE"
+                    and kind not in _STARTS_STATEMENT
+                    and (previous in _GOES_ON_AFTER or kind in _GOES_ON_BEFORE)
+                ):
+                    state.result.joins.append(token.start_pos)
+                else:
+                    state.end(pending)
             pending = None
         if kind in _PLAIN:
             pass

@@ -19,7 +19,7 @@ from mkeyspec.lang import limit, mistake, tree
 from mkeyspec.lang.build import Build
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.file import EDITION, gather
-from mkeyspec.lang.lexer import STARTS, TEXT, Token, TokenList, Words
+from mkeyspec.lang.lexer import PREPOSITIONS, STARTS, TEXT, Token, TokenList, Words
 from mkeyspec.lang.newline import TooMuch, arrange
 from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Span
@@ -43,7 +43,7 @@ class _Parser:
 
     def run(self, tokens: list[Token], start: str) -> Any:
         """The value of the rule `start`; raises UnexpectedToken."""
-        return self.lark.parse(tokens, start=start)  # type: ignore[arg-type]  # the lexer takes our tokens
+        return self.lark.parse(tokens, start=start)
 
 
 @cache
@@ -53,7 +53,7 @@ def _parser() -> _Parser:
 
 def reserved_words() -> frozenset[str]:
     """The words that cannot be names."""
-    return frozenset(_parser().words.reserved) | frozenset("by into to from on as is".split())
+    return frozenset(_parser().words.reserved) | PREPOSITIONS
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
@@ -116,7 +116,7 @@ def _usable(file: tree.File, wrong: list[int]) -> tree.File:
         cases: tuple[tree.Case, ...] = ()
     else:
         ends = [*starts[1:], len(file.source.text) + 1]
-        bad = {i for i, (start, end) in enumerate(zip(starts, ends)) if any(start <= w < end for w in wrong)}
+        bad = {i for i, (start, end) in enumerate(zip(starts, ends, strict=True)) if any(start <= w < end for w in wrong)}
         cases = tuple(case for i, case in enumerate(file.cases) if i not in bad)
     return tree.File(file.source, file.edition, file.suite, file.uses, file.lets, cases, file.comments)
 
@@ -156,12 +156,18 @@ def _line(
         except UnexpectedToken as stop:
             bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
             begin, end = _innermost(tokens, bad)
-            accepts = frozenset(stop.interactive_parser.accepts()) if stop.interactive_parser else frozenset()
+            accepts = _accepted(stop)
             mistake.report(source, tokens[begin:end], bad - begin, accepts, joins, diagnostics)
             if begin == 0:
                 return None
             tokens = _without(tokens, begin, end)
     return None
+
+
+def _accepted(stop: UnexpectedToken) -> frozenset[str]:
+    """The terminals that could have stood where the parser stopped."""
+    here: Any = stop.interactive_parser
+    return frozenset(here.accepts()) if here is not None else frozenset()
 
 
 def _innermost(tokens: list[Token], bad: int) -> tuple[int, int]:
