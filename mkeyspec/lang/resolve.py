@@ -234,10 +234,11 @@ class _Case(_Names):
 
     # Statements ------------------------------------------------------------------------------
 
-    def statements(self, statements: Iterable[tree.Statement], top: bool) -> None:
+    def statements(self, statements: Iterable[tree.Statement], top: bool, lines: bool = False) -> None:
+        """`top`: of the case itself. `lines`: of a step's braces, where `dek d` is a field and declares nothing."""
         for statement in statements:
             if isinstance(statement, tree.Step):
-                self.step(statement)
+                self.step(statement, lines)
             elif isinstance(statement, tree.Let):
                 self.let(statement)
             elif isinstance(statement, tree.For):
@@ -256,18 +257,18 @@ class _Case(_Names):
                 self.expr(statement.condition)
                 self.known_departure(statement.known)
             else:
-                self.branches(statement)
+                self.branches(statement, lines)
 
-    def branches(self, statement: tree.If) -> None:
+    def branches(self, statement: tree.If, lines: bool) -> None:
         """Both branches may declare the same name, since a row takes one of them."""
         self.expr(statement.condition)
         before = self.own.copy()
-        self.statements(statement.then.lines, False)
+        self.statements(statement.then.lines, False, lines)
         if statement.orelse is None:
             return
         then = self.own
         self.own = before
-        self.statements(statement.orelse.lines, False)
+        self.statements(statement.orelse.lines, False, lines)
         self.own = {**then, **self.own}
 
     def misplaced(self, word: str, span: Span) -> None:
@@ -287,13 +288,13 @@ class _Case(_Names):
         self.declare(let.name)
         self.watched.append(let.name)
 
-    def step(self, step: tree.Step) -> None:
+    def step(self, step: tree.Step, line: bool) -> None:
         verb = step.verb.text
         operand = step.operand
         new: Optional[tree.Name] = None
         if verb == "record":
             operand = None
-        elif verb in DECLARING and operand is not None:
+        elif verb in DECLARING and operand is not None and not line:
             named = operand.of if isinstance(operand, tree.Index) else operand
             if isinstance(named, tree.Ref):
                 new = tree.Name(named.span, named.name)
@@ -308,7 +309,7 @@ class _Case(_Names):
         self.expr(step.value)
         self.modifiers(step.modifiers)
         if step.block is not None:
-            self.statements(step.block.lines, False)
+            self.statements(step.block.lines, False, True)
         if new is not None:
             self.declare(new)
         for label in labels:
@@ -327,7 +328,7 @@ class _Case(_Names):
         if isinstance(outcome, tree.Rejected):
             self.expr(outcome.reason)
         elif isinstance(outcome, tree.Completes):
-            self.statements(outcome.block.lines, False)
+            self.statements(outcome.block.lines, False, True)
 
     def known_departure(self, known: Optional[tree.Known]) -> None:
         if known is None:
@@ -338,25 +339,25 @@ class _Case(_Names):
         self.modifiers(known.modifiers)
 
 
-def declared(statements: Iterable[tree.Statement]) -> Iterator[tree.Name]:
-    """Every name that the statements of a case declare, in order."""
+def declared(statements: Iterable[tree.Statement], lines: bool = False) -> Iterator[tree.Name]:
+    """Every name that the statements of a case declare, in order; `lines`: they are lines of a step's braces."""
     for statement in statements:
         if isinstance(statement, tree.Let):
             yield statement.name
         elif isinstance(statement, tree.For):
             yield from statement.names
         elif isinstance(statement, tree.If):
-            yield from declared(statement.then.lines)
+            yield from declared(statement.then.lines, lines)
             if statement.orelse is not None:
-                yield from declared(statement.orelse.lines)
+                yield from declared(statement.orelse.lines, lines)
         elif isinstance(statement, tree.Step):
             operand = statement.operand
             if isinstance(operand, tree.Index):
                 operand = operand.of
-            if statement.verb.text in DECLARING and isinstance(operand, tree.Ref):
+            if not lines and statement.verb.text in DECLARING and isinstance(operand, tree.Ref):
                 yield tree.Name(operand.span, operand.name)
             for phrase in statement.phrases:
                 if phrase.preposition.text == "as" and isinstance(phrase.value, tree.Ref):
                     yield tree.Name(phrase.value.span, phrase.value.name)
             if statement.block is not None:
-                yield from declared(statement.block.lines)
+                yield from declared(statement.block.lines, True)
