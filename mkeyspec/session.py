@@ -1,0 +1,147 @@
+"""One run of pytest over `.mks` files, for the command line: what it came to, counted with reasons."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes of the command line."""
+
+_CODE = re.compile(r"MKS\d{4}")
+_REASONS = 4
+"""Reasons that the last line names, of each kind."""
+
+
+class Failure(Exception):
+    """Bad input or usage; `str()` is one line with a code that says what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"error[{code}]: {message}")
+        self.code = code
+
+
+class Tally:
+    """A pytest plugin that counts what becomes of the cases, and why."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failed: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
+        self.known: Counter[str] = Counter()
+        self.broken = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.passed:
+            self.passed += report.when == "call"
+        elif report.failed:
+            self._failed(report)
+        elif hasattr(report, "wasxfail"):
+            self.known[str(report.wasxfail).removeprefix("known: ")] += 1
+        else:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self.skipped[reason.removeprefix("Skipped: ")] += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._failed(report)
+            self.broken = True
+
+    def _failed(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = crash.message if crash is not None else report.longreprtext
+        code = _CODE.search(text[:200])
+        self.failed[code[0] if code is not None else "another error"] += 1
+        if code is not None and code[0] < "MKS2000":
+            self.broken = True
+
+    def line(self) -> str:
+        """`612 passed, 3 failed (2 MKS2101, 1 MKS2104), 40 skipped (36 crypto; 4 memcpy)`."""
+        parts = [f"{self.passed} passed", f"{self.failed.total()} failed{_reasons(self.failed)}"]
+        if self.known:
+            parts.append(f"{self.known.total()} known{_reasons(self.known)}")
+        parts.append(f"{self.skipped.total()} skipped{_reasons(self.skipped)}")
+        return ", ".join(parts)
+
+
+def _reasons(counts: Counter[str]) -> str:
+    if not counts:
+        return ""
+    named = [f"{number} {reason}" for reason, number in counts.most_common(_REASONS)]
+    rest = len(counts) - len(named)
+    return f" ({'; '.join(named)}{f'; {rest} more reasons' if rest else ''})"
+
+
+def run_session(
+    paths: Sequence[str],
+    arguments: Sequence[str],
+    *,
+    project: Path,
+    generated: Path,
+    junit: Path,
+    device: str,
+) -> int:
+    """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin."""
+    _make_writable(generated, "--generated")
+    _make_writable(junit.parent, "--junit", junit)
+    tally = Tally()
+    started = time.monotonic()
+    code = pytest.main(
+        [
+            f"--rootdir={project}",
+            f"--generated={generated}",
+            f"--junitxml={junit}",
+            "--override-ini=junit_family=xunit1",  # the family that has a case's file and line
+            *_plugin(),
+            *arguments,
+            *paths,
+        ],
+        plugins=[tally],
+    )
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
+        return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
+    seconds = time.monotonic() - started
+    print(f"mkeyspec: {tally.line()} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
+    return _exit_code(int(code), tally)
+
+
+def _exit_code(code: int, tally: Tally) -> int:
+    if code == pytest.ExitCode.INTERRUPTED and not tally.broken:
+        return INTERRUPTED
+    if tally.broken:
+        return USAGE
+    if tally.failed or code == pytest.ExitCode.TESTS_FAILED:
+        return FAILED
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return INTERNAL
+    return OK if tally.passed else NOTHING
+
+
+def _plugin() -> list[str]:
+    """In a checkout that is not installed, pytest has to be told of the plugin."""
+    installed: Any = entry_points(group="pytest11")
+    return [] if any(entry.name == "mkeyspec" for entry in installed) else ["-p", "mkeyspec.plugin"]
+
+
+def _make_writable(folder: Path, option: str, file: Path | None = None) -> None:
+    """Refuse now, in one line, what would fail at the end of a long run."""
+    probe = folder / f".mkeyspec-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+        if file is not None and file.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+    except OSError as error:
+        where = os.path.relpath(file or folder)
+        raise Failure(
+            "MKS0902", f"can't write {where}: {error.strerror}; make it writable, or name another place with {option}"
+        ) from None
