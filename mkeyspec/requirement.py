@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from mkeyspec.resource import requirements_dir
+from mkeyspec import resource
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,7 +45,7 @@ class Departure:
 
 
 def _load(name: str) -> dict[str, Any]:
-    with (requirements_dir() / name).open("rb") as file:
+    with (resource.directory("requirements") / name).open("rb") as file:
         return tomllib.load(file)
 
 
@@ -53,7 +53,7 @@ def _load(name: str) -> dict[str, Any]:
 def requirements() -> dict[str, Requirement]:
     """All entries of the ledger by id, in the order of the pages."""
     found: dict[str, Requirement] = {}
-    for path in sorted(requirements_dir().glob("*.toml")):
+    for path in sorted(resource.directory("requirements").glob("*.toml")):
         if path.name == "departures.toml":
             continue
         table = _load(path.name)

@@ -82,7 +82,7 @@ class Lowering(RowState):
         scope.ledger = self.ledger
         lower_expect.expect(self, node, scope)
 
-    def finish(self, id: str) -> plan.Row:
+    def finish(self, row_id: str) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
         steps = self.steps
         if self.entries:
@@ -91,4 +91,4 @@ class Lowering(RowState):
                 step = steps[at]
                 if isinstance(step, plan.Mkey):
                     steps[at] = replace(step, entries=max(ENTRIES_UNIT, -(-count // ENTRIES_UNIT) * ENTRIES_UNIT))
-        return plan.Row(id, tuple(steps), tuple(self.needs))
+        return plan.Row(row_id, tuple(steps), tuple(self.needs))
