@@ -101,10 +101,24 @@ class Bench:
         found = self.pairs.get(name or "")
         if found is None:
             if name:
-                raise KeyError(name)
+                raise Unobserved(name)
             attributes = protocol.QpAttributes()
             found = self.pairs[""] = Pair("", at, attributes, self.device.qp_pair(attributes))
         return found
+
+    def mkey(self, name: str) -> MkeyState:
+        """The mkey of that name; Unobserved if its creation was refused."""
+        found = self.mkeys.get(name)
+        if found is None:
+            raise Unobserved(name)
+        return found
+
+    def pair_of(self, qp: protocol.Qp | None) -> Pair | None:
+        """The pair that a QP belongs to, if it is of this case."""
+        for pair in self.pairs.values():
+            if qp is not None and qp.handle in (pair.handle.owner.handle, pair.handle.peer.handle):
+                return pair
+        return None
 
     def pd(self, name: str | None) -> protocol.Pd | None:
         return self.pds[name] if name is not None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Union
+from typing import Union
 
 from mkeyspec.constants import STATUS_CLASS
 from mkeyspec.device.profile import Profile
@@ -48,15 +48,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A step judged. `departure`: the known departure that was seen; then, and on failure, the case can't go on."""
+    """A step judged.
+
+    `departure`: the known departure that was seen in place of the truth. `fits`: what came is also what the known
+    departure says, though the truth holds (X-DIFF-06: "at complete or at completion", known "at completion").
+    """
 
     failure: Failure | None = None
     departure: str | None = None
-    met: Outcome | None = None
-    """The outcome of the claim that came true."""
-
-
-Departed = Literal["as stated", "otherwise"]
+    fits: bool = False
 
 
 def judge(
@@ -68,15 +68,15 @@ def judge(
     number: Number,
 ) -> Ruling:
     """Hold an attempt against its claim."""
-    failure, met = _hold(attempt, claim, profile, number)
+    failure = _hold(attempt, claim, profile, number)
     if known is None:
-        return Ruling(failure, None, met)
+        return Ruling(failure)
     if known.outcome is not None:
         stated = attempt.fault is None and matches(known.outcome, attempt, profile, number)
     else:
         stated = failure is not None and known.value is None and not known.members
     if failure is None:
-        return Ruling(None, known.id if stated and expectations.lists(known.id) else None, met)
+        return Ruling(fits=stated)
     return depart(failure, known, stated, expectations)
 
 
@@ -99,15 +99,13 @@ def depart(failure: Failure, known: Known, stated: bool, expectations: Expectati
     return Ruling(Failure("MKS2302", failure.at, message, details, failure.hard))
 
 
-def _hold(
-    attempt: Attempt, claim: Claim, profile: Profile, number: Number
-) -> tuple[Failure | None, Outcome | None]:
+def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> Failure | None:
     if attempt.fault is not None:
-        return attempt.fault, None
+        return attempt.fault
     for outcome in claim or ACCEPTED:
         if matches(outcome, attempt, profile, number):
-            return None, outcome
-    return _disagree(attempt, claim, profile, number), None
+            return None
+    return _disagree(attempt, claim, profile, number)
 
 
 def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number) -> bool:

@@ -95,7 +95,7 @@ class Receive:
 class End:
     """One end of a pair."""
 
-    __slots__ = ("arrived", "dirty", "due_recv", "due_send", "loose", "number_of", "pair", "qp", "receives", "side", "stray")
+    __slots__ = ("dirty", "due_recv", "due_send", "loose", "number_of", "pair", "qp", "receives", "side", "stray")
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
         self.pair = pair

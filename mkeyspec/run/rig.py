@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import operator
+import traceback
 from collections.abc import Callable
 
 from mkeyspec.device.profile import Profile
-from mkeyspec.device.protocol import Device
-from mkeyspec.plan import Step
+from mkeyspec.device.protocol import Device, Refused, Unsupported
+from mkeyspec.plan import At, Comparison, Need, Step
+from mkeyspec.run import diagnosis, probe
+from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.course import Course
 from mkeyspec.run.expectation import Expectations
-from mkeyspec.run.verdict import CaseInfo, Verdict
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Rig:
@@ -24,22 +38,124 @@ class Rig:
         statement: Callable[[str], str | None] = lambda requirement: None,
     ) -> None:
         """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id."""
+        self.device = device
+        self.profile = profile
+        self.expectations = expectations
+        self.deadline = deadline
+        self.statement = statement
         self.verdict = Verdict()
+        self._capabilities = device.capabilities()
+        self._case: CaseInfo | None = None
+        self._course: Course | None = None
+        self._at = At(1, 1)
+        self._suspect = ""
+        """The case after which nobody has looked yet whether the device is healthy."""
+        self._blocked: Blocked | None = None
 
     def begin(self, case: CaseInfo) -> list[str]:
         """Start a case. Returns what it needs and the device lacks: not empty means don't run it (and don't finish it).
 
         Raises Blocked when an earlier case left the device unhealthy.
         """
-        raise NotImplementedError
+        if self._course is not None and self._case is not None:
+            # The test function left the last case by an exception of its own.
+            self._suspect = self._case.id
+            self._release(healthy=False)
+            self._course = None
+        self.verdict = Verdict()
+        if self._blocked is None and self._suspect:
+            found = probe.symptom(self.device, self.deadline)
+            if found:
+                self._blocked = Blocked(self._suspect, found)
+            self._suspect = ""
+        if self._blocked is not None:
+            raise Blocked(self._blocked.culprit, self._blocked.symptom)
+        unmet = self.unmet(case.needs)
+        if unmet:
+            return unmet
+        self._case = case
+        self._course = Course(
+            Bench(self.device, self.profile, self.deadline, case.id), self.expectations, self.verdict
+        )
+        return []
+
+    def unmet(self, needs: tuple[Need, ...]) -> list[str]:
+        """Which of these needs the device does not meet, each as one phrase."""
+        offers, values = self._capabilities.offers, self._capabilities.values
+        missing = []
+        for need in needs:
+            if isinstance(need, Comparison):
+                name = need.live.member
+                have = values.get(name)
+                if have is None:
+                    missing.append(f"{need.live.subject}.{name} (unknown to this device)")
+                elif not _COMPARE[need.operator](have, need.value):
+                    missing.append(f"{need.live.subject}.{name} {need.operator} {need.value} (it is {have})")
+            elif need not in offers:
+                missing.append(need)
+        return missing
 
     def step(self, step: Step) -> None:
         """Carry out one step. Never raises for what the device does: it is recorded, and told by `finish`."""
-        raise NotImplementedError
+        course = self._course
+        if course is None:
+            raise RuntimeError("no case is under way: call begin first")
+        self._at = step.at
+        try:
+            course.take(step)
+        except Unsupported as unsupported:
+            self.verdict.reason = self.verdict.reason or f"unsupported: {unsupported}"
+            course.over = True
+        except Refused as refusal:
+            # A call that no claim can speak of (a registration, a reconnect) was refused.
+            message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
+            course.fail(Failure("MKS2001", step.at, message, hard=True))
+        except Exception as error:
+            course.fail(_died(step.at, error))
 
     def finish(self) -> Verdict:
         """Apply the closing rule and give everything back. Returns the verdict if it is pass or known.
 
         Raises CaseFailed, whose text is the whole message, or CaseSkipped.
         """
-        raise NotImplementedError
+        course, case, verdict = self._course, self._case, self.verdict
+        if course is None or case is None:
+            raise RuntimeError("no case is under way: call begin first")
+        if not any(failure.code == "MKS2007" for failure in verdict.failures):
+            try:
+                course.close()
+            except Exception as error:
+                course.fail(_died(self._at, error))
+        self._course = None
+        if verdict.failures:
+            verdict.status = "fail"
+        elif verdict.reason:
+            verdict.status = "skip"
+        elif verdict.known:
+            verdict.status = "known"
+        healthy = verdict.status == "pass"
+        if not healthy:
+            self._suspect = case.id
+        self._release(healthy=healthy)
+        if verdict.status == "fail":
+            raise CaseFailed(diagnosis.render(case, verdict, self.statement), tuple(verdict.failures))
+        if verdict.status == "skip":
+            raise CaseSkipped(verdict.reason)
+        return verdict
+
+    def _release(self, *, healthy: bool) -> None:
+        try:
+            self.device.release(healthy=healthy)
+        except Exception as error:
+            # A device that can't give things back is not healthy, but this case is judged already.
+            culprit = self._case.id if self._case is not None else "the start"
+            self._blocked = Blocked(culprit, f"release raised {type(error).__name__}: {error}")
+
+
+def _died(at: At, error: Exception) -> Failure:
+    """Anything a device raises that is neither a refusal nor a lack."""
+    trace = traceback.format_exception(type(error), error, error.__traceback__)
+    lines = "".join(trace).rstrip().split("\n")
+    details = [("raised", f"{type(error).__name__}: {error}"), ("traceback", lines[0])]
+    details += [("", line) for line in lines[1:]]
+    return Failure("MKS2007", at, f"the device failed: {type(error).__name__}: {error}", tuple(details), True)

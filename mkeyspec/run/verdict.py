@@ -54,6 +54,9 @@ class Verdict:
     not_run: list[At] = field(default_factory=list)
     reason: str = ""
     """Why it was skipped."""
+    absent: list[str] = field(default_factory=list)
+    """Departures listed for this device and named bare (`known ID`) that this row did not show: no fault of one row,
+    since some rows of a case may keep to the page, but one of the case if no row shows them."""
 
 
 class CaseFailed(Exception):

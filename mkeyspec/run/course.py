@@ -1,0 +1,376 @@
+"""The course of one case: each step carried out on the bench, each outcome ruled on.
+
+Steps are hard, expectations are soft (language-syntax (d) 5): a step that went otherwise than claimed ends the case,
+a failed expectation does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import Unsupported
+from mkeyspec.run import check, claim, closing, declare, judge, section, transfer, wait
+from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import Due, End, Label, Receive, Unobserved
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.request import Builder
+from mkeyspec.run.section import Section
+from mkeyspec.run.verdict import Failure, Verdict
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import evaluate
+
+LONGEST_RECORD = 64
+"""Bytes of a recorded byte string that are written out."""
+
+
+class Course:
+    """One case under way. `over`: it ended before its last statement."""
+
+    def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
+        self.bench = bench
+        self.builder = Builder(bench)
+        self.expectations = expectations
+        self.verdict = verdict
+        self.over = False
+        self._stated: list[tuple[str, plan.At, bool]] = []
+        """Known departures of the statements that ran: (id, place, whether the statement says how)."""
+        self._shown: set[str] = set()
+        self._verbs: dict[type, Callable[[Any], None]] = {
+            plan.Memory: self._memory,
+            plan.Mkey: self._mkey,
+            plan.Qp: self._qp,
+            plan.Pd: self._pd,
+            plan.Dek: self._dek,
+            plan.Dct: self._dct,
+            plan.Post: self._post,
+            plan.Transmit: self._transmit,
+            plan.Receive: self._receive,
+            plan.Recv: self._recv,
+            plan.Store: self._store,
+            plan.Check: self._check,
+            plan.Await: self._await,
+            plan.Poll: self._poll,
+            plan.Cancel: self._cancel,
+            plan.Resume: self._resume,
+            plan.Retag: self._retag,
+            plan.Expect: self._expect,
+            plan.Record: self._record,
+        }
+
+    def take(self, step: plan.Step) -> None:
+        """Carry out one step, or note that it was not run. Raises Unsupported, and whatever a broken device raises."""
+        if self.over:
+            if isinstance(step, plan.Record):
+                self._record(step)
+            else:
+                self.verdict.not_run.append(step.at)
+            return
+        try:
+            self._verbs[type(step)](step)
+        except Unobserved as missing:
+            self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+
+    def fail(self, failure: Failure) -> None:
+        self.verdict.failures.append(failure)
+        self.over = self.over or failure.hard
+
+    def close(self) -> None:
+        """The end of the case. Where it ended early only the guards are judged: what follows from what is unclear."""
+        if self.over:
+            self.verdict.failures += closing.buffers(self.bench, guards_only=True)
+            return
+        self.verdict.failures += closing.close(self.bench)
+        missing: dict[str, tuple[plan.At, bool]] = {}
+        for id, at, concrete in self._stated:
+            if id not in self._shown and self.expectations.lists(id) and concrete >= missing.get(id, (at, False))[1]:
+                missing.setdefault(id, (at, concrete))
+        for id, (at, concrete) in missing.items():
+            if not concrete:
+                self.verdict.absent.append(id)
+                continue
+            file, seen = self.expectations.departures[id]
+            message = f"the device keeps to the page here, and {file} lists it for {id}"
+            self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
+
+    # Rulings ---------------------------------------------------------------------------------
+
+    def _rule(
+        self, attempt: Attempt, claimed: plan.Claim, known: plan.Known | None, done: Section | None = None
+    ) -> bool:
+        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed."""
+        bench = self.bench
+        if attempt.phase is not None:
+            self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
+        ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
+        self._mention(attempt.at, known, ruling.fits)
+        if ruling.departure is not None:
+            self._depart(ruling.departure)
+            self.over = True
+            return False
+        if ruling.failure is not None:
+            self.fail(ruling.failure)
+            return False
+        if attempt.phase is not None and done is not None:
+            section.recover(bench, done, attempt)
+        return True
+
+    def _mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
+        if known is None:
+            return
+        concrete = known.outcome is not None or known.value is not None or bool(known.members)
+        self._stated.append((known.id, at, concrete))
+        if fits:
+            self._shown.add(known.id)
+
+    def _depart(self, id: str) -> None:
+        self._shown.add(id)
+        if id not in self.verdict.known:
+            self.verdict.known.append(id)
+
+    def _soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
+        """Rule on an expectation or a check."""
+        self._mention(at, known, failure is None and stated)
+        if failure is None:
+            return
+        if known is None:
+            self.fail(failure)
+            return
+        ruling = claim.depart(failure, known, stated, self.expectations)
+        if ruling.departure is not None:
+            self._depart(ruling.departure)
+        elif ruling.failure is not None:
+            self.fail(ruling.failure)
+
+    # Declarations ----------------------------------------------------------------------------
+
+    def _memory(self, step: plan.Memory) -> None:
+        declare.memory(self.bench, step)
+
+    def _mkey(self, step: plan.Mkey) -> None:
+        self._rule(declare.mkey(self.bench, step), step.claim, step.known)
+
+    def _qp(self, step: plan.Qp) -> None:
+        self._rule(declare.qp(self.bench, step), step.claim, step.known)
+
+    def _pd(self, step: plan.Pd) -> None:
+        declare.pd(self.bench, step)
+
+    def _dek(self, step: plan.Dek) -> None:
+        self._rule(declare.dek(self.bench, step), step.claim, step.known)
+
+    def _dct(self, step: plan.Dct) -> None:
+        declare.dct(self.bench, step)
+
+    def _retag(self, step: plan.Retag) -> None:
+        attempt = declare.retag(self.bench, step)
+        if attempt.phase is not None:
+            # The pages give this call no phase of its own: it counts as the one the case speaks of.
+            phases = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
+            attempt.phase = phases[0] if phases else attempt.phase
+        self._rule(attempt, step.claim, step.known)
+
+    # Work requests ---------------------------------------------------------------------------
+
+    def _post(self, step: plan.Post) -> None:
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        planned = [self.builder.request(wr) for wr in step.requests]
+        done = Section(step.at, _what(step), end, planned)
+        listed = [len(item.entries) for item in step.claim if isinstance(item, plan.Completes)]
+        if listed:
+            done.listed = max(listed)
+        late = any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in step.claim)
+        attempt = section.post(bench, done, abort=step.abort)
+        if attempt is None:
+            if listed or late or (step.wait and done.dues):
+                attempt = section.settle(bench, done, expect_error=late and len(step.claim) == 1)
+            else:
+                end.loose.extend(done.dues)
+                end.other.loose.extend(done.far)
+                attempt = Attempt(step.at, done.what)
+        if step.known is not None and isinstance(step.known.outcome, plan.Completes) and not listed:
+            attempt.completions = _all_of(done)
+        if step.label is not None:
+            label = bench.labels.setdefault(step.label, Label())
+            transfer.note(label, done, attempt)
+            if listed:
+                label.dues.extend(Due(step.at, c.queue, c.wr_id, c.opcode, got=c) for c in attempt.completions)
+        self._rule(attempt, step.claim, step.known, done)
+
+    def _transmit(self, step: plan.Transmit) -> None:
+        done, attempt = transfer.transmit(self.bench, self.builder, step)
+        self._rule(attempt, step.claim, step.known, done)
+
+    def _receive(self, step: plan.Receive) -> None:
+        done, attempt = transfer.receive(self.bench, self.builder, step)
+        self._rule(attempt, step.claim, step.known, done)
+
+    def _recv(self, step: plan.Recv) -> None:
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        sges = tuple(self.builder.sge(part) for part in step.into)
+        named = [self.builder.names_mkey(part.name) for part in step.into]
+        signed = any(part.name in bench.mkeys and bench.mkeys[part.name].signed for part in step.into)
+        wr_id = bench.number() if step.options.id is None else step.options.id
+        receive = Receive(step.at, wr_id, sges, any(named), signed)
+        if step.label is not None:
+            receive.label = bench.labels.setdefault(step.label, Label())
+        if refused := section.post_receive(bench, end, receive):
+            self._rule(Attempt(step.at, "recv", "complete", refused), (), None)
+
+    def _poll(self, step: plan.Poll) -> None:
+        """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        attempt = Attempt(step.at, "poll")
+        listed = [len(item.entries) for item in step.claim if isinstance(item, plan.Completes)]
+        loose, end.loose = end.loose, []
+        if not listed:
+            wait.until(bench, lambda: _settled(end, loose), lambda: bench.poll(end))
+            for due in loose:
+                if due.got is None:
+                    attempt.fault = section.late(bench, end, due, "poll")
+                else:
+                    attempt.fault = section.misfit(due, "poll")
+                if attempt.fault is not None:
+                    break
+        else:
+            paid = [due.got for due in loose if due.got is not None]
+            _forgive(end, loose)
+            want = max(listed) - len(paid)
+            wait.until(bench, lambda: len(end.stray) >= want, lambda: bench.poll(end))
+            attempt.completions = (*paid, *end.take_strays())
+        self._rule(attempt, step.claim, step.known)
+
+    def _cancel(self, step: plan.Cancel) -> None:
+        bench = self.bench
+        count = bench.device.cancel(bench.pair(step.qp, step.at).owner.qp, step.id)
+        attempt = Attempt(step.at, f"cancel {step.id}")
+        if count < 0:
+            attempt.phase, attempt.reason = "cancel", errno_name(count)
+        if step.label is not None:
+            bench.labels[step.label] = Label(errno=attempt.reason if count < 0 else 0, count=max(count, 0))
+        self._rule(attempt, step.claim, step.known)
+
+    def _resume(self, step: plan.Resume) -> None:
+        errno = self.bench.device.resume(self.bench.pair(step.qp, step.at).owner.qp)
+        if errno:
+            self._rule(Attempt(step.at, "resume", "complete", errno_name(errno)), (), None)
+
+    def _await(self, step: plan.Await) -> None:
+        bench = self.bench
+        pair = bench.pairs.get(step.qp or "")
+
+        def look() -> None:
+            bench.events.extend(bench.device.events())
+
+        def index() -> int | None:
+            for i, event in enumerate(bench.events):
+                if event.kind == step.event and (event.qp is None or pair is None or bench.pair_of(event.qp) is pair):
+                    return i
+            return None
+
+        if wait.until(bench, lambda: index() is not None, look):
+            del bench.events[index() or 0]
+            self._mention(step.at, step.known, False)
+            return
+        others = ", ".join(event.kind for event in bench.events) or "none"
+        details = (("expected", step.event), ("got", f"{others}, within {bench.deadline:g} s"))
+        failure = Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
+        self._soft(failure, step.known, True, step.at)
+        self.over = True
+
+    # Bytes and values ------------------------------------------------------------------------
+
+    def _store(self, step: plan.Store) -> None:
+        bench = self.bench
+        buffer = bench.buffers[step.to.name]
+        start = bench.evaluate(step.to.start)
+        data = evaluate(step.data, bench.read)
+        bench.device.write(buffer.memory, GUARD + start, data)
+        buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
+
+    def _check(self, step: plan.Check) -> None:
+        bench = self.bench
+        attempt, record = check.call(bench, step)
+        if attempt.phase is not None or step.claim:
+            self._rule(attempt, step.claim, step.known)
+            return
+        failure = check.judge(bench, step, record)
+        known, stated = step.known, False
+        if known is not None and known.outcome is None:
+            changed = check.departure(step, known)
+            stated = failure is not None if changed is None else check.judge(bench, changed, record) is None
+        self._soft(failure, known, stated, step.at)
+
+    def _expect(self, step: plan.Expect) -> None:
+        failure, stated = judge.judge(self.bench, step)
+        self._soft(failure, step.known, stated, step.at)
+
+    def _record(self, step: plan.Record) -> None:
+        """Absent if it was never observed, whatever the reason."""
+        bench = self.bench
+        try:
+            if isinstance(step.observed, plan.Wire):
+                view = bench.wires.get(step.observed.label or "")
+                if view is None or not view.whole:
+                    return
+            if step.operator is not None:
+                text = "yes" if judge.holds(bench, step) else "no"
+            elif isinstance(step.observed, (plan.Content, plan.Wire)):
+                data = judge.look(bench, step.observed).data
+                more = f"… ({len(data)} bytes)" if len(data) > LONGEST_RECORD else ""
+                text = data[:LONGEST_RECORD].tobytes().hex() + more
+            else:
+                text = str(judge.scalar(bench, step.observed))
+        except (Unobserved, Unsupported):
+            return
+        self.verdict.records[step.name] = text
+
+
+def _settled(end: End, dues: list[Due]) -> bool:
+    return wait.failed(end, dues) or all(due.got is not None for due in dues)
+
+
+def _forgive(end: End, dues: list[Due]) -> None:
+    """What `dues` still owe will be compared with a list: it arrives as it is."""
+    for due in dues:
+        for queue in (end.due_send, end.due_recv):
+            if due in queue:
+                queue.remove(due)
+
+
+def _all_of(done: Section) -> tuple[Any, ...]:
+    """Every completion of a section, with those nobody expected."""
+    return (*(due.got for due in done.dues if due.got is not None), *done.end.take_strays())
+
+
+_WORDS = {
+    plan.Configure: "configure",
+    plan.MrList: "mr_list",
+    plan.MrInterleaved: "mr_interleaved",
+    plan.Send: "send",
+    plan.Write: "write",
+    plan.Read: "read",
+    plan.FetchAdd: "fetch_add",
+    plan.Invalidate: "invalidate",
+    plan.Memcpy: "memcpy",
+    plan.RawWqe: "raw",
+    plan.StraySetter: "a setter",
+}
+
+
+def _what(step: plan.Post) -> str:
+    """A section in a word or two."""
+    if step.abort:
+        return "abort"
+    if len(step.requests) != 1:
+        return "post"
+    request = step.requests[0]
+    word = _WORDS[type(request)]
+    name = getattr(request, "mkey", None)
+    return f"{word} {name}" if name else word

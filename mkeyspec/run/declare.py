@@ -1,0 +1,92 @@
+"""Declarations: objects of the device under the case's names."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Union
+
+from mkeyspec import plan
+from mkeyspec.device import protocol
+from mkeyspec.device.protocol import QpAttributes, Refused, Side, Unsupported
+from mkeyspec.run.bench import Bench, MkeyState, errno_name
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import Pair
+from mkeyspec.run.request import Members
+
+_QP_MEMBERS = {member.name for member in fields(QpAttributes)}
+
+
+def _side(peer: bool) -> Side:
+    return "peer" if peer else "owner"
+
+
+def memory(bench: Bench, step: plan.Memory) -> None:
+    bench.buffers[step.name] = bench.buffer(
+        step.name,
+        step.at,
+        _side(step.peer),
+        step.length,
+        step.data,
+        access=step.access,
+        misaligned=step.misaligned,
+        pd=bench.pd(step.pd),
+    )
+
+
+def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
+    but = Members(step.but, bench)
+    flags = but.take("create_flags", step.flags)
+    entries = but.take("max_entries", bench.evaluate(step.entries))
+    but.done(f"mkey {step.name}")
+    attempt = Attempt(step.at, f"mkey {step.name}")
+    try:
+        handle = bench.device.mkey(_side(step.peer), create_flags=flags, max_entries=entries, pd=bench.pd(step.pd))
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    else:
+        bench.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
+    return attempt
+
+
+def qp(bench: Bench, step: plan.Qp) -> Attempt:
+    members: dict[str, Union[int, str, bool]] = dict(step.members)
+    for name in members:
+        if name not in _QP_MEMBERS:
+            raise Unsupported(f"`{name}` of a QP")
+    attributes = QpAttributes(**members, pd=bench.pd(step.pd))  # type: ignore[arg-type]
+    attempt = Attempt(step.at, f"qp {step.name}")
+    try:
+        handle = bench.device.qp_pair(attributes)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    else:
+        bench.pairs[step.name] = Pair(step.name, step.at, attributes, handle)
+    return attempt
+
+
+def pd(bench: Bench, step: plan.Pd) -> None:
+    bench.pds[step.name] = bench.device.pd(_side(step.peer))
+
+
+def dek(bench: Bench, step: plan.Dek) -> Attempt:
+    attempt = Attempt(step.at, f"dek {step.name}")
+    try:
+        bench.deks[step.name] = bench.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    return attempt
+
+
+def dct(bench: Bench, step: plan.Dct) -> None:
+    bench.dcts[step.name] = (bench.device.dct(step.key), step.key)
+
+
+def retag(bench: Bench, step: plan.Retag) -> Attempt:
+    state = bench.mkey(step.mkey)
+    tag = bench.evaluate(step.tag)
+    attempt = Attempt(step.at, f"retag {step.mkey}")
+    try:
+        state.handle = bench.device.retag(state.handle, tag)
+    except protocol.Refused as refusal:
+        attempt.phase, attempt.reason = "complete", errno_name(refusal.errno)
+    return attempt

@@ -1,0 +1,141 @@
+"""Two byte strings that should be equal and are not: where, how many, which field, and both as aligned rows of hex.
+
+Nothing here runs for a case that passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Positions = npt.NDArray[np.intp]
+Reason = Callable[[int], tuple[str, ...]]
+Detail = tuple[str, str]
+
+ROW = 16
+"""Bytes a row."""
+ROWS = 4
+"""Rows shown from the first difference on."""
+RANGES = 8
+"""Ranges listed before the rest is counted."""
+
+_FIELD_BYTE = re.compile(r"(.*), byte (\d+) \((big|little) endian\)\Z")
+
+
+def positions(expected: Bytes, got: Bytes, ignored: list[tuple[int, int]] | None = None) -> Positions:
+    """Where they differ, outside the ranges [start, end) that are `ignored`. Both have one length."""
+    differs = expected != got
+    for start, end in ignored or ():
+        differs[start:end] = False
+    return np.flatnonzero(differs)
+
+
+def ranges(where: Positions) -> list[tuple[int, int]]:
+    """Positions as half-open ranges, in order."""
+    if not len(where):
+        return []
+    breaks = np.flatnonzero(np.diff(where) > 1)
+    starts = where[np.concatenate(([0], breaks + 1))]
+    ends = where[np.concatenate((breaks, [len(where) - 1]))] + 1
+    return [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
+
+
+def ranges_text(where: Positions) -> str:
+    """`[512..516], [1028..1032]` as the language writes ranges (the end is left out)."""
+    found = ranges(where)
+    text = ", ".join(f"[{start}]" if end == start + 1 else f"[{start}..{end}]" for start, end in found[:RANGES])
+    return text + (f" and {len(found) - RANGES} more" if len(found) > RANGES else "")
+
+
+def describe(
+    expected: Bytes,
+    got: Bytes,
+    where: Positions,
+    *,
+    reason: Reason,
+    place: Callable[[int], str],
+    ignored: list[tuple[int, int]] | None = None,
+) -> tuple[Detail, ...]:
+    """The details of a difference: the field, why its byte is what it is, the rows, all ranges.
+
+    `reason(i)` tells why byte i should be what it should be; `place(i)` names it in the case's words.
+    """
+    first = int(where[0])
+    details: list[Detail] = [("first at", place(first))]
+    why = reason(first)
+    if why:
+        details.append(("which is", why[0]))
+        details.extend(("", line) for line in why[1:])
+    details.extend(_field(expected, got, first, reason))
+    details.append(("bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where)}"))
+    details.extend(rows(expected, got, where, ignored))
+    return tuple(details)
+
+
+def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, str] | None:
+    """The field that byte `first` belongs to: (name, start, end, byte order); None outside fields."""
+    for line in reason(first):
+        match = _FIELD_BYTE.match(line)
+        if match is None:
+            continue
+        name, byte, order = match.group(1), int(match.group(2)), match.group(3)
+        start = first - byte
+        if start < 0:
+            return None
+        end = start
+        while end < length and end - start < 8 and f"{name}, byte {end - start} ({order} endian)" in reason(end):
+            end += 1
+        return (name, start, end, order) if end > first else None
+    return None
+
+
+def _field(expected: Bytes, got: Bytes, first: int, reason: Reason) -> list[Detail]:
+    """The field as a number, both ways."""
+    span = field_span(first, len(expected), reason)
+    if span is None:
+        return []
+    name, start, end, order = span
+    width = 2 * (end - start) + 2
+    want, have = (_number(data[start:end], order) for data in (expected, got))
+    return [("field", f"{name}: expected {want:#0{width}x}, got {have:#0{width}x}")]
+
+
+def _number(data: Bytes, order: str) -> int:
+    return int.from_bytes(data.tobytes(), "big" if order == "big" else "little")
+
+
+def rows(
+    expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None
+) -> list[Detail]:
+    """Aligned rows of both around the first difference, with a marker line under the bytes that differ."""
+    first = int(where[0])
+    begin = max(0, first // ROW - 1) * ROW
+    end = min(len(expected), (first // ROW + ROWS) * ROW)
+    differs = np.zeros(len(expected), bool)
+    differs[where] = True
+    skip = np.zeros(len(expected), bool)
+    for start, stop in ignored or ():
+        skip[start:stop] = True
+    width = len(str(end))
+    lines: list[Detail] = []
+    for at in range(begin, end, ROW):
+        stop = min(at + ROW, end)
+        if not differs[at:stop].any() and at > first:
+            continue
+        wanted = _hex(["??" if skip[i] else f"{expected[i]:02x}" for i in range(at, stop)])
+        lines.append(("", f"{at:>{width}}  expected  {wanted}"))
+        if differs[at:stop].any():
+            have = _hex([f"{got[i]:02x}" for i in range(at, stop)])
+            marks = _hex(["^^" if differs[i] else "  " for i in range(at, stop)]).rstrip()
+            lines.append(("", f"{'':>{width}}  got       {have}"))
+            lines.append(("", f"{'':>{width}}            {marks}"))
+    return lines
+
+
+def _hex(cells: list[str]) -> str:
+    """Cells in one row, a wider gap after the eighth."""
+    return " ".join(cells[:8]) + ("  " + " ".join(cells[8:]) if len(cells) > 8 else "")

@@ -1,0 +1,102 @@
+"""What is there now: contents of buffers, wires, and live scalars; and what the ledger says should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mkeyspec.plan import Content, Wire
+from mkeyspec.run.bench import Bench, WireView
+from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source
+from mkeyspec.run.endpoint import Unobserved
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`length` bytes of a buffer from `start`."""
+
+    buffer: Buffer
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Bytes that were read, and the pieces of buffers they came from, in order."""
+
+    name: str
+    data: Bytes
+    pieces: tuple[Piece, ...]
+    wire: WireView | None = None
+
+    def place(self, i: int) -> str:
+        """Byte `i` in the case's words."""
+        text = f"{self.name}[{i}]"
+        if self.wire is not None:
+            return text
+        at = i
+        for piece in self.pieces:
+            if at < piece.length:
+                here = f"{piece.buffer.name}[{piece.start + at}]"
+                return text if here == text else f"{text}, which is {here}"
+            at -= piece.length
+        return text
+
+    def ledger(self) -> Bytes:
+        """What the ledger says should be there."""
+        if len(self.pieces) == 1:
+            piece = self.pieces[0]
+            return piece.buffer.expected(piece.start, piece.length)
+        return np.concatenate([p.buffer.expected(p.start, p.length) for p in self.pieces] or [np.empty(0, np.uint8)])
+
+    def believe(self, data: Bytes | bytes, source: Source = None) -> None:
+        """The ledger now says `data` of these bytes; `source` is the expression behind all of them."""
+        if self.wire is not None:
+            buffer = self.wire.buffer
+            if len(data) == buffer.length:
+                buffer.free = False
+            elif buffer.free:
+                return
+        if len(self.pieces) == 1:
+            self.pieces[0].buffer.believe(self.pieces[0].start, data, source)
+            return
+        at = 0
+        for piece in self.pieces:
+            piece.buffer.believe(piece.start, data[at : at + piece.length])
+            at += piece.length
+
+
+def content(bench: Bench, observed: Content) -> Seen:
+    """The bytes of parts of registered buffers, strung together."""
+    pieces = []
+    for part in observed.parts:
+        buffer = bench.buffers.get(part.name)
+        if buffer is None:
+            raise Unobserved(part.name)
+        pieces.append(Piece(buffer, bench.evaluate(part.start), bench.evaluate(part.length)))
+    name = observed.name or (observed.parts[0].name if observed.parts else "nothing")
+    device = bench.device
+    if len(pieces) == 1:
+        piece = pieces[0]
+        data = device.read(piece.buffer.memory, GUARD + piece.start, piece.length)
+        return Seen(name, data, (piece,))
+    whole: dict[int, Bytes] = {}
+    chunks = []
+    for piece in pieces:
+        memory = piece.buffer.memory
+        if memory.handle not in whole:
+            whole[memory.handle] = device.read(memory, GUARD, piece.buffer.length)
+        chunks.append(whole[memory.handle][piece.start : piece.start + piece.length])
+    return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
+
+
+def wire(bench: Bench, observed: Wire) -> Seen:
+    """What the last transmit, or the one labelled, put on the wire."""
+    view = bench.wires.get(observed.label or "")
+    if view is None:
+        raise Unobserved("wire" if observed.label is None else f"{observed.label}.wire")
+    name = "wire" if observed.label is None else f"{observed.label}.wire"
+    piece = Piece(view.buffer, observed.start, observed.length)
+    data = bench.device.read(view.buffer.memory, GUARD + observed.start, observed.length)
+    return Seen(name, data, (piece,), view)
