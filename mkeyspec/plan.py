@@ -405,6 +405,8 @@ class Check:
     """The input domain of the mkey's last transfer, for the mapping."""
     claim: Claim = ()
     known: Optional[Known] = None
+    label: Optional[str] = None
+    """`label.errno` is what the call returned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Check(
         sentence.at, mkey.name, kinds, block, found, computed, _live(sentence, scope, "offset"),
         _live(sentence, scope, "expected"), _live(sentence, scope, "actual"), domain, row.claim(sentence, scope),
-        row.known(sentence, scope),
+        row.known(sentence, scope), row.label(sentence, scope),
     )  # fmt: skip
     row.spans.put_member(step, "mkey", sentence.operand.span)
     row.spans.put_member(step, "kind", expr.span)

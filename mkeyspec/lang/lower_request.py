@@ -11,7 +11,7 @@ from mkeyspec.lang.ledger import Shape
 from mkeyspec.lang.lower_setter import access_flags, called_setters, layout_of, setter
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle
-from mkeyspec.lang.operand import Place, keep_side, length_of_parts, place, places
+from mkeyspec.lang.operand import Place, length_of_parts, place, places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.verbs import SETTER_NAMES
@@ -26,14 +26,14 @@ DEFAULT_IMM = 0x6D6B6579
 """The immediate of an operation that carries one, where the case gives none: every byte differs."""
 
 
-def request(row: RowState, sentence: Sentence, scope: Scope, peer: bool, alone: bool) -> plan.Wr:
+def request(row: RowState, sentence: Sentence, scope: Scope, alone: bool) -> plan.Wr:
     """One work request, or a stray setter. `alone`: it is a section of its own, and signaled."""
     name = sentence.verb.name
     found: plan.Wr
     if name in SETTER_NAMES:
-        found = plan.StraySetter(sentence.at, setter(row, sentence, scope, peer))
+        found = plan.StraySetter(sentence.at, setter(row, sentence, scope))
     else:
-        found = _REQUESTS[name](row, sentence, scope, peer, options(row, sentence, scope, alone))
+        found = _REQUESTS[name](row, sentence, scope, options(row, sentence, scope, alone))
     row.spans.put(found, sentence.span)
     row.put_overrides(found, sentence)
     for word, modifier in sentence.modifiers.items():
@@ -80,20 +80,17 @@ def _required(sentence: Sentence, name: str) -> Exception:
     )  # fmt: skip
 
 
-def _mkey(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> Handle:
-    """The mkey that a request configures; it lives at the end that posts."""
-    found = row.handle(sentence.operand, scope, "mkey", f"`{sentence.verb.name}`")
-    if found.peer != peer:
-        keep_side(Place(Part(found.name, 0, 0), sentence.operand.span, True), peer, row.ledger, "this request")
-    return found
+def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> Handle:
+    """The mkey that a request configures."""
+    return row.handle(sentence.operand, scope, "mkey", f"`{sentence.verb.name}`")
 
 
 # Configuration -------------------------------------------------------------------------------
 
 
-def _configure(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    mkey = _mkey(row, sentence, scope, peer)
-    setters = called_setters(row, sentence, scope, peer)
+def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    mkey = _mkey(row, sentence, scope)
+    setters = called_setters(row, sentence, scope)
     reset = "reset_signature" in sentence.modifiers
     shape = row.ledger.mkeys[mkey.name]
     layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span
@@ -108,12 +105,12 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 
 
-def _registration(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> tuple[str, List | Interleaved, Int]:
+def _registration(row: RowState, sentence: Sentence, scope: Scope) -> tuple[str, List | Interleaved, Int]:
     """The mkey, layout and access of `mr_list` and `mr_interleaved`."""
     verb = sentence.verb.name
-    mkey = _mkey(row, sentence, scope, peer)
+    mkey = _mkey(row, sentence, scope)
     expr = sentence.phrases["from"]
-    layout = layout_of(row, expr, scope, peer, f"`{verb}`")
+    layout = layout_of(expr, scope, f"`{verb}`")
     if isinstance(layout, Interleaved) != (verb == "mr_interleaved"):
         help = "mr_list" if isinstance(layout, List) else "mr_interleaved"
         wrong(layout, scope, expr.span, f"`{verb}`", "the other kind of layout", help=f"{help} {mkey.name} from …")
@@ -126,16 +123,16 @@ def _registration(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -
     return mkey.name, layout, access_flags(access.value, scope)
 
 
-def _mr_list(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    return plan.MrList(sentence.at, *_registration(row, sentence, scope, peer), opts)
+def _mr_list(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    return plan.MrList(sentence.at, *_registration(row, sentence, scope), opts)
 
 
-def _mr_interleaved(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    return plan.MrInterleaved(sentence.at, *_registration(row, sentence, scope, peer), opts)
+def _mr_interleaved(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    return plan.MrInterleaved(sentence.at, *_registration(row, sentence, scope), opts)
 
 
-def _invalidate(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    mkey = _mkey(row, sentence, scope, peer)
+def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    mkey = _mkey(row, sentence, scope)
     by = "wr_post"
     if "by" in sentence.phrases:
         expr = sentence.phrases["by"]
@@ -156,17 +153,22 @@ def _used(row: RowState, parts: tuple[Part, ...], received: bool) -> None:
             mkeys[part.name] = shape._replace(received=received)
 
 
-def _local(row: RowState, found: tuple[Place, ...], peer: bool) -> tuple[Part, ...]:
-    return tuple(keep_side(one, peer, row.ledger, "this end of the request") for one in found)
+def _local(row: RowState, found: tuple[Place, ...]) -> tuple[Part, ...]:
+    for one in found:
+        row.spans.put(one.part, one.span)
+    return tuple(one.part for one in found)
 
 
-def _remote(row: RowState, found: Place, length: int | None, peer: bool) -> Part:
+def _remote(row: RowState, found: Place, length: int | None) -> Part:
     """The other end of a request: a buffer named as a whole takes as many bytes as the request has."""
-    part = keep_side(found, not peer, row.ledger, "the other end of the request")
+    part = found.part
+    row.spans.put(part, found.span)
     if length is None or part.length == length:
         return part
     if found.whole:
-        return Part(part.name, part.start, length, part.but)
+        part = Part(part.name, part.start, length, part.but)
+        row.spans.put(part, found.span)
+        return part
     if isinstance(part.length, int):
         raise fault(
             "MKS0313", f"{length} bytes on this end, {part.length} on the other", found.span,
@@ -175,8 +177,8 @@ def _remote(row: RowState, found: Place, length: int | None, peer: bool) -> Part
     return part
 
 
-def _send(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    data = _local(row, places(sentence.operand, scope, row.ledger, f"`{sentence.verb.name}`"), peer)
+def _send(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    data = _local(row, places(sentence.operand, scope, row.ledger, f"`{sentence.verb.name}`"))
     _used(row, data, False)
     imm: Int | None = None
     key: str | None = None
@@ -185,30 +187,27 @@ def _send(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: pla
         if imm is None:
             raise _required(sentence, "imm")
     elif sentence.verb.name == "send_inv":
-        key = _invalidated(row, sentence, scope, peer)
+        key = _invalidated(row, sentence, scope)
     return plan.Send(sentence.at, data, imm, key, opts)
 
 
-def _invalidated(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> str:
+def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
     modifier = sentence.modifiers.get("key")
     if modifier is None or modifier.value is None:
         raise _required(sentence, "key")
     value = evaluate(modifier.value, scope)
     if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
-    keep_side(
-        Place(Part(value.name, 0, 0), modifier.value.span, True), not peer, row.ledger, "what SEND_INV invalidates"
-    )
     if value.kind == "mkey":
         row.ledger.mkeys[value.name] = Shape(peer=value.peer)
     return value.name
 
 
-def _write(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    data = _local(row, places(sentence.operand, scope, row.ledger, "`write`"), peer)
+def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    data = _local(row, places(sentence.operand, scope, row.ledger, "`write`"))
     _used(row, data, False)
     target = _other_end(row, sentence, scope, "to", length_of_parts(data))
-    to = _remote(row, target, length_of_parts(data), peer)
+    to = _remote(row, target, length_of_parts(data))
     _used(row, (to,), True)
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
 
@@ -222,9 +221,9 @@ def _other_end(row: RowState, sentence: Sentence, scope: Scope, preposition: str
     return place(expr, scope, row.ledger, f"`{preposition}`")
 
 
-def _read(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+def _read(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
     found = places(sentence.operand, scope, row.ledger, "`read`")
-    into = _local(row, found, peer)
+    into = _local(row, found)
     length = length_of_parts(into)
     source = _other_end(row, sentence, scope, "from", length)
     if len(found) == 1 and found[0].whole and not source.whole and isinstance(source.part.length, int):
@@ -234,19 +233,20 @@ def _read(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: pla
             into = (Part(whole.name, whole.start, source.part.length, whole.but),)
             length = source.part.length
     _used(row, into, True)
-    remote = _remote(row, source, length, peer)
+    remote = _remote(row, source, length)
     _used(row, (remote,), False)
     return plan.Read(sentence.at, into, remote, opts)
 
 
-def _fetch_add(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    into = keep_side(
-        place(sentence.operand, scope, row.ledger, "`fetch_add`"), peer, row.ledger, "where the old value goes"
-    )
+def _fetch_add(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    old = place(sentence.operand, scope, row.ledger, "`fetch_add`")
+    into = Part(old.part.name, old.part.start, 8, old.part.but) if old.whole else old.part
     source = _other_end(row, sentence, scope, "from", 8)
     if source.whole:
         source = source._replace(part=Part(source.part.name, source.part.start, 8, source.part.but))
-    remote = keep_side(source, not peer, row.ledger, "what is added to")
+    remote = source.part
+    row.spans.put(into, old.span)
+    row.spans.put(remote, source.span)
     for part, span in ((into, sentence.operand.span), (remote, source.span)):
         if isinstance(part.length, int) and part.length != 8:
             raise fault("MKS0313", f"fetch and add works on 8 bytes, not {part.length}", span, page="ibv_wr_post(3)")
@@ -256,10 +256,10 @@ def _fetch_add(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts
     return plan.FetchAdd(sentence.at, into, remote, add, opts)
 
 
-def _memcpy(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
-    source = keep_side(place(sentence.operand, scope, row.ledger, "`memcpy`"), peer, row.ledger, "a copy's source")
+def _memcpy(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
+    source = place(sentence.operand, scope, row.ledger, "`memcpy`").part
     found = place(sentence.phrases["to"], scope, row.ledger, "`to`")
-    to = keep_side(found, peer, row.ledger, "a copy's destination")
+    to = found.part
     if to.length != source.length:
         if not found.whole:
             raise fault("MKS0313", f"{source.length} bytes copied to {to.length}", found.span)
@@ -267,12 +267,12 @@ def _memcpy(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: p
     return plan.Memcpy(sentence.at, source, to, opts)
 
 
-def _raw(row: RowState, sentence: Sentence, scope: Scope, peer: bool, opts: plan.Options) -> plan.Wr:
+def _raw(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
     wqe = as_live_bytes(evaluate(sentence.operand, scope), scope, sentence.operand.span, "`raw`")
     return plan.RawWqe(sentence.at, wqe, opts)
 
 
-_Lower = Callable[[RowState, Sentence, Scope, bool, plan.Options], plan.Wr]
+_Lower = Callable[[RowState, Sentence, Scope, plan.Options], plan.Wr]
 _REQUESTS: dict[str, _Lower] = {
     "configure": _configure,
     "mr_list": _mr_list,

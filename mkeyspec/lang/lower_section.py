@@ -9,7 +9,7 @@ from mkeyspec.lang.ledger import Shape
 from mkeyspec.lang.lower_claim import claims_rejection, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
-from mkeyspec.lang.operand import keep_side, places
+from mkeyspec.lang.operand import places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 
@@ -24,7 +24,7 @@ def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     lines = [] if block is None else lines_of(block, "section", scope)
     requests = []
     for line in lines:
-        requests.append(request(row, row.sentences.read(line, "section"), scope, node.peer, False))
+        requests.append(request(row, row.sentences.read(line, "section"), scope, False))
     _finish(
         row, sentence, scope, qp, tuple(requests), "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
     )
@@ -33,7 +33,7 @@ def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
 def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """A work request standing alone: a section of one, signaled and waited for."""
     qp = row.qp(sentence, scope)
-    _finish(row, sentence, scope, qp, (request(row, sentence, scope, sentence.node.peer, True),), True, False)
+    _finish(row, sentence, scope, qp, (request(row, sentence, scope, True),), True, False)
 
 
 def _finish(
@@ -90,7 +90,9 @@ def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     peer = sentence.node.peer
     qp = row.qp(sentence, scope)
     found = () if sentence.node.operand is None else places(sentence.operand, scope, row.ledger, "`recv`")
-    into = tuple(keep_side(one, peer, row.ledger, "this receive") for one in found)
+    into = tuple(one.part for one in found)
+    for one in found:
+        row.spans.put(one.part, one.span)
     for part in into:
         shape = row.ledger.mkeys.get(part.name)
         if shape is not None:

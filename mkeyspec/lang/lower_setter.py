@@ -19,19 +19,17 @@ from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.lower_claim import lines_of
 from mkeyspec.lang.lower_state import RowState, span_of_value
 from mkeyspec.lang.meaning import Layout, Word
-from mkeyspec.lang.operand import is_peer
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.verbs import SIG_PAGE
-from mkeyspec.value.layout import Chunk, Repeated
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
 
-def setter(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> plan.Setter:
-    """One setter with its arguments. `peer`: whose mkey it configures."""
-    found = _SETTERS[sentence.verb.name](row, sentence, scope, peer)
+def setter(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
+    """One setter with its arguments."""
+    found = _SETTERS[sentence.verb.name](row, sentence, scope)
     row.spans.put(found, sentence.span)
     row.put_overrides(found, sentence)
     return found
@@ -41,37 +39,25 @@ def access_flags(expr: tree.Expr, scope: Scope) -> Int:
     return as_flags(evaluate(expr, scope), scope, expr.span, "access", "`access`")
 
 
-def layout_of(row: RowState, expr: tree.Expr, scope: Scope, peer: bool, what: str = "`layout`") -> Layout:
-    """A layout whose parts live at the mkey's end."""
-    layout = as_layout(evaluate(expr, scope), scope, expr.span, what)
-    for entry in layout.entries if hasattr(layout, "entries") else layout.parts:
-        one = entry.part if isinstance(entry, Repeated) else entry
-        name = one.part.name if isinstance(one, Chunk) else one.name
-        if is_peer(name, row.ledger) != peer:
-            raise fault(
-                "MKS0325",
-                f"`{name}` is the {'owner' if peer else 'peer'}'s, the mkey is the {'peer' if peer else 'owner'}'s",
-                expr.span,
-                help="a layout is made of buffers and mkeys of its own end",
-            )
-    return layout
+def layout_of(expr: tree.Expr, scope: Scope, what: str = "`layout`") -> Layout:
+    return as_layout(evaluate(expr, scope), scope, expr.span, what)
 
 
-def _access(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> plan.Setter:
+def _access(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     found = plan.SetAccess(access_flags(sentence.operand, scope), row.overrides(sentence, scope))
     row.spans.put_member(found, "access", sentence.operand.span)
     row.spans.put_member(found, "flags", sentence.operand.span)
     return found
 
 
-def _layout(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> plan.Setter:
-    layout = layout_of(row, sentence.operand, scope, peer)
+def _layout(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
+    layout = layout_of(sentence.operand, scope)
     found = plan.SetLayout(layout, row.overrides(sentence, scope))
     row.spans.put_member(found, "layout", sentence.operand.span)
     return found
 
 
-def _signature(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> plan.Setter:
+def _signature(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     domains: dict[str, Domain | None] = {"mem": None, "wire": None}
     masks: dict[str, int | None] = {"check_mask": None, "copy_mask": None}
     places = {}
@@ -106,7 +92,7 @@ def _mask(value: int, span: Span, name: str) -> int:
     return value
 
 
-def _crypto(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> plan.Setter:
+def _crypto(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     lines = fields(row, sentence, scope)
     missing = [name for name in ("dek", "data_unit") if name not in lines]
     if missing:
@@ -166,7 +152,7 @@ def fields(row: RowState, sentence: Sentence, scope: Scope) -> dict[str, Sentenc
     return found
 
 
-def called_setters(row: RowState, sentence: Sentence, scope: Scope, peer: bool) -> tuple[plan.Setter, ...]:
+def called_setters(row: RowState, sentence: Sentence, scope: Scope) -> tuple[plan.Setter, ...]:
     """The setters of a `configure`, in the order they are called: as written, or as `calls` says."""
     block = sentence.node.block
     written: list[Sentence] = []
@@ -174,13 +160,13 @@ def called_setters(row: RowState, sentence: Sentence, scope: Scope, peer: bool) 
         written = [row.sentences.read(node, "configure") for node in lines_of(block, "configure", scope)]
     calls = sentence.modifiers.get("calls")
     if calls is None or calls.value is None:
-        return tuple(setter(row, line, scope, peer) for line in written)
+        return tuple(setter(row, line, scope) for line in written)
     value = evaluate(calls.value, scope)
     span = calls.value.span
     words = value if isinstance(value, tuple) else (value,)
     lowered: dict[str, list[plan.Setter]] = {}
     for line in written:
-        lowered.setdefault(line.verb.name, []).append(setter(row, line, scope, peer))
+        lowered.setdefault(line.verb.name, []).append(setter(row, line, scope))
     found: list[plan.Setter] = []
     turns: dict[str, int] = {}
     for word in words:

@@ -112,25 +112,6 @@ def whole_length(mkey: str, ledger: Ledger, span: Span) -> int:
         ) from None
 
 
-def is_peer(name: str, ledger: Ledger) -> bool:
-    """Does the buffer or mkey live at the peer?"""
-    buffer = ledger.buffers.get(name)
-    return ledger.mkeys[name].peer if buffer is None else buffer.peer
-
-
-def keep_side(found: Place, peer: bool, ledger: Ledger, role: str) -> Part:
-    """The part, if it lives at the given end; else MKS0325."""
-    if is_peer(found.part.name, ledger) != peer:
-        whose, wanted = ("the owner's", "the peer's") if peer else ("the peer's", "the owner's")
-        raise fault(
-            "MKS0325",
-            f"`{found.part.name}` is {whose}, {role} is {wanted}",
-            found.span,
-            help="`peer` before a declaration or a request says that it is the peer's",
-        )
-    return found.part
-
-
 def length_of_parts(parts: tuple[Part, ...]) -> int | None:
     """Bytes of parts together; None where one is live."""
     total = 0

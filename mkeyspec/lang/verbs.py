@@ -196,7 +196,7 @@ STATEMENTS: tuple[Verb, ...] = (
     Verb("store", "store m[0 +: 8] = fill(0, 8)", Slot("a buffer, or a part of one"), {}, BYTES),
     Verb(
         "check", "check k is bad_guard, block 3", MKEY,
-        {"is": Slot("ok, bad_guard, bad_reftag, bad_apptag, or a list of them")}, None,
+        {"is": Slot("ok, bad_guard, bad_reftag, bad_apptag, or a list of them"), "as": LABEL}, None,
         {"block": NUMBER, "found": BYTES, "computed": BYTES, "offset": NUMBER, "expected": NUMBER, "actual": NUMBER},
         phases=("mkey_check",), known=True, page="mlx5dv_mkey_check(3)",
     ),
