@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from mkeyspec.lang.compile import Compiled
     from mkeyspec.lang.diagnostic import Diagnostic
 
+_MARKERS = ("mkeyspec.toml", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
+"""What a project's directory holds: a suite's root (`lang.suite`), or a root directory of pytest."""
+
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])
 
 _EXAMPLE = f"""\
@@ -117,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-q", action="count", default=0, help="say less")
     listing = _command(commands, "list", _list, "show cases, rows, requirements and needs", _LIST)
     _paths(listing)
+    listing.add_argument("--requirements", action="store_true", help="show the ledger's ids instead")
     listing.add_argument("--rows", action="store_true", help="show the id of every row")
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain = _command(commands, "explain", _explain, "say what a code or a requirement means", _EXPLAIN)
@@ -241,6 +245,9 @@ def _run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
+    if options.requirements:
+        return _list_requirements(options.format)
+
     sources = _sources(options.paths)
     compiled = [(path, compile_source(path)) for path in sources]
     errors = [found for found in _once(one.diagnostics for _, one in compiled) if found.severity == "error"]
@@ -251,9 +258,21 @@ def _list(options: argparse.Namespace) -> int:
         sys.stdout.write("".join(_suite_text(suite, options.rows) for suite in suites))
         cases = sum(len(suite["cases"]) for suite in suites)
         rows = sum(len(case["rows"]) for suite in suites for case in suite["cases"])
-        print(f"{cases} cases, {rows} rows in {len(suites)} suites", file=sys.stderr)
+        counts = (_count(cases, "case"), _count(rows, "row"), _count(len(suites), "suite"))
+        print(f"mkeyspec: {', '.join(counts)}", file=sys.stderr)
     sys.stderr.write(render.text(errors))
     return USAGE if errors else OK if suites else NOTHING
+
+
+def _list_requirements(format: str) -> int:
+    from mkeyspec.requirement import requirements
+
+    ledger = requirements().values()
+    if format == "json":
+        print(json.dumps([{"id": one.id, "title": one.title, "page": one.page} for one in ledger], indent=2))
+    else:
+        sys.stdout.write("".join(f"{one.id:<9} {one.title}  ({one.page})\n" for one in ledger))
+    return OK
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -293,7 +312,7 @@ def project() -> Path:
     """The directory that sources are named from: the nearest one up that looks like a project's, or this one."""
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if any((folder / name).exists() for name in ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")):
+        if any((folder / name).exists() for name in _MARKERS):
             return folder
     return here
 

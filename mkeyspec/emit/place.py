@@ -16,10 +16,10 @@ _LONGEST = 80
 def source_name(source: Path, project: Path) -> str:
     """How a source is called in a module and in messages: from the project's directory if it lies in it, with `/`."""
     path = Path(os.path.abspath(source))
-    try:
-        return path.relative_to(project).as_posix()
-    except ValueError:
-        return path.as_posix()
+    for here, base in ((path, project), (path.resolve(), project.resolve())):
+        if here.is_relative_to(base):
+            return here.relative_to(base).as_posix()
+    return path.as_posix()
 
 
 def module_name(source: str) -> PurePosixPath:
