@@ -20,7 +20,7 @@ from mkeyspec.lang.tree import Name, Span
 PHASES = ("create", "complete", "completion", "mkey_check", "cancel")
 """When something may be rejected."""
 
-_FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})
+FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})
 """Verbs whose block has fields or setters: what follows a comma there was meant as the next field (`but` apart)."""
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -205,7 +205,7 @@ class Build:
         sentence: _Sentence = c[0]
         sentence.block = c[1]
         sentence.end = c[1].span.end
-        if sentence.verb.text in _FIELDS_ONLY:
+        if sentence.verb.text in FIELDS_ONLY:
             self._fields_only(c[1])
         return sentence
 

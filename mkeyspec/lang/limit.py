@@ -38,6 +38,7 @@ USE_FILES = Limit("MKS0710", 64, "files brought in by `use`")
 CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
 EVALUATION_STEPS = Limit("MKS0712", 5_000_000, "steps of evaluation in one file")
 OPERATORS = Limit("MKS0713", 200, "operators in one expression")
+ERRORS = Limit("MKS0714", 100, "errors in a file")
 
 ALL = (
     FILE_BYTES,
@@ -53,5 +54,6 @@ ALL = (
     CALL_DEPTH,
     EVALUATION_STEPS,
     OPERATORS,
+    ERRORS,
 )
 """Every limit of the language."""

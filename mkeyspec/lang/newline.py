@@ -21,10 +21,10 @@ from mkeyspec.lang.misspelt import mend
 from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Span
 
-_OPERATORS = frozenset(
-    ["PIPE", "CARET", "AMP", "SHIFT", "CONCAT", "PLUS", "MINUS", "MUL", "TILDE", "EVERY"]
-    + ["DOT", "DOTDOT", "PLUSCOLON", "BUT", "CMP", "EQ", "IN", "NOT", "AND", "OR"]
+_VALUE_OPERATORS = frozenset(
+    ["PIPE", "CARET", "AMP", "SHIFT", "CONCAT", "PLUS", "MINUS", "MUL", "TILDE", "EVERY", "DOT"]
 )
+_OPERATORS = _VALUE_OPERATORS | {"DOTDOT", "PLUSCOLON", "BUT", "CMP", "EQ", "IN", "NOT", "AND", "OR"}
 _GOES_ON_AFTER = _OPERATORS | {"COMMA", "PREP", "WHEN"}
 _GOES_ON_BEFORE = (_OPERATORS - {"MINUS", "TILDE", "NOT"}) | frozenset(
     ["PREP", "REJECTED", "ACCEPTED", "COMPLETES", "KNOWN", "WHEN", "ELSE"]
@@ -56,6 +56,7 @@ class _Arranging:
         self.result = Arranged()
         self.open: list[tuple[Token, int, int]] = []
         """Each open bracket, the height before it, and the height at which a part inside it starts."""
+        self.errors = len(diagnostics.found) + limit.ERRORS.most
         self.height = 0
         """At least the depth of the tree at this point of the expression."""
         self.spoiled = -1
@@ -66,6 +67,23 @@ class _Arranging:
 
     def base(self) -> int:
         return self.open[-1][2] if self.open else 0
+
+    def spoiled_line(self, token: Token) -> bool:
+        """Whether something is wrong already on the line of `token`."""
+        locate = self.source.location
+        return self.spoiled >= 0 and locate(self.spoiled).line == locate(token.start_pos).line
+
+    def mended(self, token: Token) -> Token | None:
+        """What stands for a token that no rule accepts; a line of strange signs is reported once."""
+        quiet = token.type == "BADSIGN" and self.spoiled_line(token)
+        self.spoiled = token.start_pos
+        if quiet:
+            return None
+        if len(self.diagnostics.found) >= self.errors:
+            message = f"{limit.ERRORS.broken()}; the rest is not read"
+            self.diagnostics.error(limit.ERRORS.code, message, self.span(token))
+            raise TooMuch
+        return mend(self.source, token, self.result.tokens, self.diagnostics)
 
     def end(self, at: Token) -> None:
         """A statement ends at `at`."""
@@ -118,9 +136,7 @@ class _Arranging:
             else:
                 depth -= 1
         if depth < 0:
-            if token.start_pos > self.spoiled or self.source.location(token.start_pos).line != (
-                self.source.location(self.spoiled).line
-            ):
+            if not self.spoiled_line(token):
                 self.diagnostics.error("MKS0104", f"`{token.value}` closes nothing", self.span(token))
                 self.spoiled = token.start_pos
             return False
@@ -149,8 +165,7 @@ def arrange(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Ar
             pending = token
             continue
         if kind.startswith("BAD"):
-            state.spoiled = token.end_pos
-            better = mend(source, token, out, diagnostics)
+            better = state.mended(token)
             if better is None:
                 continue
             token = better

@@ -75,7 +75,8 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
     try:
         lines = parser.run(arranged.tokens, "file")
     except UnexpectedToken:
-        lines = _recover(parser, source, arranged.tokens, frozenset(arranged.joins), diagnostics)
+        recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limit.ERRORS.most)
+        lines = recovery.lines(arranged.tokens)
     places = [Span(source, start, end) for start, end in comments]
     file = gather(source, lines, tuple(places), diagnostics)
     wrong = [d.span.start for d in diagnostics.found[before:] if d.severity == "error" and d.span.source is source]
@@ -116,52 +117,88 @@ def _usable(file: tree.File, wrong: list[int]) -> tree.File:
         cases: tuple[tree.Case, ...] = ()
     else:
         ends = [*starts[1:], len(file.source.text) + 1]
-        bad = {i for i, (start, end) in enumerate(zip(starts, ends, strict=True)) if any(start <= w < end for w in wrong)}
-        cases = tuple(case for i, case in enumerate(file.cases) if i not in bad)
+        cases = tuple(
+            case
+            for case, start, end in zip(file.cases, starts, ends, strict=True)
+            if not any(start <= place < end for place in wrong)
+        )
     return tree.File(file.source, file.edition, file.suite, file.uses, file.lets, cases, file.comments)
 
 
 # Recovery ------------------------------------------------------------------------------------
 
 
-def _recover(
-    parser: _Parser, source: Source, tokens: list[Token], joins: frozenset[int], diagnostics: Diagnostics
-) -> list[Any]:
-    """The lines that can be built; the others are reported."""
-    lines: list[Any] = []
-    begin = depth = 0
-    for at, token in enumerate(tokens):
-        kind = token.type
-        if kind == "LBRACE":
+class _Recovery:
+    """Parsing line by line. `most`: the number of findings after which the rest is not read."""
+
+    def __init__(
+        self, parser: _Parser, source: Source, joins: frozenset[int], diagnostics: Diagnostics, most: int
+    ) -> None:
+        self.parser = parser
+        self.source = source
+        self.joins = joins
+        self.diagnostics = diagnostics
+        self.most = most
+
+    def lines(self, tokens: list[Token]) -> list[Any]:
+        """The lines that can be built; the others are reported."""
+        lines: list[Any] = []
+        begin = depth = 0
+        for at, token in enumerate(tokens):
+            kind = token.type
+            if kind == "LBRACE":
+                depth += 1
+            elif kind == "RBRACE":
+                depth -= 1
+            elif kind == "END" and depth == 0:
+                line = self.line(tokens[begin:at])
+                if line is not None:
+                    lines.append(line)
+                if len(self.diagnostics.found) >= self.most:
+                    message = f"{limit.ERRORS.broken()}; the rest is not read"
+                    span = Span(self.source, token.start_pos, token.end_pos)
+                    self.diagnostics.error(limit.ERRORS.code, message, span)
+                    break
+                begin = at + 1
+        return lines
+
+    def line(self, tokens: list[Token]) -> Any | None:
+        """One statement with its block. Bad lines of the block are reported, and taken out until the rest is good."""
+        spent = 0
+        enough = 10_000 + 4 * len(tokens)
+        while tokens and spent < enough and len(self.diagnostics.found) < self.most:
+            try:
+                return self.parser.run(tokens, "line")
+            except UnexpectedToken as stop:
+                bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
+                spent += bad
+                begin, end = _innermost(tokens, bad)
+                around = _verb_around(tokens, begin)
+                mistake.report(
+                    self.source, tokens[begin:end], bad - begin, _accepted(stop), self.joins, self.diagnostics, around
+                )
+                if begin == 0:
+                    return None
+                tokens = _without(tokens, begin, end)
+        return None
+
+
+def _verb_around(tokens: list[Token], begin: int) -> str:
+    """The verb of the statement in whose block the line at `begin` stands; "" outside of a block."""
+    depth = 0
+    at = begin - 1
+    while at >= 0:
+        kind = tokens[at].type
+        if kind == "RBRACE":
             depth += 1
-        elif kind == "RBRACE":
+        elif kind == "LBRACE":
+            if depth == 0:
+                start, _ = _innermost(tokens, at)
+                peer = tokens[start].type == "PEER"
+                return tokens[start + peer].value if start + peer < at else ""
             depth -= 1
-        elif kind == "END" and depth == 0:
-            line = _line(parser, source, tokens[begin:at], joins, diagnostics)
-            if line is not None:
-                lines.append(line)
-            begin = at + 1
-            if len(diagnostics.found) > mistake.MOST:
-                break
-    return lines
-
-
-def _line(
-    parser: _Parser, source: Source, tokens: list[Token], joins: frozenset[int], diagnostics: Diagnostics
-) -> Any | None:
-    """One statement with its block. Bad lines of the block are reported, and taken out until the rest is good."""
-    while tokens and len(diagnostics.found) <= mistake.MOST:
-        try:
-            return parser.run(tokens, "line")
-        except UnexpectedToken as stop:
-            bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
-            begin, end = _innermost(tokens, bad)
-            accepts = _accepted(stop)
-            mistake.report(source, tokens[begin:end], bad - begin, accepts, joins, diagnostics)
-            if begin == 0:
-                return None
-            tokens = _without(tokens, begin, end)
-    return None
+        at -= 1
+    return ""
 
 
 def _accepted(stop: UnexpectedToken) -> frozenset[str]:
