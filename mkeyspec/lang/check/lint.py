@@ -143,6 +143,7 @@ def _both_ends(
     world: World, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
+    far: tuple[Part, ...]
     if isinstance(request, plan.Write):
         near, far = request.data, (request.to,)
     elif isinstance(request, plan.Read):

@@ -39,14 +39,14 @@ def look_transmit(look: Look, step: plan.Transmit) -> None:
     use = TRANSMIT.get(step.by)
     if use is not None:
         _posted(look, step, data=True)
-        _part(look, step, step.part, use(step.by), step.part.length)
+        _part(look, step, step.part, use(step.by), step.part.length, of_peer=False)
 
 
 def look_receive(look: Look, step: plan.Receive) -> None:
     use = RECEIVE.get(step.by)
     if use is not None:
         _posted(look, step, data=True)
-        _part(look, step, step.part, use(step.by), step.data.length)
+        _part(look, step, step.part, use(step.by), step.data.length, of_peer=False)
 
 
 def look_request(look: Look, request: plan.Wr) -> None:
@@ -110,14 +110,18 @@ def look_recv(look: Look, step: plan.Recv) -> None:
 # One key of one request ------------------------------------------------------------------------
 
 
-def _part(look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, length: Int) -> None:
+def _part(
+    look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, length: Int, of_peer: bool | None = None
+) -> None:
+    """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
     thing = look.world.things.get(part.name)
-    by_peer = look.peer != use.remote
+    if of_peer is None:
+        of_peer = look.peer != use.remote
     if not isinstance(thing, (MemoryState, MkeyState)) or not state.look_exists(look, request, part.name):
         return
-    if access.look_side(look, request, part, thing.peer, by_peer):
+    if access.look_side(look, request, part, thing.peer, of_peer):
         return
-    pd = None if by_peer else look.qp.pd
+    pd = None if of_peer else look.qp.pd
     if isinstance(thing, MemoryState):
         access.look_memory(look, request, part, use, thing, pd)
         return
