@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkeyspec import __version__
+from mkeyspec.listing import requirements_text, suite_data, suite_text
 from mkeyspec.session import NOTHING, OK, USAGE, Failure, run_session
 from mkeyspec.store import SUFFIX, Result, Store, Unwritable, compile_source, find_sources
 
 if TYPE_CHECKING:
-    from mkeyspec.lang.compile import Compiled
     from mkeyspec.lang.diagnostic import Diagnostic
 
 _MARKERS = ("mkeyspec.toml", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
@@ -246,33 +246,23 @@ def _list(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
     if options.requirements:
-        return _list_requirements(options.format)
+        sys.stdout.write(requirements_text(options.format))
+        return OK
 
     sources = _sources(options.paths)
     compiled = [(path, compile_source(path)) for path in sources]
     errors = [found for found in _once(one.diagnostics for _, one in compiled) if found.severity == "error"]
-    suites = [_suite_data(path, one) for path, one in compiled if one.suite is not None and one.suite.cases]
+    suites = [suite_data(path, one) for path, one in compiled if one.suite is not None and one.suite.cases]
     if options.format == "json":
         print(json.dumps(suites, indent=2))
     else:
-        sys.stdout.write("".join(_suite_text(suite, options.rows) for suite in suites))
+        sys.stdout.write("".join(suite_text(suite, options.rows) for suite in suites))
         cases = sum(len(suite["cases"]) for suite in suites)
         rows = sum(len(case["rows"]) for suite in suites for case in suite["cases"])
         counts = (_count(cases, "case"), _count(rows, "row"), _count(len(suites), "suite"))
         print(f"mkeyspec: {', '.join(counts)}", file=sys.stderr)
     sys.stderr.write(render.text(errors))
     return USAGE if errors else OK if suites else NOTHING
-
-
-def _list_requirements(format: str) -> int:
-    from mkeyspec.requirement import requirements
-
-    ledger = requirements().values()
-    if format == "json":
-        print(json.dumps([{"id": one.id, "title": one.title, "page": one.page} for one in ledger], indent=2))
-    else:
-        sys.stdout.write("".join(f"{one.id:<9} {one.title}  ({one.page})\n" for one in ledger))
-    return OK
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -362,43 +352,3 @@ def _summary(done: str, sources: Sequence[Path], found: Sequence[Diagnostic]) ->
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _suite_data(path: Path, compiled: Compiled) -> dict[str, Any]:
-    assert compiled.suite is not None
-    return {
-        "file": os.path.relpath(path),
-        "title": compiled.suite.title,
-        "cases": [
-            {
-                "name": case.name,
-                "line": case.at.line,
-                "title": case.title,
-                "verifies": list(case.verifies),
-                "isolated": case.isolated,
-                "rows": [{"id": row.id, "needs": [_need(need) for need in row.needs]} for row in case.rows],
-            }
-            for case in compiled.suite.cases
-        ],
-    }
-
-
-def _need(need: Any) -> str:
-    if isinstance(need, str):
-        return need
-    return f"{need.live.subject}.{need.live.member} {need.operator} {need.value}"
-
-
-def _suite_text(suite: dict[str, Any], rows: bool) -> str:
-    lines = [f"{suite['file']}  {suite['title']}"]
-    for case in suite["cases"]:
-        needs = list(dict.fromkeys(need for row in case["rows"] for need in row["needs"]))
-        count = len(case["rows"])
-        lines.append(f"  {case['line']:>4}  {case['name']}" + (f"  ({count} rows)" if count > 1 else ""))
-        if case["verifies"]:
-            lines.append(f"        verifies {', '.join(case['verifies'])}")
-        if needs:
-            lines.append(f"        needs {', '.join(needs)}")
-        if rows:
-            lines += [f"        [{row['id']}]" for row in case["rows"] if row["id"]]
-    return "\n".join(lines) + "\n\n"

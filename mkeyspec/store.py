@@ -29,7 +29,7 @@ State = Literal["fresh", "written", "library", "broken"]
 
 SUFFIX = ".mks"
 _FOLDERS_PASSED_BY = frozenset({"generated", "reports", "build", "dist", "node_modules", "venv", "__pycache__"})
-_HEAD = '# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n'
+_HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
 
 class Unwritable(Exception):
@@ -187,9 +187,7 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _FOLDERS_PASSED_BY
-        )
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _FOLDERS_PASSED_BY)
         for name in sorted(files):
             if name.endswith(SUFFIX):
                 yield Path(place, name)
@@ -231,5 +229,3 @@ def _forget_bytecode(module: Path) -> None:
     for cached in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
         with contextlib.suppress(OSError):
             cached.unlink()
-
-
