@@ -89,11 +89,13 @@ def departures() -> dict[str, Departure]:
     return found
 
 
+@lru_cache(maxsize=1)
 def ids() -> frozenset[str]:
     """What `verifies` may name."""
     return frozenset(requirements())
 
 
+@lru_cache(maxsize=1)
 def departure_ids() -> frozenset[str]:
     """What `known` may name: X-DIFF and X-BUG."""
     return frozenset(key for key in departures() if key.startswith(("X-DIFF", "X-BUG")))
