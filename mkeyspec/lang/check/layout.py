@@ -7,6 +7,7 @@ from mkeyspec.lang.check.look import Look, count
 from mkeyspec.lang.check.world import QpState
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.value.layout import Layout, List, Repeated
+from mkeyspec.value.live import Live, LiveOp
 
 BLOCK = 64
 """Bytes that a signature or crypto setter takes of the WQE's room, and the unit a layout before it is padded to."""
@@ -43,12 +44,7 @@ def look_one(
     key = look.mkey(mkey)
     granted = None if key is None else key.entries
     if entries is None:
-        message = "the number of entries is read from the device"
-        look.broken(room_rule, message, thing, member, fallback=request, certain=False)
-        if key is not None:
-            look.broken("mkey_entries", message, thing, member, fallback=request, certain=False)
-            if strided:
-                look.broken("strided_entry", message, thing, member, fallback=request, certain=False)
+        _live(look, request, thing, member, layout, [room_rule, "mkey_entries", "strided_entry"][: 2 + strided])
         return
     what = count(entries, "interleaved entry" if strided else "SGE", "interleaved entries" if strided else "")
     size = ENTRY * (entries + strided)
@@ -92,6 +88,32 @@ def look_one(
             notes=(Note("one entry is consumed by the strided header"), *look.declared(mkey)),
             help=f"entries {entries + 1}",
         )
+
+
+def _live(
+    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]
+) -> None:
+    """A number of entries that the device decides. What it is counted from tells which limit it is held against."""
+    members = _live_members(layout)
+    if "max_inline_data" in members and "max_entries" not in members:
+        rules = rules[:1]
+    elif "max_entries" in members and "max_inline_data" not in members:
+        rules = rules[1:]
+    for rule in rules:
+        look.broken(rule, "the number of entries is read from the device", thing, member, fallback=request,
+                    certain=False)  # fmt: skip
+
+
+def _live_members(layout: Layout) -> set[str]:
+    found: set[str] = set()
+    todo = [e.times for e in (layout.parts if isinstance(layout, List) else layout.entries) if isinstance(e, Repeated)]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Live):
+            found.add(value.member)
+        elif isinstance(value, LiveOp):
+            todo.extend(value.args)
+    return found
 
 
 def entry_count(layout: Layout) -> int | None:

@@ -35,8 +35,8 @@ from check_steps import (
 from mkeyspec import plan
 from mkeyspec.lang.check import RULES
 from mkeyspec.value.bytestring import Fill
-from mkeyspec.value.layout import List, Part
-from mkeyspec.value.live import Live
+from mkeyspec.value.layout import List, Part, Repeated
+from mkeyspec.value.live import Int, Live, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 INDIRECT = 1
@@ -262,6 +262,19 @@ LIVE = Live("k", "max_entries")
 def test_what_a_live_value_decides_may_be_broken(rules: list[str], steps: tuple[plan.Step, ...]) -> None:
     assert names(*steps) == []
     assert names(*steps, certain=False) == rules
+
+
+@pytest.mark.parametrize(
+    ("live", "rules"),
+    [
+        (Live("k", "max_entries"), ["mkey_entries"]),
+        (LiveOp("/", (LiveOp("+", (Live("q", "max_inline_data"), 4)), 16)), ["list_room"]),
+        (Live("device", "max_wr_memcpy_length"), ["list_room", "mkey_entries"]),
+    ],
+)
+def test_what_a_live_count_is_counted_from(live: Int, rules: list[str]) -> None:
+    step = configure(plan.SetLayout(List((Repeated(part(length=1), live),))))
+    assert names(M, K, step, certain=False) == rules
 
 
 def test_entries_left_to_lowering_are_enough() -> None:
