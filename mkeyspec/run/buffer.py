@@ -99,8 +99,8 @@ class Buffer:
         return self.content[GUARD + start : GUARD + start + length]
 
     def reason(self, i: int) -> tuple[str, ...]:
-        """Why byte `i` should be what it should be; () for a canary or bytes taken over as they were."""
+        """Why byte `i` should be what it should be."""
         for start, length, source in reversed(self.sources):
             if start <= i < start + length:
-                return source.explain(i - start) if source is not None else ()
-        return ()
+                return source.explain(i - start) if source is not None else ("as it was when last looked at",)
+        return ("canary: no statement gives this byte a value",)

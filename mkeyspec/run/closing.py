@@ -173,7 +173,7 @@ def _changed(buffer: Buffer, content: Bytes, got: Bytes, guards_only: bool) -> l
             want,
             have,
             where,
-            reason=lambda i: buffer.reason(i) or ("canary: no statement gives this byte a value",),
+            reason=buffer.reason,
             place=lambda i: f"{buffer.name}[{i}]",
         )
         plural = "s" if len(where) > 1 else ""

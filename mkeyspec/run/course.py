@@ -84,17 +84,19 @@ class Course:
             self.verdict.failures += closing.buffers(self.bench, guards_only=True)
             return
         self.verdict.failures += closing.close(self.bench)
-        missing: dict[str, tuple[plan.At, bool]] = {}
-        for id, at, concrete in self._stated:
-            if id not in self._shown and self.expectations.lists(id) and concrete >= missing.get(id, (at, False))[1]:
-                missing.setdefault(id, (at, concrete))
-        for id, (at, concrete) in missing.items():
-            if not concrete:
-                self.verdict.absent.append(id)
-                continue
-            file, seen = self.expectations.departures[id]
-            message = f"the device keeps to the page here, and {file} lists it for {id}"
-            self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
+        self._keeps_to_the_page()
+
+    def _keeps_to_the_page(self) -> None:
+        """Listed departures that the case names and the device did not show."""
+        unseen = [item for item in self._stated if item[0] not in self._shown and self.expectations.lists(item[0])]
+        told: set[str] = set()
+        for id, at, concrete in unseen:
+            if concrete and id not in told:
+                told.add(id)
+                file, seen = self.expectations.departures[id]
+                message = f"the device keeps to the page here, and {file} lists it for {id}"
+                self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
+        self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)
 
     # Rulings ---------------------------------------------------------------------------------
 

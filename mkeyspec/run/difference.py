@@ -18,8 +18,10 @@ Detail = tuple[str, str]
 
 ROW = 16
 """Bytes a row."""
-ROWS = 4
-"""Rows shown from the first difference on."""
+ROWS = 6
+"""Rows shown that hold a difference."""
+FIELDS = 4
+"""Fields shown as numbers."""
 RANGES = 8
 """Ranges listed before the rest is counted."""
 
@@ -70,7 +72,7 @@ def describe(
     if why:
         details.append(("which is", why[0]))
         details.extend(("", line) for line in why[1:])
-    details.extend(_field(expected, got, first, reason))
+    details.extend(_fields(expected, got, where, reason))
     details.append(("bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where)}"))
     details.extend(rows(expected, got, where, ignored))
     return tuple(details)
@@ -93,46 +95,53 @@ def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, 
     return None
 
 
-def _field(expected: Bytes, got: Bytes, first: int, reason: Reason) -> list[Detail]:
-    """The field as a number, both ways."""
-    span = field_span(first, len(expected), reason)
-    if span is None:
-        return []
-    name, start, end, order = span
-    width = 2 * (end - start) + 2
-    want, have = (_number(data[start:end], order) for data in (expected, got))
-    return [("field", f"{name}: expected {want:#0{width}x}, got {have:#0{width}x}")]
+def _fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> list[Detail]:
+    """The fields that differ, as numbers, both ways."""
+    details: list[Detail] = []
+    covered = 0
+    for first, last in ranges(where)[: 8 * FIELDS]:
+        at = max(first, covered)
+        while at < last and len(details) < FIELDS:
+            span = field_span(at, len(expected), reason)
+            if span is None:
+                break
+            name, start, end, order = span
+            width = 2 * (end - start) + 2
+            want, have = (_number(data[start:end], order) for data in (expected, got))
+            details.append(("field", f"{name}: expected {want:#0{width}x}, got {have:#0{width}x}"))
+            at = covered = end
+    return details
 
 
 def _number(data: Bytes, order: str) -> int:
     return int.from_bytes(data.tobytes(), "big" if order == "big" else "little")
 
 
-def rows(
-    expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None
-) -> list[Detail]:
-    """Aligned rows of both around the first difference, with a marker line under the bytes that differ."""
-    first = int(where[0])
-    begin = max(0, first // ROW - 1) * ROW
-    end = min(len(expected), (first // ROW + ROWS) * ROW)
-    differs = np.zeros(len(expected), bool)
-    differs[where] = True
-    skip = np.zeros(len(expected), bool)
-    for start, stop in ignored or ():
-        skip[start:stop] = True
-    width = len(str(end))
+def rows(expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None) -> list[Detail]:
+    """Aligned rows of both, one before the first difference, with a marker line under the bytes that differ."""
+    differing = sorted({int(i) // ROW for i in where})
+    shown = differing[:ROWS]
+    if shown[0] > 0:
+        shown.insert(0, shown[0] - 1)
+    marked = set(where.tolist())
+    holes = {i for start, end in ignored or () for i in range(start, end)}
+    width = len(str(shown[-1] * ROW))
     lines: list[Detail] = []
-    for at in range(begin, end, ROW):
-        stop = min(at + ROW, end)
-        if not differs[at:stop].any() and at > first:
-            continue
-        wanted = _hex(["??" if skip[i] else f"{expected[i]:02x}" for i in range(at, stop)])
-        lines.append(("", f"{at:>{width}}  expected  {wanted}"))
-        if differs[at:stop].any():
-            have = _hex([f"{got[i]:02x}" for i in range(at, stop)])
-            marks = _hex(["^^" if differs[i] else "  " for i in range(at, stop)]).rstrip()
+    before = shown[0]
+    for row in shown:
+        if row > before + 1:
+            lines.append(("", f"{'…':>{width}}"))
+        before = row
+        cells = range(row * ROW, min(row * ROW + ROW, len(expected)))
+        wanted = _hex(["??" if i in holes else f"{expected[i]:02x}" for i in cells])
+        lines.append(("", f"{row * ROW:>{width}}  expected  {wanted}"))
+        if not marked.isdisjoint(cells):
+            have = _hex([f"{got[i]:02x}" for i in cells])
+            marks = _hex(["^^" if i in marked else "  " for i in cells]).rstrip()
             lines.append(("", f"{'':>{width}}  got       {have}"))
             lines.append(("", f"{'':>{width}}            {marks}"))
+    if len(differing) > ROWS:
+        lines.append(("", f"{'…':>{width}}  {len(differing) - ROWS} more rows differ"))
     return lines
 
 
