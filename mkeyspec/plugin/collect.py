@@ -203,7 +203,7 @@ class BrokenFile(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any, **__: Any) -> Any:
         if not isinstance(excinfo.value, Broken):
             return super().repr_failure(excinfo)
-        return case_report(excinfo, self.outcome.text, self.path, self.outcome.line)
+        return case_report(excinfo, self.path, self.outcome.line, self.outcome.text)
 
 
 class Broken(Exception):

@@ -55,7 +55,7 @@ def rig(request: pytest.FixtureRequest, mkeyspec_rig: Rig, device: Device) -> It
     if unmet:
         if mark is not None:
             node.user_properties.extend(case_properties(request.config, mark, node.nodeid))
-        raise Unmet("; ".join(unmet))
+        raise Unmet(f"needs {', '.join(unmet)}")
     yield mkeyspec_rig
     # Set here, in teardown, properties travel in one of the three reports of a test instead of in two.
     if mark is not None:

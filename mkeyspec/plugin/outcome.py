@@ -11,7 +11,7 @@ from mkeyspec.run.mark import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
 
 if TYPE_CHECKING:
-    from mkeyspec.run.rig import Rig
+    pass
 
 RIG = pytest.StashKey["Rig"]()
 """In the config's stash: the rig of this process, once there is one."""
@@ -56,10 +56,16 @@ def _failed(
 ) -> pytest.TestReport:
     report = _plain_report(item, call)
     path, line = _place(item)
-    if error.failures and item.path.suffix == ".mks":
-        line = error.failures[0].at.line
+    summary = ""
+    if error.failures:
+        first = error.failures[0]
+        mark = case_of(getattr(item, "function", None))
+        source = mark.suite.source if mark is not None else path.name
+        summary = f"{first.code} {first.message} ({source}:{first.at.line})"
+        if item.path.suffix == ".mks":
+            line = first.at.line
     report.outcome = "failed"
-    report.longrepr = case_report(excinfo, str(error), path, line)
+    report.longrepr = case_report(excinfo, path, line, summary or str(error))
     return report
 
 
@@ -90,15 +96,14 @@ def _place(item: pytest.Item) -> tuple[Path, int]:
     return Path(path), (line or 0) + 1
 
 
-def case_report(excinfo: pytest.ExceptionInfo[BaseException], text: str, path: Path, line: int) -> Any:
-    """pytest's representation of a failure that is its text alone.
+def case_report(excinfo: pytest.ExceptionInfo[BaseException], path: Path, line: int, summary: str) -> Any:
+    """pytest's representation of a failure that is its text alone; `summary` is its line in the short summary.
 
-    It is pytest's own class, since only that keeps its parts on the way through xdist; the first line
-    of the text stands in the short summary.
+    It is pytest's own class, since only that keeps its parts on the way through xdist.
     """
     report = excinfo.getrepr(style="value", chain=False)
     crash = report.reprcrash
     if crash is not None:
         crash.path, crash.lineno = str(path), line
-        crash.message = text.split("\n", 1)[0]
+        crash.message = summary.split("\n", 1)[0]
     return report
