@@ -117,14 +117,19 @@ class _Gathering:
         elif isinstance(line, tree.Step) and line.verb.text in ("suite", "use", "mks"):
             self.error("MKS0117", f"`{line.verb.text}` stands before the first case", line.span)
         else:
+            if isinstance(line, tree.Let) and self.source.location(line.span.start).column == 1:
+                self.diagnostics.warning(
+                    "MKS0608",
+                    f"this `let` belongs to case `{case.line.name.text}`, whatever its column",
+                    line.span,
+                    help="move it before the first case, or indent it",
+                )
             case.body.append(line)
 
 
 def _more(line: tree.Step) -> bool:
     """Whether a step has anything besides its verb and operand."""
-    return bool(
-        line.peer or line.phrases or line.value or line.modifiers or line.block or line.claim or line.known
-    )
+    return bool(line.peer or line.phrases or line.value or line.modifiers or line.block or line.claim or line.known)
 
 
 def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> tree.File:
