@@ -100,7 +100,7 @@ class Builder:
             raise Broken("conf_flags")
         tag = lkey & M8
         if tag != mkey.key & M8 and not mkey.flags & UPDATE_TAG:
-            raise Broken("update_tag")
+            raise Broken("update_tag_flag")
         configuration = Configuration(wr_id, flags, mkey, tag, num_setters & M8, bool(conf_flags & RESET_SIG_ATTR))
         if not configuration.setters:
             self.finish(configuration)

@@ -174,14 +174,14 @@ class Model:
         if found is None:
             raise Refused("retag", errno.EINVAL)
         if not found.flags & UPDATE_TAG:
-            raise Refused("retag", self.profile.errno_of("update_tag"))
+            raise Refused("retag", self.profile.errno_of("update_tag_flag"))
         key = mkey.lkey & ~M8 | tag & M8
         return Mkey(mkey.handle, mkey.side, key, key, mkey.max_entries)
 
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         found = self._mkeys.get(mkey.handle)
         if found is None or found.state is None:
-            raise Refused("mlx5dv_mkey_check", self.profile.errno_of("mkey_without_signature"))
+            raise Refused("mlx5dv_mkey_check", self.profile.errno_of("check_without_signature"))
         record, found.state.error = found.state.error, None
         if record is None:
             return None
@@ -195,7 +195,7 @@ class Model:
             return self.default_pair
         allowed = OPS_OF_TYPE.get(attributes.type)
         if allowed is None or attributes.send_ops & M32 & ~allowed:
-            raise Refused("mlx5dv_create_qp", self.profile.errno_of("send_ops"))
+            raise Refused("mlx5dv_create_qp", self.profile.errno_of("qp_operations"))
         if attributes.sig_pipelining:
             raise Unsupported("signature pipelining: the model does not stop in SQD")
         if attributes.type == "dci" or attributes.streams:

@@ -87,18 +87,18 @@ class Section:
         if attributes.type not in ("rc", "uc"):
             raise Unsupported(f"{attributes.type}: the model moves no data on this type of QP")
         if isinstance(request, (Read, FetchAdd)) and attributes.type != "rc":
-            self._error("op_of_type")
+            self._error("qp_operation_missing")
             return
         if self._take(1):
             self.posted.append(request)
 
     def _configure(self, request: Configure | MrList | MrInterleaved) -> None:
         if not self.queue.attributes.send_ops & OPS[request.__class__]:
-            self._error("send_ops")
+            self._error("qp_operation_missing")
             return
         mkey = self.find(request.mkey)
         if mkey is None:
-            self._error("no_such_mkey")
+            self._error("not_created")
             return
         self.touched.append(mkey)
         setters: tuple[Setter, ...]

@@ -253,7 +253,7 @@ class Transfer:
         """The mkey that a SEND_INV from the peer may invalidate (MKY-08)."""
         found = self.tables[queue.side].claim(queue.pd, key, 0)
         if not isinstance(found, IndirectKey) or not found.flags & REMOTE_INVALIDATE:
-            raise Violation("not_invalidable")
+            raise Violation("remote_invalidate_flag")
         return found
 
     def invalidate(self, mkey: IndirectKey) -> None:
