@@ -87,8 +87,14 @@ def _unknown(code: str, what: str, name: tree.Name, known: frozenset[str], diagn
         code,
         f"the ledger has no {what} `{name.text}`",
         name.span,
-        help=did_you_mean(name.text, sorted(known)) or "`mkeyspec list --requirements` shows them",
+        help=_guess(name.text, known) or "`mkeyspec list --requirements` shows them",
     )
+
+
+def _guess(text: str, known: frozenset[str]) -> str:
+    """Digits in another order first: that is how an id is mistyped."""
+    swapped = [one for one in sorted(known) if sorted(one) == sorted(text)]
+    return f"did you mean `{swapped[0]}`?" if swapped else did_you_mean(text, sorted(known))
 
 
 def _departures(lines: Iterable[tree.Statement]) -> Iterable[tree.Known]:

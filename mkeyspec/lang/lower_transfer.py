@@ -35,7 +35,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     known = row.known(sentence, scope)
     shape = row.ledger.mkeys[name]
     if length is None and shape.layout is None:
-        step = plan.Transmit(sentence.at, Part(name, start, 0, but), op, imm, qp, None, opts, claim, known)
+        step = plan.Transmit(sentence.at, Part(name, start, 1, but), op, imm, qp, None, opts, claim, known)
         raise _nothing_to_move(row, step, name, expr.span)
     if length is None:
         length = whole_length(name, row.ledger, expr.span)

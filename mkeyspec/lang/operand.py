@@ -105,7 +105,7 @@ def whole_length(mkey: str, ledger: Ledger, span: Span) -> int:
     except Uneven as uneven:
         raise fault(
             "MKS0312",
-            f"how much is that? The layout of `{mkey}` has {uneven.message}",
+            f"how much is all of `{mkey}`? Its layout's {uneven.message}",
             span,
             help=f"say how many bytes go over the wire: {mkey}[0 +: 512]",
             page="mlx5dv_wr_set_mkey_sig_block(3) Description",
