@@ -162,7 +162,7 @@ def _call(expr: tree.Call, scope: Scope) -> Value:
     if isinstance(function, Function):
         if function.name == "pick":
             return _pick(function, expr, scope)
-        return invoke(function, _arguments(function, expr, scope), expr.span)
+        return invoke(function, _arguments(function, expr, scope), scope, expr.span)
     if isinstance(function, UserFunction):
         return _user_call(function, expr, scope)
     if type(function) is plan.Any and function.length is None:

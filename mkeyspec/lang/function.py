@@ -125,14 +125,19 @@ def coerce(function: Function, parameter: Parameter, value: Value, scope: Scope,
     return KINDS[parameter.kind][1](value, scope, span, f"`{parameter.name}` of `{function.name}`")
 
 
-def invoke(function: Function, arguments: list[Value], span: Span) -> Value:
+def invoke(function: Function, arguments: list[Value], scope: Scope, span: Span) -> Value:
     """Call `function` with coerced arguments; what it refuses becomes a diagnostic at `span`."""
+    for argument in arguments:
+        if type(argument) is tuple:
+            scope.budget.spend(len(argument), span)
     try:
         result = function.call(*arguments)
     except ValueError as error:
         raise fault("MKS0307", str(error), span, help=str(function)) from None
     if isinstance(result, ByteString):
-        check_size(result, span)
+        return check_size(result, span)
+    if type(result) is tuple:
+        scope.budget.spend(len(result), span)
     return result
 
 

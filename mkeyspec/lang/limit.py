@@ -36,7 +36,7 @@ LIST_ITEMS = Limit("MKS0708", 100_000, "items in a list")
 INT_BITS = Limit("MKS0709", 128, "bits in a number")
 USE_FILES = Limit("MKS0710", 64, "files brought in by `use`")
 CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
-EVALUATION_STEPS = Limit("MKS0712", 5_000_000, "steps of evaluation in one file")
+EVALUATION_STEPS = Limit("MKS0712", 1_000_000, "steps of evaluation in one file")
 OPERATORS = Limit("MKS0713", 200, "operators in one expression")
 ERRORS = Limit("MKS0714", 100, "errors in a file")
 

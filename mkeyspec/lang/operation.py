@@ -32,6 +32,9 @@ from mkeyspec.value.live import OPERATORS, Live, LiveBytes, LiveJoin, LiveOp, li
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
+BYTES_A_STEP = 64
+"""Bytes that are made and compared in about the time of one step of evaluation."""
+
 Evaluate = Callable[[tree.Expr, Scope], Value]
 
 
@@ -132,7 +135,7 @@ def _flags(value: Value) -> Optional[Flags]:
 def _join(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> Value:
     """Bytes, live bytes, patterns of known length, or lists."""
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return _few(left + right, expr)
+        return _few(left + right, expr, scope)
     pieces = (_piece(left, expr.left, scope), _piece(right, expr.right, scope))
     if any(isinstance(piece, (plan.Any, plan.Sequence)) for piece in pieces):
         return _sequence(pieces, expr)
@@ -176,6 +179,7 @@ def _repeat(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> Value
                 raise fault("MKS0306", f"nothing can be repeated {times} times", expr.right.span)
             if len(left) * times > LIST_ITEMS.most:
                 raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(len(left) * times), expr.span)
+            scope.budget.spend(len(left) * times, expr.span)
             return left * times
         if len(left) != 1:
             raise fault("MKS0309", "only a list of one part can be repeated a live number of times", expr.span)
@@ -196,7 +200,8 @@ def _repeat(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> Value
     return check_size(repeat(data, times), expr.span)
 
 
-def _few(items: tuple[Value, ...], expr: tree.Expr) -> Value:
+def _few(items: tuple[Value, ...], expr: tree.Expr, scope: Scope) -> Value:
+    scope.budget.spend(len(items), expr.span)
     if len(items) > LIST_ITEMS.most:
         raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(len(items)), expr.span)
     return items
@@ -254,6 +259,7 @@ def equal(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> bool:
             _mismatch(expr, left, right, scope)
         a = as_bytes(left, scope, expr.left.span)
         b = as_bytes(right, scope, expr.right.span)
+        scope.budget.spend(a.length // BYTES_A_STEP, expr.span)
         return a == b or (a.length == b.length and a.data == b.data)
     if is_flags(left) or is_flags(right):
         what = f"`{expr.operator}`"

@@ -14,16 +14,12 @@ from mkeyspec.lang.diagnostic import Diagnostics, Note
 from mkeyspec.lang.function import FUNCTIONS
 from mkeyspec.lang.spelling import unknown_name
 from mkeyspec.lang.tree import Span
-from mkeyspec.lang.verbs import PLACES
 from mkeyspec.lang.words import WORDS
 
 DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
 """Verbs whose operand is a new name."""
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
-
-_SENTENCE_WORDS = frozenset(name for place in PLACES.values() for name in place)
-"""Words that begin a sentence or a line; for the pages' names of flags."""
 
 
 def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnostics) -> None:
@@ -162,7 +158,7 @@ class _File(_Names):
 
     def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
         known = LANGUAGE | self.names.keys() | local
-        self.diagnostics.add(unknown_name(ref.name, ref.span, known, _SENTENCE_WORDS).diagnostic)
+        self.diagnostics.add(unknown_name(ref.name, ref.span, known).diagnostic)
 
     def let(self, let: tree.Let) -> None:
         name = let.name
@@ -216,7 +212,7 @@ class _Case(_Names):
             )
             return
         known = LANGUAGE | self.file.names.keys() | self.own.keys() | local
-        self.diagnostics.add(unknown_name(ref.name, ref.span, known, _SENTENCE_WORDS).diagnostic)
+        self.diagnostics.add(unknown_name(ref.name, ref.span, known).diagnostic)
 
     def declare(self, name: tree.Name) -> None:
         first = self.own.get(name.text)
