@@ -118,7 +118,7 @@ def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Att
         return Attempt(at, what)
     failed = _failed(section)
     if failed is None:
-        if not in_time:
+        if not in_time and (section.dues or section.far):
             return Attempt(at, what, fault=_late(bench, section))
         for dues in (section.dues, section.far, take_loose(end)):
             for due in dues:

@@ -1,0 +1,180 @@
+"""The rig's own promises: needs, verdicts, health, what becomes of a case that ends early."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import Unsupported
+from mkeyspec.plan import (
+    Comparison,
+    Content,
+    Expect,
+    Memory,
+    Post,
+    RawWqe,
+    Record,
+    Rejected,
+    Transmit,
+    Wire,
+)
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.rig import Rig
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
+from mkeyspec.value.bytestring import Counter, Literal
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Live
+from tests.run.bed import SIGNALED, at, content, generating, plain, rig, run, transmit, wire
+
+
+def test_a_right_device_passes_and_goes_back_to_the_pool() -> None:
+    tested, device = rig()
+    verdict = run(tested, *generating())
+    assert (verdict.status, verdict.failures, device.released) == ("pass", [], [True])
+
+
+def test_unmet_needs_are_all_listed() -> None:
+    tested, _ = rig()
+    needs = ("memcpy", "block_signature", Comparison(Live("device", "max_wr_memcpy_length"), ">=", 4096), "crypto")
+    assert tested.begin(CaseInfo("a", "a.mks", (), needs)) == [
+        "memcpy", "device.max_wr_memcpy_length >= 4096 (it is 0)", "crypto",
+    ]  # fmt: skip
+    assert tested.unmet((Comparison(Live("device", "nothing"), ">", 0),)) == ["device.nothing (unknown to this device)"]
+
+
+def test_a_step_the_device_lacks_skips_with_the_reason() -> None:
+    tested, device = rig()
+    with pytest.raises(CaseSkipped, match=r"^unsupported: .*raw"):
+        run(tested, Post(at(2), (RawWqe(at(2), Literal(b"\0" * 64), SIGNALED),)), *plain())
+    assert device.released == [False]
+    assert tested.verdict.not_run == [at(2), at(3), at(4)]
+
+
+def test_a_lack_does_not_hide_a_failure() -> None:
+    tested, _ = rig()
+    with pytest.raises(CaseFailed):
+        run(
+            tested, *plain(), transmit(), wire(Counter(32)), Post(at(9), (RawWqe(at(9), Literal(b"\0"), SIGNALED),))
+        )
+
+
+def test_what_follows_a_hard_failure_is_told_not_run_and_soft_failures_stay() -> None:
+    tested, device = rig()
+    with pytest.raises(CaseFailed) as failed:
+        run(
+            tested,
+            *plain(),
+            content("m", Literal(b"\1" * 64), line=5),
+            Transmit(at(6), Part("k", 60, 64), "send"),
+            wire(Counter(64), line=7),
+            Record(at(8), "seen", Live("k", "max_entries")),
+        )
+    assert [failure.code for failure in failed.value.failures] == ["MKS2102", "MKS2005"]
+    assert tested.verdict.not_run == [at(7)]
+    assert tested.verdict.records == {"seen": "4"}, "records are collected whatever happened"
+    assert "not run   1 statement: 7:5" in str(failed.value)
+    assert device.released == [False]
+
+
+def test_a_dead_device_is_told_with_its_traceback_and_blocks_what_follows() -> None:
+    tested, device = rig()
+    device.dead = BrokenPipeError(32, "Broken pipe")
+    with pytest.raises(CaseFailed) as failed:
+        run(tested, *plain(), id="a.mks::culprit")
+    assert [failure.code for failure in failed.value.failures] == ["MKS2007"]
+    assert "BrokenPipeError" in str(failed.value)
+    for _ in range(2):
+        with pytest.raises(Blocked, match=r"MKS2008.*a\.mks::culprit.*BrokenPipeError"):
+            tested.begin(CaseInfo("next", "a.mks"))
+
+
+def test_after_a_failure_a_healthy_device_goes_on() -> None:
+    tested, device = rig()
+    with pytest.raises(CaseFailed):
+        run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)))
+    device.calls.clear()
+    run(tested, *generating())
+    assert [type(args[1][0]).__name__ for args in device.named("post")][:2] == ["Write", "Write"], "the canary"
+    device.calls.clear()
+    run(tested, *generating())
+    posted = [type(args[1][0]).__name__ for args in device.named("post")]
+    assert posted == ["Configure", "Send"], "no canary after a pass"
+
+
+def test_a_canary_that_arrives_changed_blocks() -> None:
+    tested, device = rig()
+    with pytest.raises(CaseFailed):
+        run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), id="culprit")
+    device.after_post = lambda qp: device.flip(1, 256)
+    with pytest.raises(Blocked, match="arrived changed"):
+        tested.begin(CaseInfo("next", "a.mks"))
+
+
+def test_a_test_function_that_never_finished_is_cleaned_up() -> None:
+    tested, device = rig()
+    tested.begin(CaseInfo("left", "a.mks"))
+    tested.step(Memory(at(2), "m", 64))
+    assert run(tested, *generating()).status == "pass"
+    assert device.released[0] is False
+
+
+def test_a_refused_release_blocks() -> None:
+    tested, device = rig()
+
+    def release(*, healthy: bool) -> None:
+        raise OSError("gone")
+
+    device.release = release  # type: ignore[method-assign]
+    run(tested, *plain(), id="culprit")
+    with pytest.raises(Blocked, match="culprit"):
+        tested.begin(CaseInfo("next", "a.mks"))
+
+
+def test_records_of_bytes_truth_and_what_was_never_seen() -> None:
+    tested, _ = rig()
+    verdict = run(
+        tested,
+        *plain(128),
+        Record(at(5), "early", Wire(128)),
+        transmit(128),
+        wire(Counter(128)),
+        Record(at(7), "first", Content((Part("m", 0, 4),), "m")),
+        Record(at(7), "long", Content((Part("m", 0, 128),), "m")),
+        Record(at(8), "equal", Wire(128), "==", Counter(128)),
+        Record(at(9), "other", Wire(128), "!=", Counter(128)),
+        Record(at(9), "lost", Live("nobody", "byte_len")),
+    )
+    assert verdict.records == {
+        "first": "00010203",
+        "long": bytes(range(64)).hex() + "… (128 bytes)",
+        "equal": "yes",
+        "other": "no",
+    }
+
+
+def test_an_unsupported_live_member_skips() -> None:
+    tested, _ = rig()
+    with pytest.raises(CaseSkipped, match=r"k\.wqe"):
+        run(tested, *plain(), Expect(at(5), Live("k", "wqe"), "==", 1))
+
+
+def test_no_step_without_a_case() -> None:
+    tested = Rig(Model(), Profile(), Expectations())
+    with pytest.raises(RuntimeError):
+        tested.step(Memory(at(1), "m", 1))
+    with pytest.raises(RuntimeError):
+        tested.finish()
+
+
+def test_the_refusals_that_were_seen_are_kept_for_reports() -> None:
+    tested, _ = rig()
+    bad = Transmit(at(5), Part("k", 60, 64), "send", claim=(Rejected("completion", "local_protection"),))
+    assert run(tested, *plain(), bad).statuses == [(at(5), "completion", "loc_prot_err")]
+
+
+def test_unsupported_is_not_swallowed_as_a_death() -> None:
+    tested, device = rig()
+    device.dead = Unsupported("nothing works")
+    with pytest.raises(CaseSkipped, match="nothing works"):
+        run(tested, *plain())
