@@ -11,9 +11,9 @@ from mkeyspec.run.mark import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
 
 if TYPE_CHECKING:
-    pass
+    from mkeyspec.run.rig import Rig
 
-RIG = pytest.StashKey["Rig"]()
+RIG: pytest.StashKey[Rig] = pytest.StashKey()
 """In the config's stash: the rig of this process, once there is one."""
 
 
