@@ -113,9 +113,7 @@ class Model:
             raise Refused(call, errno.EINVAL)
         return pd.handle
 
-    def memory(
-        self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None
-    ) -> Memory:
+    def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
         if not 0 <= length <= LONGEST_MEMORY or not 0 <= misaligned < GAP:
             raise Refused("ibv_reg_mr", errno.EINVAL)
         handle, key = self._next(), self._key() | self._handle & M8

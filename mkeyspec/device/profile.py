@@ -35,9 +35,9 @@ ORDERS = ("big", "little")
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
 OFFERS = frozenset({
     "qp.rc", "qp.uc", "qp.ud", "qp.xrc_send", "qp.raw_packet", "block_signature", "update_tag",
-    "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "signature.t10dif", "signature.crc32", "signature.crc32c",
-    "signature.crc64_xp10", "signature.csum", "block.512", "block.520", "block.4048", "block.4096",
-    "block.4160"
+    "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "signature.t10dif",
+    "signature.crc32", "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520",
+    "block.4048", "block.4096", "block.4160"
 })  # fmt: skip
 """What a model offers unless its profile goes without."""
 

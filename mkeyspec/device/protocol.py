@@ -396,7 +396,7 @@ class Info:
 
 
 class Device(Protocol):
-    """A fixture of two endpoints. No call waits; `Refused` and `Unsupported` are the only exceptions a call may raise."""
+    """A fixture of two endpoints. No call waits; no call raises anything but `Refused` and `Unsupported`."""
 
     def info(self) -> Info: ...
 

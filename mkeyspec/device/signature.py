@@ -86,12 +86,8 @@ class Arithmetic:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.crc = {
-            int(CrcType.CRC32): _crc(
-                CRC32, profile.crc32_reflect, profile.crc32_order, profile.crc32_final_xor
-            ),
-            int(CrcType.CRC32C): _crc(
-                CRC32C, profile.crc32c_reflect, profile.crc32c_order, profile.crc32c_final_xor
-            ),
+            int(CrcType.CRC32): _crc(CRC32, profile.crc32_reflect, profile.crc32_order, profile.crc32_final_xor),
+            int(CrcType.CRC32C): _crc(CRC32C, profile.crc32c_reflect, profile.crc32c_order, profile.crc32c_final_xor),
             int(CrcType.CRC64_XP10): _crc(
                 CRC64_XP10, profile.crc64_reflect, profile.crc64_order, profile.crc64_final_xor
             ),
@@ -228,9 +224,7 @@ class Arithmetic:
             fields[:, 4:8] = fields[:, 7:3:-1].copy()
         return fields
 
-    def _output(
-        self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int
-    ) -> Bytes:
+    def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         """Each field byte is copied from the input or calculated for the output (MSK-14)."""
         copied = signature.copied
         if stored is None or not copied:
@@ -242,9 +236,7 @@ class Arithmetic:
         fields[: len(stored), columns] = stored[:, columns]
         return fields
 
-    def _first_bad(
-        self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int
-    ) -> Bad | None:
+    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         checked = self.positions(source, signature.check_mask)
         if not checked:
             return None
@@ -317,4 +309,3 @@ def _crc(known: CrcParameters, reflect: bool, order: str, final_xor: bool) -> Cr
         xorout=known.mask if final_xor else 0,
         order="little" if order == "little" else "big",
     )
-

@@ -191,9 +191,7 @@ class Transfer:
             return self._denied(queue, peer, violation), length
         self.absorb(peer, targets, self.emit(queue, places))
         if request.imm is not None:
-            peer.received(
-                peer.receives.popleft().wr_id, SUCCESS, "recv_rdma_with_imm", length, request.imm & M32
-            )
+            peer.received(peer.receives.popleft().wr_id, SUCCESS, "recv_rdma_with_imm", length, request.imm & M32)
         return SUCCESS, length
 
     def read(self, queue: Queue, request: Read) -> tuple[str, int]:
@@ -266,9 +264,7 @@ class Transfer:
 
     # Refusals --------------------------------------------------------------------------------
 
-    def _sources(
-        self, queue: Queue, sges: Sequence[Sge], length: int, right: int = 0
-    ) -> tuple[str, list[Place]]:
+    def _sources(self, queue: Queue, sges: Sequence[Sge], length: int, right: int = 0) -> tuple[str, list[Place]]:
         if length > self.profile.max_message:
             return self.profile.status_length, []
         try:
@@ -304,5 +300,3 @@ class Transfer:
 
 def _length(sges: Sequence[Sge]) -> int:
     return sum(sge.length & M32 for sge in sges)
-
-

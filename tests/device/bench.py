@@ -49,9 +49,7 @@ def crc(kind: str, seed: int = 0, block: int = 512, comp_mask: int = 0) -> SigBl
     return SigBlockDomain(1, SigCrc(CRCS[kind], seed), BLOCK_ENUM[block], comp_mask)
 
 
-def t10(
-    bg: int = 0, app: int = 0, ref: int = 0, flags: int = 0, block: int = 512, bg_type: int = 0
-) -> SigBlockDomain:
+def t10(bg: int = 0, app: int = 0, ref: int = 0, flags: int = 0, block: int = 512, bg_type: int = 0) -> SigBlockDomain:
     return SigBlockDomain(0, SigT10dif(bg_type, bg, app, ref, flags), BLOCK_ENUM[block])
 
 
@@ -103,7 +101,9 @@ class Bench:
     def configure(self, mkey: Mkey, *setters: Setter, reset: bool = False, flags: int = CONFIGURES) -> int:
         return self.post(Configure(7, flags, mkey, len(setters), setters, int(reset)))
 
-    def over(self, *memories: Memory, flags: int = SIGNED, access: int = EVERYTHING, sig: SetSignature | None = None) -> Mkey:
+    def over(
+        self, *memories: Memory, flags: int = SIGNED, access: int = EVERYTHING, sig: SetSignature | None = None
+    ) -> Mkey:
         """A new mkey over whole buffers."""
         mkey = self.mkey(flags)
         setters: tuple[Setter, ...] = (SetAccess(access), layout(*memories))
@@ -157,7 +157,9 @@ def layout(*memories: Memory) -> SetList:
 
 def turns(repeat: int, *entries: tuple[Memory, int, int, int]) -> SetInterleaved:
     """Entries are (memory, start, count, skip)."""
-    return SetInterleaved(repeat, tuple(Interleaved(m.addr + at, count, skip, m.lkey) for m, at, count, skip in entries))
+    return SetInterleaved(
+        repeat, tuple(Interleaved(m.addr + at, count, skip, m.lkey) for m, at, count, skip in entries)
+    )
 
 
 def statuses(completions: Sequence[Completion]) -> list[str]:

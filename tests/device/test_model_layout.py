@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.device.bench import INDIRECT, RX, TX, Bench, counter, layout, statuses, turns
-from tests.oracle import bitwise
 
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
@@ -21,6 +19,8 @@ from mkeyspec.device.protocol import (
     Setter,
     Sge,
 )
+from tests.device.bench import INDIRECT, RX, TX, Bench, counter, layout, statuses, turns
+from tests.oracle import bitwise
 
 
 @pytest.mark.parametrize("by", ["peer_write", "recv", "read"])
@@ -57,14 +57,18 @@ entry = st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 30))
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 9), st.lists(entry, min_size=1, max_size=4), st.data())
-def test_interleaved_agrees_with_a_walk_of_single_bytes(repeat: int, entries: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_interleaved_agrees_with_a_walk_of_single_bytes(
+    repeat: int, entries: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
     bench = Bench()
     contents = [bytes(np.random.default_rng(i).integers(0, 256, 700, np.uint8)) for i in range(len(entries))]
     memories = [bench.memory(content) for content in contents]
     mkey = bench.mkey(INDIRECT)
     given_entries = [(m, at, count, skip) for m, (at, count, skip) in zip(memories, entries, strict=True)]
     assert bench.configure(mkey, SetAccess(15), turns(repeat, *given_entries)) == 0
-    space = bitwise.interleaved(repeat, [(c, at, count, skip) for c, (at, count, skip) in zip(contents, entries, strict=True)])
+    space = bitwise.interleaved(
+        repeat, [(c, at, count, skip) for c, (at, count, skip) in zip(contents, entries, strict=True)]
+    )
     start = data.draw(st.integers(0, len(space)))
     length = data.draw(st.integers(0, len(space) - start))
     assert bench.transmit(mkey.lkey, length, "peer_read", start) == ("success", space[start : start + length])

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
-from tests.device.bench import (
-    CONFIGURES,
-    EVERYTHING,
-    INDIRECT,
-    RX,
-    SIGNALED,
-    SIGNED,
-    TX,
-    Bench,
-    counter,
-    crc,
-    layout,
-    signature,
-    statuses,
-)
 
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
@@ -37,6 +23,21 @@ from mkeyspec.device.protocol import (
     SetList,
     Sge,
     Write,
+)
+from tests.device.bench import (
+    CONFIGURES,
+    EVERYTHING,
+    INDIRECT,
+    RX,
+    SIGNALED,
+    SIGNED,
+    TX,
+    Bench,
+    counter,
+    crc,
+    layout,
+    signature,
+    statuses,
 )
 
 LW, RW, RR, RA = 1, 2, 4, 8
@@ -390,7 +391,7 @@ def test_memories_are_apart() -> None:
     memories = [bench.memory(n, peer=bool(n % 2)) for n in range(60, 70)]
     spans = sorted((m.addr, m.addr + m.length) for m in memories)
     assert len({m.lkey for m in memories}) == 10
-    assert all(after[0] - before[1] >= 4096 for before, after in zip(spans, spans[1:], strict=False))
+    assert all(after[0] - before[1] >= 4096 for before, after in pairwise(spans))
 
 
 def test_release_makes_the_next_case_as_the_first() -> None:

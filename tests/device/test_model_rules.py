@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from tests.device.bench import CONFIGURES, INDIRECT, SIGNED, Bench, crc, layout, signature, statuses, t10, turns
 
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
@@ -20,8 +20,8 @@ from mkeyspec.device.protocol import (
     Send,
     SetAccess,
     SetList,
-    Setter,
     SetSignature,
+    Setter,
     Sge,
     SigBlockAttr,
     SigBlockDomain,
@@ -31,13 +31,14 @@ from mkeyspec.device.protocol import (
     Unsupported,
     WorkRequest,
 )
+from tests.device.bench import CONFIGURES, INDIRECT, SIGNED, Bench, crc, layout, signature, statuses, t10, turns
 
 CRC32, DIF = crc("crc32"), t10()
 SMALL = QpAttributes(max_inline_data=0, max_send_sge=1)
 Rule = Callable[[Mkey, Memory], tuple[WorkRequest, ...]]
 
 
-def configure(*setters: Setter, **members: int) -> Rule:
+def configure(*setters: Setter, **members: Any) -> Rule:
     def requests(mkey: Mkey, mem: Memory) -> tuple[WorkRequest, ...]:
         request = Configure(1, CONFIGURES, mkey, len(setters), setters)
         return (replace(request, **members),)
@@ -285,7 +286,8 @@ def test_what_this_release_does_not_do() -> None:
     bench = Bench()
     device = bench.device
     for call in (
-        lambda: device.mkey("owner", create_flags=5, max_entries=4), lambda: device.dek(bytes(32)), lambda: device.dct(1),
+        lambda: device.mkey("owner", create_flags=5, max_entries=4), lambda: device.dek(bytes(32)),
+        lambda: device.dct(1),
         lambda: device.cancel(bench.pair.owner, 1), lambda: device.resume(bench.pair.owner),
         lambda: device.qp_pair(QpAttributes(sig_pipelining=True)), lambda: device.qp_pair(QpAttributes(send_ops=8)),
     ):  # fmt: skip

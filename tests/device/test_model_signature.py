@@ -1,4 +1,4 @@
-"""Signatures through the model: values from devices and catalogues, errors as devices reported them, the rules of S2."""
+"""Signatures through the model: published values, errors as devices reported them, the rules of S2."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.device.bench import FIELD, INDIRECT, ONES, RX, TX, Bench, counter, crc, domain, layout, signature, t10, turns
-from tests.oracle import bitwise
 
 from mkeyspec.constants import MkeyError
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Configure, Send, SetAccess, Sge, SignatureError
+from tests.device.bench import FIELD, INDIRECT, ONES, RX, TX, Bench, counter, crc, domain, layout, signature, t10, turns
+from tests.oracle import bitwise
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,7 +32,11 @@ def probe_rows() -> list[object]:
         )
         for i, kind in enumerate(PROBE["columns"]):
             for seed in ("zeros", "ones"):
-                rows.append(pytest.param(kind, seed, data, bytes.fromhex(block[seed][i]), id=f"{kind}-{seed}-{len(data)}-{data[1]}"))
+                rows.append(
+                    pytest.param(
+                        kind, seed, data, bytes.fromhex(block[seed][i]), id=f"{kind}-{seed}-{len(data)}-{data[1]}"
+                    )
+                )
     return rows
 
 
@@ -66,7 +70,13 @@ def test_the_published_field_stands_behind_the_block(kind: str, seed: str, data:
     assert bench.check(mkey) is None
 
 
-CELLS = [("crc32", 0, 512), ("crc32c", ONES["crc32c"], 520), ("crc64_xp10", 0, 4048), ("t10", 0xFFFF, 4096), ("csum", 0, 4160)]
+CELLS = [
+    ("crc32", 0, 512),
+    ("crc32c", ONES["crc32c"], 520),
+    ("crc64_xp10", 0, 4048),
+    ("t10", 0xFFFF, 4096),
+    ("csum", 0, 4160),
+]
 
 
 @pytest.mark.parametrize(("kind", "seed", "block"), CELLS)
@@ -113,7 +123,10 @@ def test_a_bad_block_is_reported_and_the_data_goes_through(kind: str, seed: int,
     field = bitwise.stored(kind, data[block : 2 * block], seed)
     computed = bitwise.stored(kind, got, seed)
     assert error == SignatureError(
-        GUARD, int.from_bytes(field[:guard], "big"), int.from_bytes(computed[:guard], "big"), 2 * (block + FIELD[kind]) - 1
+        GUARD,
+        int.from_bytes(field[:guard], "big"),
+        int.from_bytes(computed[:guard], "big"),
+        2 * (block + FIELD[kind]) - 1,
     )
     assert bench.check(mkey) is None
 
@@ -125,9 +138,10 @@ HARDWARE = [
     ("app", DIF, A5 + bytes.fromhex("ec7da978f0debc9a"), SignatureError(APP, 0xA978, 0x5678, 519)),
     ("ref", DIF, A5 + bytes.fromhex("ec7d56780fdebc9a"), SignatureError(REF, 0x0FDEBC9A, 0xF0DEBC9A, 519)),
     ("crc32", crc("crc32"), A5 + bytes.fromhex("969aca21"), SignatureError(GUARD, 0x969ACA21, 0x699ACA21, 515)),
-    ("crc32 data", crc("crc32"), b"\x5a" + A5[1:] + bytes.fromhex("699aca21"), SignatureError(GUARD, 0x699ACA21, 0xE33CB35A, 515)),
+    ("crc32 data", crc("crc32"), b"\x5a" + A5[1:] + bytes.fromhex("699aca21"),
+     SignatureError(GUARD, 0x699ACA21, 0xE33CB35A, 515)),
 ]  # fmt: skip
-"""Error reports that tests of the API's author assert of ConnectX (ibverbs-tests dv_sig_api_devel, sig.cc 828 to 918)."""
+"""Error reports that tests of the API's author assert of it (ibverbs-tests dv_sig_api_devel, sig.cc 828 to 918)."""
 
 
 @pytest.mark.parametrize(("dom", "stream", "expected"), [row[1:] for row in HARDWARE], ids=[row[0] for row in HARDWARE])
@@ -139,7 +153,7 @@ def test_errors_as_hardware_reported_them(dom: object, stream: bytes, expected: 
 
 
 def test_parts_of_the_app_tag_are_copied_generated_and_checked_as_on_hardware() -> None:
-    """ibverbs-tests sig.cc 320-331: check and copy of GUARD|REF|0x20 make 0x56 of the wire and 0x78 of memory 0x5678."""
+    """sig.cc 320-331: check GUARD|REF and copy GUARD|REF|0x20 make 0x56 of the wire and 0x78 of memory 0x5678."""
     bench = Bench()
     mem = bench.memory(520)
     mkey = bench.over(mem, sig=signature(t10(0xFFFF, 0x0078, 1), t10(0xFFFF, 0, 1), check=0xCF, copy=0xEF))
@@ -249,7 +263,9 @@ COPIES = [
 ]
 
 
-@pytest.mark.parametrize(("mem", "wire", "field", "copy", "sent"), [row[1:] for row in COPIES], ids=[row[0] for row in COPIES])
+@pytest.mark.parametrize(
+    ("mem", "wire", "field", "copy", "sent"), [row[1:] for row in COPIES], ids=[row[0] for row in COPIES]
+)
 def test_copied_or_generated(mem: object, wire: object, field: str, copy: int | None, sent: str) -> None:
     assert both_ways(mem, wire, field, 0, copy) == sent
 
