@@ -242,5 +242,5 @@ def _unsaid(name: str, low: int, high: int, unsaid: Unsaid | None, span: Span) -
         f"nothing says what `{shown}[{low}..{high}]` holds",
         span,
         notes=() if unsaid is None else (Note(unsaid.why, unsaid.span),),
-        help=f"write the bytes themselves, or expect `{shown}` to be some before",
+        help=f"write the bytes themselves, or say first what `{shown}` holds",
     )

@@ -56,6 +56,14 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
         domain = None
     block = _int(sentence, scope, "block")
     found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
+    if domain is None and not (block is None and found is None and computed is None):
+        why = "it had no transfer" if shape.received is None else "its data came without a signature"
+        said = sentence.modifiers
+        span = next(said[name].span for name in ("block", "found", "computed") if name in said)
+        raise fault(
+            "MKS0326", f"no block of `{mkey.name}` can be bad: {why}", span,
+            help="offset, expected and actual are the record's own members", page="mlx5dv_mkey_check(3)",
+        )  # fmt: skip
     if domain is not None:
         for name, content in (("found", found), ("computed", computed)):
             sizes = _value_sizes(domain, kinds)

@@ -80,7 +80,7 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
                 "nothing is posted to receive this",
                 row.spans.get(one),
                 label=f"no receive waits at the {'owner' if peer else 'peer'}",
-                help=f"{'' if peer else 'peer '}recv m{where}   before it",
+                help=f"`{'' if peer else 'peer '}recv …{where}` before it",
                 page="ibv_post_recv(3)",
             )
 

@@ -197,7 +197,7 @@ def _operand_faults(node: tree.Step, verb: Verb) -> Iterable[Fault]:
             "MKS0216", f"`{verb.name}` stands without an operand", node.operand.span, help=verb.example, page=verb.page
         )
     if node.value is None and verb.value is not None and verb.value.required:
-        yield _missing(verb, f"`=` and {verb.value.what}", node.verb.span)
+        yield _missing(verb, f"`=` ({verb.value.what})", node.verb.span)
     elif node.value is not None and verb.value is None:
         yield fault("MKS0216", f"`{verb.name}` takes no `=`", node.value.span, help=verb.example, page=verb.page)
 
@@ -233,7 +233,7 @@ def _phrase_faults(node: tree.Step, verb: Verb, place: str) -> Iterable[Fault]:
         return  # one wrong word is one mistake: what is missing is likely behind it
     for word, slot in verb.phrases.items():
         if slot.required and word not in seen:
-            yield _missing(verb, f"`{word}` and {slot.what}", node.verb.span)
+            yield _missing(verb, f"`{word}` ({slot.what})", node.verb.span)
 
 
 def _twice(word: str, span: Span, first: Span) -> Fault:
