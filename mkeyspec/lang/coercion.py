@@ -122,7 +122,7 @@ def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: 
     if isinstance(value, (Live, LiveOp, LiveBytes, LiveJoin)):
         raise fault(
             "MKS0309",
-            f"{what} takes {wanted} that is known before the case runs, not {describe(value)}",
+            f"{what} takes {wanted} known before the case runs, not {describe(value)}",
             span,
             help=help or "live values may stand in WR arguments, `but`, list repetition, `be32(…)`, `expect`, `record`",
         )

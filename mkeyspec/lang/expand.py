@@ -69,9 +69,17 @@ def bind(let: tree.Let, scope: Scope, diagnostics: Diagnostics) -> bool:
         scope.bind(name.text, evaluate(let.value, scope), name.span)
         return True
     except Fault as mistake:
-        diagnostics.add(mistake.diagnostic)
+        report(mistake, diagnostics)
         scope.bind(name.text, Poison(mistake.diagnostic), name.span)
         return False
+
+
+def report(mistake: Fault, diagnostics: Diagnostics) -> None:
+    """Add what is wrong, unless `resolve` has said better what is wrong with that name."""
+    found = mistake.diagnostic
+    if found.code == "MKS0202" and any(other.span == found.span for other in diagnostics.errors):
+        return
+    diagnostics.add(found)
 
 
 def expand(
@@ -177,7 +185,7 @@ class _Walk:
 
     def add(self, mistake: Fault) -> None:
         self.mistaken = True
-        self.diagnostics.add(mistake.diagnostic)
+        report(mistake, self.diagnostics)
 
     def too_many(self) -> None:
         self.enough(CASE_ROWS.code, f"case {self.case.name.text}: {CASE_ROWS.broken()}")

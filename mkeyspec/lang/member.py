@@ -100,7 +100,9 @@ def no_member(value: Value, span: tree.Span, name: tree.Name, members: tuple[str
     raise_if_hidden(value, scope, span, f"something with a `{name.text}`")
     guess = did_you_mean(name.text, members)
     help = guess or (f"it has {', '.join(f'`{member}`' for member in members)}" if members else "")
-    return fault("MKS0205", f"{describe(value)} has no `{name.text}`", name.span, help=help)
+    what = describe(value)
+    verb = "have" if what.endswith(("bytes", "flags")) else "has"
+    return fault("MKS0205", f"{what} {verb} no `{name.text}`", name.span, help=help)
 
 
 # [index] -------------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
 def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnostics) -> None:
     """Report every name of `file` that means nothing or too much. `library`: the `let`s of used files, then its own."""
-    outer = _File(diagnostics)
-    for let in library:
+    lets = tuple(library)
+    outer = _File(lets, diagnostics)
+    for let in lets:
         outer.let(let)
     for case in file.cases:
         _Case(case, outer, diagnostics).check()
@@ -34,14 +35,32 @@ def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnosti
 class _Names:
     """Walks expressions and reports names without a meaning."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, diagnostics: Diagnostics, later: dict[str, Span]) -> None:
         self.diagnostics = diagnostics
+        self.later = later
+        """Names that are declared somewhere, perhaps below their use."""
+        self.texts: tuple[tree.Expr, ...] = ()
+        """Values of a `for`: an unknown name there may be meant as a text."""
 
     def known(self, name: str) -> bool:
         raise NotImplementedError
 
-    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
+    def all_known(self) -> frozenset[str]:
         raise NotImplementedError
+
+    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
+        later = self.later.get(ref.name)
+        if later is not None:
+            self.diagnostics.error(
+                "MKS0208",
+                f"`{ref.name}` is used above its declaration",
+                ref.span,
+                notes=(Note("declared here", later),),
+                help="a file is read from top to bottom",
+            )
+            return
+        or_text = any(ref is text for text in self.texts)
+        self.diagnostics.add(unknown_name(ref.name, ref.span, self.all_known() | local, or_text).diagnostic)
 
     def expr(self, expr: Optional[tree.Expr], local: frozenset[str] = frozenset()) -> None:
         """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
@@ -149,16 +168,15 @@ def refs_of(expr: tree.Expr, local: frozenset[str] = frozenset()) -> Iterator[tr
 class _File(_Names):
     """The names of a file: its `let`s, over the language's words."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
-        super().__init__(diagnostics)
+    def __init__(self, lets: tuple[tree.Let, ...], diagnostics: Diagnostics) -> None:
+        super().__init__(diagnostics, {let.name.text: let.name.span for let in lets})
         self.names: dict[str, Span] = {}
 
     def known(self, name: str) -> bool:
         return name in self.names or name in LANGUAGE
 
-    def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
-        known = LANGUAGE | self.names.keys() | local
-        self.diagnostics.add(unknown_name(ref.name, ref.span, known).diagnostic)
+    def all_known(self) -> frozenset[str]:
+        return LANGUAGE | self.names.keys()
 
     def let(self, let: tree.Let) -> None:
         name = let.name
@@ -171,11 +189,10 @@ class _File(_Names):
 
 class _Case(_Names):
     def __init__(self, case: tree.Case, file: _File, diagnostics: Diagnostics) -> None:
-        super().__init__(diagnostics)
+        super().__init__(diagnostics, {name.text: name.span for name in declared(case.body)})
         self.case = case
         self.file = file
         self.own: dict[str, Span] = {}
-        self.later = {name.text: name.span for name in declared(case.body)}
         self.used: set[str] = set()
         self.outer: dict[str, Span] = {}
         """Names of the file or the language that a function of this case uses: no name may hide them afterwards."""
@@ -186,7 +203,7 @@ class _Case(_Names):
         for need in self.case.needs:
             if isinstance(need, tree.Binary):
                 self.expr(need)
-        self.statements(self.case.body, True)
+        self.statements(self.case.body, False)
         for name in self.watched:
             if name.text not in self.used:
                 self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
@@ -199,20 +216,12 @@ class _Case(_Names):
             return True
         return name in self.file.names or name in LANGUAGE
 
+    def all_known(self) -> frozenset[str]:
+        return LANGUAGE | self.file.names.keys() | self.own.keys()
+
     def unknown(self, ref: tree.Ref, local: frozenset[str]) -> None:
-        later = self.later.get(ref.name)
-        if later is not None:
-            self.used.add(ref.name)
-            self.diagnostics.error(
-                "MKS0208",
-                f"`{ref.name}` is used above its declaration",
-                ref.span,
-                notes=(Note("declared here", later),),
-                help="a case is read from top to bottom",
-            )
-            return
-        known = LANGUAGE | self.file.names.keys() | self.own.keys() | local
-        self.diagnostics.add(unknown_name(ref.name, ref.span, known).diagnostic)
+        self.used.add(ref.name)
+        super().unknown(ref, local)
 
     def declare(self, name: tree.Name) -> None:
         first = self.own.get(name.text)
@@ -230,24 +239,23 @@ class _Case(_Names):
 
     # Statements ------------------------------------------------------------------------------
 
-    def statements(self, statements: Iterable[tree.Statement], top: bool, lines: bool = False) -> None:
-        """`top`: of the case itself. `lines`: of a step's braces, where `dek d` is a field and declares nothing."""
+    def statements(self, statements: Iterable[tree.Statement], lines: bool) -> None:
+        """`lines`: of a step's braces, where `dek d` is a field and declares nothing."""
         for statement in statements:
             if isinstance(statement, tree.Step):
                 self.step(statement, lines)
             elif isinstance(statement, tree.Let):
                 self.let(statement)
             elif isinstance(statement, tree.For):
-                if not top:
-                    self.misplaced("for", statement.span)
                 for item in statement.items:
-                    self.expr(item.value)
+                    value = item.value
+                    self.texts = value.items if isinstance(value, tree.Tuple) else (value,)
+                    self.expr(value)
+                self.texts = ()
                 for name in statement.names:
                     self.declare(name)
                     self.watched.append(name)
             elif isinstance(statement, tree.Where):
-                if not top:
-                    self.misplaced("where", statement.span)
                 self.expr(statement.condition)
             elif isinstance(statement, tree.Expect):
                 self.expr(statement.condition)
@@ -259,20 +267,13 @@ class _Case(_Names):
         """Both branches may declare the same name, since a row takes one of them."""
         self.expr(statement.condition)
         before = self.own.copy()
-        self.statements(statement.then.lines, False, lines)
+        self.statements(statement.then.lines, lines)
         if statement.orelse is None:
             return
         then = self.own
         self.own = before
-        self.statements(statement.orelse.lines, False, lines)
+        self.statements(statement.orelse.lines, lines)
         self.own = {**then, **self.own}
-
-    def misplaced(self, word: str, span: Span) -> None:
-        self.diagnostics.error(
-            "MKS0206",
-            f"`{word}` stands at the top level of a case, not inside braces",
-            Span(span.source, span.start, span.start + len(word)),
-        )
 
     def let(self, let: tree.Let) -> None:
         self.function(let)
@@ -305,7 +306,7 @@ class _Case(_Names):
         self.expr(step.value)
         self.modifiers(step.modifiers)
         if step.block is not None:
-            self.statements(step.block.lines, False, True)
+            self.statements(step.block.lines, True)
         if new is not None:
             self.declare(new)
         for label in labels:
@@ -324,7 +325,7 @@ class _Case(_Names):
         if isinstance(outcome, tree.Rejected):
             self.expr(outcome.reason)
         elif isinstance(outcome, tree.Completes):
-            self.statements(outcome.block.lines, False, True)
+            self.statements(outcome.block.lines, True)
 
     def known_departure(self, known: Optional[tree.Known]) -> None:
         if known is None:

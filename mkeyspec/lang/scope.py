@@ -40,15 +40,19 @@ class NoLedger:
 class Budget:
     """How much evaluation a file may still ask for; one for all of its scopes."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "spent")
 
     def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
         self.left = left
+        self.spent: Optional[Diagnostic] = None
+        """Where it ran out; said once, though nothing can be evaluated from there on."""
 
     def spend(self, steps: int, span: Span) -> None:
         self.left -= steps
         if self.left < 0:
-            raise Fault(Diagnostic(EVALUATION_STEPS.code, EVALUATION_STEPS.broken(), span))
+            if self.spent is None:
+                self.spent = Diagnostic(EVALUATION_STEPS.code, EVALUATION_STEPS.broken(), span)
+            raise Fault(self.spent)
 
 
 class Scope:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from mkeyspec.lang.diagnostic import Diagnostic, Fault
 from mkeyspec.lang.tree import Span
 
-CLOSE = 0.72
+CLOSE = 0.66
 """How alike two words must be (difflib's ratio) for one to be proposed for the other."""
 
 CALLED_OTHERWISE: dict[str, str] = {
@@ -47,11 +47,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else ""
 
 
-def unknown_name(name: str, span: Span, known: Iterable[str]) -> Fault:
-    """MKS0202: nothing is called so."""
+def unknown_name(name: str, span: Span, known: Iterable[str], or_text: bool = False) -> Fault:
+    """MKS0202: nothing is called so. `or_text`: it may be meant as a word of the author's own."""
     guess = did_you_mean(name, sorted(known))
-    return Fault(
-        Diagnostic(
-            "MKS0202", f"nothing is called `{name}`", span, help=guess or f'a word of your own is text: "{name}"'
-        )
-    )
+    if or_text and not guess:
+        guess = f'a word of your own is text: "{name}"'
+    return Fault(Diagnostic("MKS0202", f"nothing is called `{name}`", span, help=guess))
