@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,13 +58,10 @@ OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 OTHER_KIND = {"bad_guard": "bad_reftag", "bad_reftag": "bad_apptag", "bad_apptag": "bad_guard", "ok": "bad_guard"}
 
 
-def mutants(step: plan.Step) -> Iterator[plan.Step]:
+def mutants(step: Any) -> Iterator[Any]:
     """The step with one of its claims made wrong."""
     if isinstance(step, plan.Expect):
-        if step.operator == "==" and not isinstance(step.expected, plan.OneOf | bool | int | str):
-            for expected in spoilt(step.expected):
-                yield replace(step, expected=expected)
-        elif step.operator in ("==", "in") and isinstance(step.expected, plan.OneOf):
+        if step.operator == "==" and not isinstance(step.expected, (bool, int, str)):
             for expected in spoilt(step.expected):
                 yield replace(step, expected=expected)
         else:
@@ -80,19 +78,19 @@ def mutants(step: plan.Step) -> Iterator[plan.Step]:
     yield from other_claims(step)
 
 
-def other_claims(step: plan.Step) -> Iterator[plan.Step]:
+def other_claims(step: Any) -> Iterator[Any]:
     """The step without its claimed rejection, with another reason for it, with other completions."""
     claim: plan.Claim = getattr(step, "claim", ())
     if len(claim) != 1:
         return
     outcome = claim[0]
     if isinstance(outcome, plan.Rejected):
-        yield replace(step, claim=())  # type: ignore[call-arg]
-        yield replace(step, claim=(plan.Rejected(outcome.phase, "ENOTTY"),))  # type: ignore[call-arg]
+        yield replace(step, claim=())
+        yield replace(step, claim=(plan.Rejected(outcome.phase, "ENOTTY"),))
     elif isinstance(outcome, plan.Completes):
-        yield replace(step, claim=(plan.Completes(outcome.entries[1:]),))  # type: ignore[call-arg]
+        yield replace(step, claim=(plan.Completes(outcome.entries[1:]),))
         other = replace(outcome.entries[0], members=(*outcome.entries[0].members, ("byte_len", 123457)))
-        yield replace(step, claim=(plan.Completes((other, *outcome.entries[1:])),))  # type: ignore[call-arg]
+        yield replace(step, claim=(plan.Completes((other, *outcome.entries[1:])),))
 
 
 def run(rig: Rig, case: plan.Case, row: plan.Row, steps: tuple[plan.Step, ...], source: str) -> CaseFailed | None:
