@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mkeyspec.constants import BgType, CrcType
 from mkeyspec.reference import xts
@@ -88,8 +87,9 @@ def drawn(length: int, seed: int) -> bytes:
     Bit generators, and how they are seeded, are what numpy keeps stable between releases; the methods of its
     Generator are not.
     """
-    raw: npt.NDArray[np.uint64] = np.random.PCG64(seed).random_raw(-(-length // 8))
-    return raw.astype("<u8").tobytes()[:length]
+    raw = np.random.PCG64(seed).random_raw(-(-length // 8))
+    data: bytes = raw.astype("<u8").tobytes()
+    return data[:length]
 
 
 def _framed(value: Framed) -> bytes:

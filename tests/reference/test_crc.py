@@ -131,6 +131,13 @@ def test_buffers_that_are_not_contiguous(kind: str, block: int) -> None:
     assert np.array_equal(crc_blocks(crc, bytearray(view), block, 0), crc_blocks(crc, bytes(view), block, 0))
 
 
+def test_what_is_skipped_where_no_library_helps() -> None:
+    near = CrcParameters(32, 0x04C11DB7, True, False, 0, "big")
+    data = bytes(range(24))
+    expected = [bitwise.crc(data[at : at + 5], 32, near.poly, 1, True, False, 0) for at in (0, 8, 16)]
+    assert crc_values(near, data, 5, 1, skip=3).tolist() == expected
+
+
 def test_every_block_starts_anew() -> None:
     fields = crc_blocks(CRC32, bytes(range(64)) * 3, 64, ones("crc32"))
     assert len({row.tobytes() for row in fields}) == 1
@@ -156,4 +163,4 @@ def test_refuses_a_width_that_is_no_whole_number_of_bytes() -> None:
 
 def test_refuses_numbers_that_are_not_bytes() -> None:
     with pytest.raises(TypeError, match="int32"):
-        crc_blocks(CRC32, np.zeros(4, np.int32), 4, 0)  # type: ignore[arg-type]
+        crc_blocks(CRC32, np.zeros(4, np.int32), 4, 0)

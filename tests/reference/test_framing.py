@@ -50,6 +50,8 @@ def test_refuses_streams_that_are_not_whole_frames() -> None:
     with pytest.raises(ValueError, match=r"512 \+ 4"):
         split(bytes(515), 512, 4)
     with pytest.raises(ValueError, match=r"512 \+ 4"):
+        split(bytes(516 + 5), 512, 4)
+    with pytest.raises(ValueError, match=r"512 \+ 4"):
         split(bytes(516 + 512), 512, 4, partial=True)
 
 

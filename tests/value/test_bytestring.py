@@ -222,6 +222,7 @@ SMALL, LARGE = Domain(Crc(0, 0), 256), Domain(Crc(0, 0), 516)
         (join([Literal(b"ab"), Literal(b"cd"), Fill(0, 1), Fill(0, 2)]), Join((Literal(b"abcd"), Fill(0, 3)))),
         (join([Join((Counter(4), Fill(1, 4))), Counter(2)]), Join((Counter(4), Fill(1, 4), Counter(2)))),
         (join([Slice(Counter(8), 0, 3), Slice(Counter(8), 3, 5)]), Counter(8)),
+        (join([LEFT, LEFT]), Join((LEFT, LEFT))),
         (join([LEFT, RIGHT]), Join((LEFT, RIGHT))),
         (repeat(Counter(4), 1), Counter(4)),
         (repeat(Counter(4), 0), EMPTY),
@@ -406,8 +407,14 @@ def test_the_cache_holds_no_more_than_its_bound() -> None:
         cache.get(("b", i), lambda: b"")
     cache.get("a", compute)
     assert len(computed) == 2  # it was the least recently used
+    for i in range(100):
+        cache.get(("c", i), lambda: b"")
+        cache.get("a", compute)
+    assert len(computed) == 2  # it was always the most recently used
     assert cache.get("large", lambda: bytes(20 * ByteCache.ENTRY)) == bytes(20 * ByteCache.ENTRY)
     assert cache.held <= cache.limit
+    cache.get("a", compute)
+    assert len(computed) == 2  # what could never be held drove nothing out
 
 
 def test_bytes_are_computed_once() -> None:
