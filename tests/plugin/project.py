@@ -1,0 +1,137 @@
+"""A project of its own for each test, and pytest or mkeyspec run in it as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CASES = """\
+mks 1
+suite "a suite"
+
+case passes
+    verifies CRC-02, LAY-05
+    for n in 1, 2, 3
+    memory m = counter(n * 64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == counter(n * 64)
+
+case fails
+    verifies SIG-07
+    for n in 1, 2
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == pick(n == 2, fill(0, 64), counter(64))
+
+case lacks
+    verifies CRY-04
+    needs crypto, memcpy
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m
+    record granted = k.max_entries
+
+case setup_module
+    verifies LAY-02
+    mkey k { entries 4 }
+    configure k { access local_write }
+    transmit k[0 +: 64] by send
+        rejected at completion with local_protection
+    record granted = k.max_entries
+"""
+"""3 pass, 1 of 2 fails (line 20), 1 is skipped, 1 passes and is negative."""
+
+BROKEN = """\
+mks 1
+suite "broken"
+
+case never_run
+    verifies CRC-02
+    memory m = counter(nothing)
+"""
+
+LIBRARY = """\
+mks 1
+suite "shared values"
+let size = 64
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """pytest's last line: {"passed": 4, …}."""
+        lines = [line for line in self.out.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
+        return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", lines[-1].split(" in ")[0])}
+
+
+class Project:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.put(
+            "pytest.ini", "[pytest]\ntestpaths = cases\nnorecursedirs = generated .*\naddopts = --strict-markers\n"
+        )
+
+    def put(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def module(self, name: str = "cases/test_a.py") -> Path:
+        return self.path / "generated" / name
+
+    def pytest(self, *arguments: str) -> Done:
+        plugin = [] if any(one.name == "mkeyspec" for one in entry_points(group="pytest11")) else ["-pmkeyspec.plugin"]
+        return self._run("-m", "pytest", "-pno:randomly", *plugin, *arguments)
+
+    def mkeyspec(self, *arguments: str) -> Done:
+        return self._run("-m", "mkeyspec", *arguments)
+
+    def _run(self, *arguments: str) -> Done:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+        environment["PYTHONPATH"] = str(ROOT)
+        environment["COLUMNS"] = "200"
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+
+def properties(report: Path) -> dict[str, dict[str, str]]:
+    """Of a JUnit report: the properties of each test case by its name; those of the suite by ""."""
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None
+    found = {"": _values(suite.find("properties"))}
+    for case in suite.iter("testcase"):
+        found[case.attrib["name"]] = _values(case.find("properties"))
+    return found
+
+
+def _values(element: ElementTree.Element | None) -> dict[str, str]:
+    return {} if element is None else {one.attrib["name"]: one.attrib["value"] for one in element}

@@ -1,0 +1,123 @@
+"""A module is written when it must be, by one process, and never used when its source is broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
+
+USER = 'mks 1\nsuite "uses"\nuse "library.mks"\n' + CASES.split("\n", 2)[2].replace("n * 64", "n * size")
+
+
+def test_a_fresh_module_is_left_alone(suite: Project) -> None:
+    suite.pytest("-k", "passes")
+    first = suite.module().stat()
+    suite.pytest("-k", "passes")
+    assert suite.module().stat().st_mtime_ns == first.st_mtime_ns
+
+
+def test_a_changed_byte_is_seen_at_once(suite: Project) -> None:
+    """Within the same second and of the same size: neither time nor size may decide."""
+    assert suite.pytest("-k", "passes").counts["passed"] == 3
+    suite.put(
+        "cases/a.mks", CASES.replace("expect wire == counter(n * 64)", "expect wire == counter(n * 32)++m[n*32 ..n*64]")
+    )
+    suite.put("cases/a.mks", CASES.replace("memory m = counter(n * 64)", "memory m = fill(9, n * 64)"))
+    assert suite.pytest("-k", "passes").counts["failed"] == 3
+
+
+def test_a_changed_library_makes_its_users_stale(project: Project) -> None:
+    project.put("cases/library.mks", LIBRARY)
+    project.put("cases/a.mks", USER)
+    assert project.pytest("-k", "passes").counts["passed"] == 3
+    before = project.module().read_text()
+    project.put("cases/library.mks", LIBRARY.replace("64", "32"))
+    assert project.pytest("-k", "passes").counts["passed"] == 3
+    assert project.module().read_text() != before
+
+
+def test_an_edited_module_is_written_again(suite: Project) -> None:
+    suite.pytest("-k", "passes")
+    good = suite.module().read_text()
+    suite.module().write_text(good.replace("rig.finish()", "pass"))
+    assert suite.pytest("-k", "fails").counts["failed"] == 1
+    assert suite.module().read_text() == good
+
+
+def test_a_broken_source_loses_its_module(suite: Project) -> None:
+    suite.pytest("-k", "passes")
+    assert suite.module().exists()
+    suite.put("cases/a.mks", BROKEN)
+    assert suite.pytest().counts == {"failed": 1}
+    assert not suite.module().exists()
+    assert suite.pytest("generated").code == 5
+
+
+def test_two_compilations_are_the_same_to_the_byte(suite: Project) -> None:
+    suite.mkeyspec("compile", "cases")
+    first = suite.module().read_bytes()
+    suite.mkeyspec("compile", "cases", "--force")
+    assert suite.module().read_bytes() == first
+
+
+def test_orphans_are_removed(suite: Project) -> None:
+    extra = suite.put("cases/sub/b.mks", CASES)
+    suite.mkeyspec("compile", "cases")
+    assert suite.module("cases/sub/test_b.py").exists()
+    extra.unlink()
+    suite.mkeyspec("compile", "cases")
+    assert not suite.module("cases/sub/test_b.py").exists()
+    assert suite.module().exists()
+
+
+def test_nothing_is_left_beside_the_modules(suite: Project) -> None:
+    suite.pytest()
+    names = {path.name for path in (suite.path / "generated").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert names == {"__init__.py", "test_a.py"}
+
+
+# With xdist ----------------------------------------------------------------------------------
+
+COUNTER = """\
+import os
+from mkeyspec import store
+
+compile = store.compile_source
+
+def counted(path):
+    with open("compiled.log", "a") as log:
+        log.write(f"{os.environ.get('PYTEST_XDIST_WORKER', 'controller')} {path.name}\\n")
+    return compile(path)
+
+store.compile_source = counted
+"""
+
+
+def test_only_the_controller_compiles(suite: Project) -> None:
+    suite.put("conftest.py", COUNTER)
+    suite.put("cases/b.mks", BROKEN)
+    suite.put("cases/library.mks", LIBRARY)
+    done = suite.pytest("-n", "2")
+    assert done.counts == {"passed": 5, "failed": 2, "skipped": 1}
+    log = sorted((suite.path / "compiled.log").read_text().split("\n"))
+    assert log == ["", "controller a.mks", "controller b.mks", "controller library.mks"]
+
+
+def test_without_xdist_each_is_compiled_once(suite: Project) -> None:
+    suite.put("conftest.py", COUNTER)
+    suite.put("cases/b.mks", BROKEN)
+    suite.pytest()
+    log = sorted((suite.path / "compiled.log").read_text().split("\n"))
+    assert log == ["", "controller a.mks", "controller b.mks"]
+
+
+@pytest.mark.parametrize("arguments", [["cases/a.mks::passes"], ["-k", "passes"], ["cases", "-k", "CRC-02"]])
+def test_selection_under_xdist(suite: Project, arguments: list[str]) -> None:
+    assert suite.pytest("-n", "2", *arguments).counts == {"passed": 3}
+
+
+def test_failures_keep_their_text_under_xdist(suite: Project) -> None:
+    done = suite.pytest("-n", "2")
+    assert "Traceback" not in done.out
+    assert "cases/a.mks:20:5: error[MKS2101]" in done.out
+    assert "FAILED cases/a.mks::fails[n=2] - MKS2101 " in done.out
