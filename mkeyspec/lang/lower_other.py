@@ -119,13 +119,11 @@ def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 
 def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`poll q completes { send, id 1 }`: exactly these completions; without a qp, of the case's default one."""
+    """`poll q completes { send, id 1 }`: exactly these completions; without a list, those that are due and not waited for.
+
+    Without a qp, of the case's default one.
+    """
     claim = row.claim(sentence, scope)
-    if not claim and sentence.node.claim is None:
-        raise fault(
-            "MKS0213", "`poll` lacks what it should find", sentence.span, help=sentence.verb.example,
-            page=sentence.verb.page,
-        )  # fmt: skip
     qp = _qp(row, sentence, scope)
     row.add(plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope)), sentence)
 

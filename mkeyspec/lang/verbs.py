@@ -74,8 +74,10 @@ OPTIONS: dict[str, Slot | None] = {
 """What every work request may carry (`plan.Options`)."""
 
 _WR_CLAIM = ("complete", "completion")
-_DATA_BUT = ("lkey", "rkey", "addr", "length", "tag", "remote_addr")
-_CONF_BUT = ("num_setters", "conf_flags", "comp_mask", "inline", "lkey", "rkey")
+_SGE_BUT = ("addr", "length", "lkey", "tag")
+_REMOTE_BUT = (*_SGE_BUT, "remote_addr", "rkey")
+_TRANSFER_BUT = (*_SGE_BUT, "rkey")
+_BUILDER_BUT = ("num_setters", "conf_flags", "comp_mask", "inline")
 
 
 def _request(
@@ -85,7 +87,7 @@ def _request(
     phrases: Mapping[str, Slot],
     page: str,
     modifiers: Mapping[str, Slot | None] | None = None,
-    but: tuple[str, ...] = _DATA_BUT,
+    but: tuple[str, ...] = _SGE_BUT,
     lines: str | None = None,
 ) -> Verb:
     """A work request: `on q as l` go with it where it stands alone; `sentence.py` refuses them in a section."""
@@ -111,33 +113,35 @@ _IMM = {"imm": Slot("a number")}
 REQUESTS: tuple[Verb, ...] = (
     _request(
         "configure", "configure k { access remote_read; layout list(m) }", MKEY, {}, CONFIGURE_PAGE,
-        {"reset_signature": None, "calls": Slot("a list of setters")}, _CONF_BUT, "configure",
+        {"reset_signature": None, "calls": Slot("a list of setters")}, _BUILDER_BUT, "configure",
     ),
     _request(
         "mr_list", "mr_list k from [a, b], access local_write", MKEY, {"from": Slot("a list of parts")}, POST_PAGE,
-        {"access": _ACCESS}, _CONF_BUT,
+        {"access": _ACCESS}, ("access_flags", "inline"),
     ),
     _request(
         "mr_interleaved", "mr_interleaved k from interleaved(2, a count 512 skip 4), access local_write", MKEY,
-        {"from": Slot("an interleaved layout")}, POST_PAGE, {"access": _ACCESS}, _CONF_BUT,
+        {"from": Slot("an interleaved layout")}, POST_PAGE, {"access": _ACCESS},
+        ("access_flags", "repeat_count", "inline"),
     ),
     _request("send", "send m", REFS, {}, "ibv_wr_post(3)"),
     _request("send_imm", "send_imm m, imm 7", REFS, {}, "ibv_wr_post(3)", _IMM),
-    _request("send_inv", "send_inv m, key k", REFS, {}, "ibv_wr_post(3)", {"key": Slot("an mkey of the other side")}),
-    _request("write", "write m to w", REFS, {"to": REF}, "ibv_wr_post(3)", _IMM),
-    _request("read", "read m from w", REFS, {"from": REF}, "ibv_wr_post(3)"),
+    _request("send_inv", "send_inv m, key k", REFS, {}, "ibv_wr_post(3)", {"key": Slot("an mkey of the other side")},
+             (*_SGE_BUT, "invalidate_rkey")),
+    _request("write", "write m to w", REFS, {"to": REF}, "ibv_wr_post(3)", _IMM, _REMOTE_BUT),
+    _request("read", "read m from w", REFS, {"from": REF}, "ibv_wr_post(3)", None, _REMOTE_BUT),
     _request("fetch_add", "fetch_add m[0 +: 8] from w[0 +: 8], add 1", REF, {"from": REF}, "ibv_wr_post(3)",
-             {"add": NUMBER}),
+             {"add": NUMBER}, _REMOTE_BUT),
     _request("invalidate", "invalidate k by post_send", MKEY, {"by": Slot("post_send or wr_post", required=False)},
-             CONFIGURE_PAGE),
-    _request("memcpy", "memcpy a to b", REF, {"to": REF}, POST_PAGE, None, ("lkey", "rkey", "addr", "length")),
+             CONFIGURE_PAGE, None, ("rkey",)),
+    _request("memcpy", "memcpy a to b", REF, {"to": REF}, POST_PAGE, None, ("length",)),
     _request("raw", 'raw hex"…"', BYTES, {}, POST_PAGE, None, ()),
 )  # fmt: skip
 REQUEST_NAMES = frozenset(verb.name for verb in REQUESTS)
 
 SETTERS: tuple[Verb, ...] = (
-    Verb("access", "access remote_read | remote_write", _ACCESS, page=CONFIGURE_PAGE),
-    Verb("layout", "layout list(a, b)", Slot("a layout"), page=CONFIGURE_PAGE),
+    Verb("access", "access remote_read | remote_write", _ACCESS, but=("access_flags",), page=CONFIGURE_PAGE),
+    Verb("layout", "layout list(a, b)", Slot("a layout"), but=("repeat_count",), page=CONFIGURE_PAGE),
     Verb(
         "signature", "signature { mem crc32(ones) every 512 }", but=("flags", "comp_mask"), lines="signature",
         lines_required=True, page=SIG_PAGE,
@@ -183,16 +187,16 @@ STATEMENTS: tuple[Verb, ...] = (
     *REQUESTS,
     Verb(
         "transmit", "transmit k by send", Slot("an mkey, or a part of one"),
-        {"by": Slot(", ".join(TRANSMIT_BY)), "on": QP, "as": LABEL}, None, {**OPTIONS, **_IMM}, _DATA_BUT, None, False,
-        _WR_CLAIM, True, True,
+        {"by": Slot(", ".join(TRANSMIT_BY)), "on": QP, "as": LABEL}, None, {**OPTIONS, **_IMM}, _TRANSFER_BUT, None,
+        False, _WR_CLAIM, True, True,
     ),
     Verb(
         "receive", "receive counter(512) into k by recv", BYTES,
         {"into": Slot("an mkey, or a part of one"), "by": Slot(", ".join(RECEIVE_BY)), "on": QP, "as": LABEL}, None,
-        {**OPTIONS, **_IMM}, _DATA_BUT, None, False, _WR_CLAIM, True, True,
+        {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True,
     ),
     Verb("recv", "peer recv w as r", Slot("a buffer, a part of one, or a list of them", required=False),
-         {"on": QP, "as": LABEL}, None, {"id": NUMBER}, _DATA_BUT, peer=True, page="ibv_post_recv(3)"),
+         {"on": QP, "as": LABEL}, None, {"id": NUMBER}, peer=True, page="ibv_post_recv(3)"),
     Verb("store", "store m[0 +: 8] = fill(0, 8)", Slot("a buffer, or a part of one"), {}, BYTES),
     Verb(
         "check", "check k is bad_guard, block 3", MKEY,

@@ -27,7 +27,6 @@ configure k { access remote_write; layout list(m) }
         ("write m to w, id", "MKS0213 `id` lacks a number"),
         ("peer recv w\nsend_imm m", "MKS0213 `send_imm` lacks `imm`"),
         ("mr_list k from [m]", "MKS0213 `mr_list` lacks `access`"),
-        ("poll", "MKS0213 `poll` lacks what it should find"),
         ("memory z", "MKS0213 how large is `z`?"),
         ("write m into w", "MKS0214 `write` takes no `into`"),
         ("access 0", "MKS0215 the setter `access` belongs into a configuration"),
