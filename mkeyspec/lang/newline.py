@@ -13,6 +13,7 @@ The limits on nesting are kept here too, on words, where they cost nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from mkeyspec.lang import limit
 from mkeyspec.lang.diagnostic import Diagnostics
@@ -95,9 +96,16 @@ class _Arranging:
             message = f"nested too deep: {limit.NESTING.broken()}"
             self.diagnostics.error(limit.NESTING.code, message, self.span(bracket), label="one too many")
             raise TooMuch
+        if self.height > limit.OPERATORS.most:  # f(1)(1)…, if … {} else if … {} else if …
+            self.too_long(bracket)
         inside = len(self.open) + 1 if bracket.type == "LBRACE" else self.height + 1
         self.open.append((bracket, self.height, inside))
         self.height = inside
+
+    def too_long(self, here: Token) -> NoReturn:
+        message = f"this expression is too long: {limit.OPERATORS.broken()}"
+        self.diagnostics.error(limit.OPERATORS.code, message, self.span(here), label="one too many")
+        raise TooMuch
 
     def pop(self) -> None:
         _, before, _ = self.open.pop()
@@ -192,10 +200,7 @@ def arrange(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Ar
         elif kind in _OPERATORS:
             state.height += 1
             if state.height > most:
-                diagnostics.error(
-                    limit.OPERATORS.code, limit.OPERATORS.broken(), state.span(token), label="one too many"
-                )
-                raise TooMuch
+                state.too_long(token)
         elif kind in _CLOSER:
             if kind == "LBRACE":
                 state.close_round(token)
