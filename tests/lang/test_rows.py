@@ -106,14 +106,14 @@ def test_as_many_rows_as_the_limit_says() -> None:
     assert len(rows) == CASE_ROWS.most
     assert diagnostics.found == []
     rows, diagnostics = rows_of(f"mks 1\ncase c\n    for a in 0..{CASE_ROWS.most + 1}\n")
-    assert [found.code for found in diagnostics] == [CASE_ROWS.code]
+    assert [found.code for found in diagnostics] == ["MKS0704"]
 
 
 def test_rows_of_a_file_are_limited_too() -> None:
     tally = Tally(FILE_ROWS.most - 1)
     rows, diagnostics = rows_of("mks 1\ncase c\n    for a in 1, 2\n", tally)
     assert len(rows) == 1
-    assert [found.code for found in diagnostics] == [FILE_ROWS.code]
+    assert [found.code for found in diagnostics] == ["MKS0705"]
 
 
 def test_functions_inside_one_another_are_limited() -> None:
@@ -122,4 +122,4 @@ def test_functions_inside_one_another_are_limited() -> None:
     _, diagnostics = rows_of(f"mks 1\nlet f0(x) = x\n{lets}let a = f{depth - 2}(1)\ncase c\n    let b = a\n")
     assert diagnostics.found == []
     _, diagnostics = rows_of(f"mks 1\nlet f0(x) = x\n{lets}let a = f{depth - 1}(1)\ncase c\n    let b = a\n")
-    assert [found.code for found in diagnostics] == [CALL_DEPTH.code]
+    assert [found.code for found in diagnostics] == ["MKS0711"]
