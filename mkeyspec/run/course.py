@@ -39,6 +39,7 @@ class Course:
         self._stated: list[tuple[str, plan.At, bool]] = []
         """Known departures of the statements that ran: (id, place, whether the statement says how)."""
         self._shown: set[str] = set()
+        """Those that were seen, or whose statement went wrong otherwise and is told as that."""
         self._verbs: dict[type, Callable[[Any], None]] = {
             plan.Memory: self._memory,
             plan.Mkey: self._mkey,
@@ -108,7 +109,7 @@ class Course:
         if attempt.phase is not None:
             self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
         ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
-        self._mention(attempt.at, known, ruling.fits)
+        self._mention(attempt.at, known, ruling.fits or ruling.failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)
             self.over = True
@@ -135,7 +136,7 @@ class Course:
 
     def _soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""
-        self._mention(at, known, failure is None and stated)
+        self._mention(at, known, stated or failure is not None)
         if failure is None:
             return
         if known is None:

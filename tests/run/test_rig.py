@@ -55,7 +55,7 @@ def test_a_lack_does_not_hide_a_failure() -> None:
     tested, _ = rig()
     with pytest.raises(CaseFailed):
         run(
-            tested, *plain(), transmit(), wire(Counter(32)), Post(at(9), (RawWqe(at(9), Literal(b"\0"), SIGNALED),))
+            tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), Post(at(9), (RawWqe(at(9), Literal(b"\0")),))
         )
 
 

@@ -1,0 +1,172 @@
+"""MKS2301, MKS2302 and KNOWN: the page's truth, a departure beside it, and the list of who departs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkeyspec.device.protocol import SignatureError
+from mkeyspec.plan import (
+    Accepted,
+    At,
+    Check,
+    Completes,
+    Configure,
+    Entry,
+    Expect,
+    Known,
+    Options,
+    Post,
+    Rejected,
+    SetAccess,
+    SetLayout,
+    Wire,
+)
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.value.bytestring import Counter, Flip, Framed, Literal
+from mkeyspec.value.layout import List, Part
+from tests.run.bed import (
+    ALL,
+    CRC32,
+    SIGNALED,
+    at,
+    codes,
+    failures,
+    generating,
+    plain,
+    rig,
+    run,
+    transmit,
+    validating,
+    wire,
+)
+from tests.run.crooked import double
+
+ID = "X-DIFF-08"
+LISTED = Expectations({ID: ("driver.toml", "is too strict")})
+REJECTED = Known(ID, Rejected("complete", "EINVAL"))
+
+
+def configure(*claim: object, known: Known | None = REJECTED) -> Post:
+    request = Configure(at(4), "k", (SetAccess(ALL), SetLayout(List((Part("m", 0, 64),)))), False, SIGNALED)
+    return Post(at(4), (request,), claim=claim, known=known)  # type: ignore[arg-type]
+
+
+def test_the_truth_passes_where_nothing_is_listed() -> None:
+    tested, _ = rig()
+    verdict = run(tested, *plain()[:2], configure(), transmit(), wire(Counter(64)))
+    assert (verdict.status, verdict.known) == ("pass", [])
+
+
+def test_the_stated_departure_of_a_listed_device_is_known_and_ends_the_case() -> None:
+    tested, device = rig(expectations=LISTED)
+    device.errno = 22
+    verdict = run(tested, *plain()[:2], configure(), transmit())
+    assert (verdict.status, verdict.known, verdict.not_run) == ("known", [ID], [at(5)])
+    assert device.released == [False]
+
+
+def test_of_an_unlisted_device_it_is_a_plain_failure_that_says_so() -> None:
+    tested, device = rig()
+    device.errno = 22
+    [failure] = failures(tested, *plain()[:2], configure())
+    assert failure.code == "MKS2001"
+    assert f"this is what {ID} describes; no file of expectations lists {ID} for this device" in str(failure.details)
+
+
+def test_departed_otherwise_than_known() -> None:
+    tested, device = rig(expectations=LISTED)
+    device.errno = 12
+    [failure] = failures(tested, *plain()[:2], configure())
+    assert failure.code == "MKS2302"
+    assert "without that, it is MKS2001" in str(failure.details)
+    tested, device = rig()
+    device.errno = 12
+    [failure] = failures(tested, *plain()[:2], configure())
+    assert failure.code == "MKS2001"
+    assert "describes another departure" in str(failure.details)
+
+
+def test_a_departure_that_disappeared() -> None:
+    tested, _ = rig(expectations=LISTED)
+    [failure] = failures(tested, *plain()[:2], configure(), transmit(), wire(Counter(64)))
+    assert (failure.code, failure.at) == ("MKS2301", at(4))
+    assert ("mend", f"take {ID} out of driver.toml") in failure.details
+
+
+def test_a_departure_that_the_truth_admits_too_is_no_failure() -> None:
+    """X-DIFF-06: the page leaves open who refuses; the driver is known to leave it to the device."""
+    tested, device = rig(expectations=LISTED)
+    device.errno = 22
+    both = configure(Rejected("create"), Rejected("complete"))
+    assert run(tested, *plain()[:2], both).status == "pass"
+
+
+def test_accepted_where_the_page_rejects() -> None:
+    tested, _ = rig(expectations=LISTED)
+    known = configure(Rejected("complete"), known=Known(ID, Accepted()))
+    assert run(tested, *plain()[:2], known).status == "known"
+
+
+def test_a_known_list_of_completions() -> None:
+    """X-BUG-04: two completions for one request."""
+    tested, device = rig(expectations=LISTED)
+    device.twist = double
+    twice = Known(ID, Completes((Entry("driver1"), Entry("driver1"))))
+    request = Configure(at(4), "k", (), False, Options(signaled=True, id=7))
+    once = Post(at(4), (request,), claim=(Completes((Entry("driver1"),)),), known=twice)
+    assert run(tested, *plain()[:2], once).status == "known"
+    device.twist = None
+    assert codes(tested, *plain()[:2], once) == ["MKS2301"]
+
+
+# Expectations --------------------------------------------------------------------------------
+
+
+def expect(known: Known) -> Expect:
+    data = Framed(Counter(1024), CRC32)
+    return Expect(At(6, 5), Wire(data.length), "==", data, known)
+
+
+def test_a_known_value() -> None:
+    steps = generating()
+    departed = Literal(b"\0" * 1032)
+    wrong = replace(steps[4], expected=departed, known=Known(ID, value=Framed(Counter(1024), CRC32)))  # type: ignore[call-arg]
+    tested, _ = rig(expectations=LISTED)
+    assert run(tested, *steps[:4], wrong).known == [ID], "what is there is what the departure says"
+    tested, _ = rig()
+    assert codes(tested, *steps[:4], wrong) == ["MKS2101"]
+    tested, _ = rig(expectations=LISTED)
+    assert codes(tested, *steps[:4], expect(Known(ID, value=departed))) == ["MKS2301"]
+    otherwise = replace(wrong, known=Known(ID, value=Literal(b"\1" * 1032)))
+    assert codes(tested, *steps[:4], otherwise) == ["MKS2302"]
+
+
+def test_a_bare_known_covers_any_failure_of_its_statement_and_is_not_strict_by_row() -> None:
+    tested, _ = rig(expectations=LISTED)
+    steps = generating()
+    wrong = replace(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))  # type: ignore[call-arg]
+    assert run(tested, *steps[:4], wrong).known == [ID]
+    verdict = run(tested, *steps[:4], expect(Known(ID)))
+    assert (verdict.status, verdict.absent) == ("pass", [ID])
+
+
+def test_a_known_value_does_not_end_the_case() -> None:
+    tested, _ = rig(expectations=LISTED)
+    steps = generating()
+    wrong = replace(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))  # type: ignore[call-arg]
+    assert codes(tested, *steps[:4], wrong, Expect(at(8), Wire(4), "==", Literal(b"\1\2\3\4"))) == ["MKS2101"]
+
+
+def test_a_known_record_of_a_check() -> None:
+    bad = Flip(Framed(Counter(1024), CRC32), 516, 0)
+    check = Check(at(7), "k", ("bad_guard",), 1, domain=CRC32)
+    tested, device = rig(expectations=LISTED)
+    device.record = SignatureError(2, 0, 0, 1031)
+    kind = replace(check, known=Known(ID, value="bad_reftag"))
+    assert run(tested, *validating(2, bad), kind).known == [ID]
+    device.record = SignatureError(1, 0, 0, 515)
+    block = replace(check, known=Known(ID, members=(("block", 0),)))
+    assert run(tested, *validating(2, bad), block).known == [ID]
+    assert codes(tested, *validating(2, bad), kind) == ["MKS2302"]
+    device.record = None
+    assert codes(tested, *validating(2, bad), block) == ["MKS2301"]

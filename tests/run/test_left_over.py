@@ -1,0 +1,139 @@
+"""MKS2201 to MKS2204: what nothing named may not be there at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkeyspec.device.protocol import AsyncEvent, SignatureError
+from mkeyspec.plan import Check, Memory, Options, Post, Rejected, Transmit, Write
+from mkeyspec.value.bytestring import Counter, Flip, Framed
+from mkeyspec.value.layout import Part
+from tests.run.bed import CRC32, at, codes, failures, generating, plain, rig, run, transmit, validating, wire
+from tests.run.crooked import change, double
+
+W = Memory(at(3), "w", 64, Counter(64), peer=True)
+QUIET = Write(at(9), (Part("m", 0, 64),), Part("w", 0, 64))
+QUIET_BAD = Write(at(10), (Part("k", 1, 64),), Part("w", 0, 64))
+
+
+def test_a_second_completion_for_one_request() -> None:
+    tested, device = rig()
+    device.twist = double
+    assert codes(tested, *plain()) == ["MKS2201"]
+
+
+def test_a_completion_of_no_request() -> None:
+    tested, device = rig()
+    device.twist = lambda found: [*found, *change(wr_id=77)(found)]
+    [failure] = failures(tested, *plain())
+    assert failure.code == "MKS2201"
+    assert "of no request of this case" in failure.message
+
+
+def test_a_completion_for_an_unsignaled_request() -> None:
+    tested, device = rig()
+    steps = (*plain(), W, Post(at(8), (QUIET,)))
+    assert run(tested, *steps).status == "pass"
+    posted = device.named("post")
+    assert type(posted[-1][1][0]).__name__ == "Write", "the closing zero-length write"
+    assert posted[-1][1][0].sges == ()
+    device.twist = lambda found: [replace(found[0], wr_id=(1 << 32) + 2), *found]
+    assert codes(tested, *steps[:1], *steps[3:]) == ["MKS2201"]
+
+
+def test_the_error_of_an_unsignaled_request_is_found_at_the_end() -> None:
+    tested, _ = rig()
+    [failure] = failures(tested, *plain(), W, Post(at(8), (QUIET, QUIET_BAD)))
+    assert (failure.code, failure.at) == ("MKS2201", at(10))
+    assert "loc_prot_err" in failure.message
+
+
+def test_the_error_of_a_request_that_was_not_waited_for() -> None:
+    tested, _ = rig()
+    bad = replace(QUIET_BAD, options=Options(signaled=True))
+    assert codes(tested, *plain(), W, Post(at(8), (bad, bad), wait=False)) == ["MKS2005"]
+
+
+def test_a_dropped_completion_of_a_request_that_was_not_waited_for() -> None:
+    tested, device = rig()
+    loud = replace(QUIET, options=Options(signaled=True))
+    device.twist = lambda found: [one for one in found if one.opcode != "rdma_write"]
+    assert codes(tested, *plain(), W, Post(at(8), (loud,), wait=False)) == ["MKS2004"]
+
+
+def test_a_qp_that_failed_without_telling() -> None:
+    tested, device = rig()
+    steps = (plain()[0], W, Post(at(8), (QUIET,)))
+    device.twist = change(status="wr_flush_err")
+    assert codes(tested, *steps) == ["MKS2204"]
+    tested, device = rig()
+    device.silent = True
+    assert codes(tested, *steps) == ["MKS2004"]
+
+
+def test_a_qp_that_takes_no_closing_write() -> None:
+    tested, device = rig()
+    post = device.post
+    device.post = lambda qp, requests, abort=False: (  # type: ignore[method-assign]
+        post(qp, requests, abort=abort) if requests[0].sges else 22
+    )
+    assert codes(tested, plain()[0], W, Post(at(8), (QUIET,))) == ["MKS2204"]
+
+
+def test_a_signature_error_that_no_check_consumed() -> None:
+    tested, device = rig()
+    bad = Flip(Framed(Counter(1024), CRC32), 3, 0)
+    [failure] = failures(tested, *validating(2, bad))
+    assert (failure.code, failure.at) == ("MKS2202", at(3))
+    assert "bad_guard" in failure.message
+    device.record = SignatureError(2, 1, 2, 3)
+    assert codes(tested, *generating()) == ["MKS2202"], "a false alarm"
+    ok = Check(at(7), "k", ("ok",))
+    device.record = None
+    assert run(tested, *generating(), ok).status == "pass"
+
+
+def test_a_mkey_used_again_after_its_check_is_checked_again() -> None:
+    tested, device = rig()
+    run(tested, *generating())
+    assert len(device.named("mkey_check")) == 1
+    device.calls.clear()
+    run(tested, *generating(), Check(at(7), "k", ("ok",)))
+    assert len(device.named("mkey_check")) == 1
+    device.calls.clear()
+    run(tested, *generating(), Check(at(7), "k", ("ok",)), transmit(1032, line=8))
+    assert len(device.named("mkey_check")) == 2
+
+
+def test_an_async_event_that_nothing_awaited() -> None:
+    tested, device = rig()
+    device.stuck_events.append(AsyncEvent("device_fatal"))
+    [failure] = failures(tested, *plain())
+    assert failure.code == "MKS2203"
+    assert "device_fatal" in failure.message
+
+
+def test_events_of_a_qp_that_failed_as_claimed_go_with_it() -> None:
+    tested, device = rig()
+    claimed = Transmit(at(5), Part("k", 60, 64), "send", claim=(Rejected("completion"),))
+    pair = device.device.qp_pair
+    owner = []
+
+    def spy(attributes: object) -> object:
+        found = pair(attributes)  # type: ignore[arg-type]
+        owner.append(found.owner)
+        return found
+
+    device.qp_pair = spy
+    device.after_post = lambda qp: device.stuck_events.append(AsyncEvent("qp_access_err", owner[0]))
+    assert run(tested, *plain(), claimed).status == "pass"
+    device.after_post = lambda qp: device.stuck_events.append(AsyncEvent("path_mig", owner[0]))
+    assert set(codes(tested, *plain(), claimed)) == {"MKS2203"}
+
+
+def test_everything_left_over_is_told_at_once() -> None:
+    tested, device = rig()
+    bad = Flip(Framed(Counter(1024), CRC32), 3, 0)
+    device.stuck_events.append(AsyncEvent("device_fatal"))
+    device.twist = lambda found: double(found) if found[-1].opcode == "driver1" else found
+    assert codes(tested, *validating(2, bad), wire(Counter(1024))) == ["MKS2101", "MKS2201", "MKS2202", "MKS2203"]
