@@ -119,7 +119,7 @@ def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 
 def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`poll q completes { send, id 1 }`: exactly these completions; without a list, those that are due and not waited for.
+    """`poll q completes { send, id 1 }`: exactly these completions; without a list, those due and not waited for.
 
     Without a qp, of the case's default one.
     """
