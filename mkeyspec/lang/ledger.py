@@ -42,7 +42,6 @@ class Piece(NamedTuple):
 class Buffer(NamedTuple):
     length: int
     pieces: tuple[Piece, ...]
-    peer: bool = False
 
 
 class Shape(NamedTuple):
@@ -52,7 +51,6 @@ class Shape(NamedTuple):
     domains: Domains = PLAIN
     received: bool | None = None
     """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
-    peer: bool = False
     wire_span: Span | None = None
     """Where its wire domain was written, for notes."""
 
@@ -207,7 +205,7 @@ class Ledger:
             before = [_cut(p, p.start, start) for p in buffer.pieces if p.start < start and p.end > p.start]
             after = [_cut(p, end, p.end) for p in buffer.pieces if p.end > end]
             pieces = (*before, Piece(start, end, data, unsaid), *after)
-        self.buffers[name] = Buffer(buffer.length, pieces, buffer.peer)
+        self.buffers[name] = Buffer(buffer.length, pieces)
 
     def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
         """The same for parts strung together."""

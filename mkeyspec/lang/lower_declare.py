@@ -52,7 +52,7 @@ def memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Memory(sentence.at, name.text, size, data, peer, misaligned, _pd(row, sentence, scope), access)
     row.add(step, sentence)
     unsaid = None if data is not None else Unsaid("declared without bytes: a canary of its own", sentence.span)
-    row.ledger.buffers[name.text] = Buffer(size, (Piece(0, size, data, unsaid),), peer)
+    row.ledger.buffers[name.text] = Buffer(size, (Piece(0, size, data, unsaid),))
     row.declare(name, Handle("memory", name.text, size, peer), scope)
 
 
@@ -102,7 +102,7 @@ def mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if entries is None:
         row.entries[name.text] = (len(row.steps), 0)
     row.add(step, sentence)
-    row.ledger.mkeys[name.text] = Shape(peer=peer)
+    row.ledger.mkeys[name.text] = Shape()
     row.declare(name, Handle("mkey", name.text, None, peer), scope)
 
 

@@ -101,7 +101,7 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
         elif isinstance(one, plan.SetSignature):
             domains = Domains(one.mem, one.wire)
             span = row.spans.get(one, "wire")
-    row.ledger.mkeys[mkey.name] = Shape(layout, domains, None, shape.peer, span)
+    row.ledger.mkeys[mkey.name] = Shape(layout, domains, None, span)
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 
 
@@ -137,7 +137,7 @@ def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Opti
     if "by" in sentence.phrases:
         expr = sentence.phrases["by"]
         by = as_word(evaluate(expr, scope), scope, expr.span, ("builder",), "`by`").name
-    row.ledger.mkeys[mkey.name] = Shape(peer=mkey.peer)
+    row.ledger.mkeys[mkey.name] = Shape()
     return plan.Invalidate(sentence.at, mkey.name, by, opts)
 
 
@@ -199,7 +199,7 @@ def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
     if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
     if value.kind == "mkey":
-        row.ledger.mkeys[value.name] = Shape(peer=value.peer)
+        row.ledger.mkeys[value.name] = Shape()
     return value.name
 
 

@@ -51,7 +51,7 @@ def _finish(
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
             if isinstance(one, _CONFIGURATIONS):
-                row.ledger.mkeys[one.mkey] = Shape(peer=row.ledger.mkeys[one.mkey].peer)
+                row.ledger.mkeys[one.mkey] = Shape()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
