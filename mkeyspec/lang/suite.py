@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,13 +46,26 @@ class Loaded:
 
 def find_root(path: Path) -> Path:
     """The root of the suite to which the file (or directory) `path` belongs; absolute, without symlinks."""
-    start = path.resolve()
-    if not start.is_dir():
+    start = _real(path)
+    if not stat.S_ISDIR(_mode(start)):
         start = start.parent
     for directory in (start, *start.parents):
-        if any((directory / marker).exists() for marker in MARKERS):
+        if any(_mode(directory / marker) for marker in MARKERS):
             return directory
     return start
+
+
+def _mode(path: Path) -> int:
+    """The kind of file at `path`; 0 where there is none that we may see."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _real(path: Path) -> Path:
+    """`path` without symlinks; unlike `Path.resolve` it takes a circle of links as well."""
+    return Path(os.path.realpath(path))
 
 
 def is_library(file: tree.File) -> bool:
@@ -66,10 +80,11 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
     with its place: bytes that are not UTF-8, control characters, characters that hide or reorder.
     """
     try:
-        if path.is_dir():
+        mode = _mode(path)
+        if stat.S_ISDIR(mode):
             _refuse(diagnostics, "MKS0801", "this is a directory, not a file", name)
             return None
-        if path.exists() and not path.is_file():  # a pipe would wait for ever
+        if mode and not stat.S_ISREG(mode):  # a pipe would wait for ever
             _refuse(diagnostics, "MKS0801", "this is not a regular file", name)
             return None
         with path.open("rb") as stream:
@@ -117,7 +132,7 @@ def _clean(source: Source, diagnostics: Diagnostics) -> bool:
         elif character == "\r":
             message, help = "a carriage return without a line feed", "end lines with \\n or \\r\\n"
         else:
-            message, help = f"a control character, U+{ord(character):04X}", "remove it; inside bytes write hex\"…\""
+            message, help = f"a control character, U+{ord(character):04X}", 'remove it; inside bytes write hex"…"'
         diagnostics.error("MKS0803", message, Span(source, match.start(), match.end()), help=help)
     for match in _HIDDEN.finditer(text):
         found += 1
@@ -131,7 +146,7 @@ def _clean(source: Source, diagnostics: Diagnostics) -> bool:
 def source_name(path: Path, root: Path) -> str:
     """`path` as diagnostics name it: relative to the root, with `/`; as it is where it is not below the root."""
     try:
-        return path.resolve().relative_to(root).as_posix()
+        return _real(path).relative_to(root).as_posix()
     except ValueError:
         return path.as_posix()
 
@@ -142,11 +157,8 @@ def load(path: Path, diagnostics: Diagnostics, root: Path | None = None) -> Load
     The caller decides what a library is (`is_library`): nothing to collect, or, when it was named to
     be run, `report_nothing_to_run`. Every problem is in `diagnostics`.
     """
-    home = (root or find_root(path)).resolve()
-    try:
-        real = path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        real = path
+    home = _real(root or find_root(path))
+    real = _real(path)
     name = source_name(path, home)
     if root is not None and not _inside(real, home):
         _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
@@ -290,11 +302,11 @@ class _Loading:
         if written.startswith("/") or not _inside(lexical, self.root):
             self._outside(use, "`use` does not leave the suite's root")
             return None
-        real = Path(os.path.realpath(asked))
+        real = _real(asked)
         if not _inside(real, self.root):
             self._outside(use, f"`{written}` is a link out of the suite's root")
             return None
-        if not real.is_file():
+        if not stat.S_ISREG(_mode(real)):
             names = sorted(self._neighbours(lexical.parent))
             close = [n for n in names if n.casefold() == lexical.name.casefold()]
             help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.root)}"
