@@ -122,9 +122,7 @@ def _signature_errors(bench: Bench) -> list[Failure]:
             continue
         if record is not None:
             kind = {1: "bad_guard", 2: "bad_reftag", 3: "bad_apptag"}.get(record.type, f"type {record.type}")
-            values = (
-                f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
-            )
+            values = f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
             message = f"a signature error of `{mkey.name}` is left over: {kind}"
             failures.append(Failure("MKS2202", mkey.at, message, (("record", values),)))
     return failures

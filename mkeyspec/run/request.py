@@ -336,9 +336,7 @@ def _plain_domain(domain: Domain) -> protocol.SigBlockDomain:
         raise Unsupported(f"there is no mlx5dv_block_size for {domain.block} bytes")
     if isinstance(signature, Crc):
         return protocol.SigBlockDomain(int(SigType.CRC), protocol.SigCrc(signature.type, signature.seed), size)
-    sig = protocol.SigT10dif(
-        signature.bg_type, signature.bg, signature.app_tag, signature.ref_tag, signature.flags
-    )
+    sig = protocol.SigT10dif(signature.bg_type, signature.bg, signature.app_tag, signature.ref_tag, signature.flags)
     return protocol.SigBlockDomain(int(SigType.T10DIF), sig, size)
 
 

@@ -74,9 +74,7 @@ class Rig:
         if unmet:
             return unmet
         self._case = case
-        self._course = Course(
-            Bench(self.device, self.profile, self.deadline, case.id), self.expectations, self.verdict
-        )
+        self._course = Course(Bench(self.device, self.profile, self.deadline, case.id), self.expectations, self.verdict)
         return []
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:

@@ -83,9 +83,7 @@ def array(data: bytes) -> difference.Bytes:
 
 def describe(want: ByteString, got: bytes) -> tuple[tuple[str, str], ...]:
     where = difference.positions(array(want.data), array(got))
-    return difference.describe(
-        array(want.data), array(got), where, reason=want.explain, place=lambda i: f"wire[{i}]"
-    )
+    return difference.describe(array(want.data), array(got), where, reason=want.explain, place=lambda i: f"wire[{i}]")
 
 
 def flipped(data: bytes, *at: int) -> bytes:
@@ -183,7 +181,7 @@ def test_every_code_of_the_rig_has_a_page_and_every_page_a_test() -> None:
     assert sorted(code for code in CODES if code.startswith("MKS2")) == RUN_CODES
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     for code in RUN_CODES:
-        assert f'"{code}"' in tests.replace(f'    "{code}"', "", 1) or f"r\"{code}" in tests
+        assert f'"{code}"' in tests.replace(f'    "{code}"', "", 1) or f'r"{code}' in tests
         page = explanation(code)
         assert page is not None
         assert [line for line in page.split("\n") if line.startswith("## ")] == [

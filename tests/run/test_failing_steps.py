@@ -179,7 +179,8 @@ def test_a_completion_that_is_not_what_was_owed(twist: object, member: str) -> N
 def test_a_receive_that_is_not_what_was_owed(member: str, value: int) -> None:
     tested, device = rig()
     device.twist = lambda found: [
-        replace(one, **{member: value}) if one.queue == "recv" else one for one in found  # type: ignore[arg-type]
+        replace(one, **{member: value}) if one.queue == "recv" else one
+        for one in found  # type: ignore[arg-type]
     ]
     [failure] = failures(tested, *plain(), replace(transmit(by="send_imm"), imm=0x1234))
     assert failure.code == "MKS2005"
@@ -231,9 +232,7 @@ def test_what_follows_a_failed_request_must_be_flushed() -> None:
 
 def test_a_message_that_arrives_though_its_request_failed() -> None:
     tested, device = rig()
-    device.twist = lambda found: [
-        replace(one, status="loc_prot_err") if one.opcode == "send" else one for one in found
-    ]
+    device.twist = lambda found: [replace(one, status="loc_prot_err") if one.opcode == "send" else one for one in found]
     claimed = replace(transmit(), claim=(Rejected("completion", "local_protection"),))
     [failure] = failures(tested, *plain(), claimed)
     assert failure.code == "MKS2005"

@@ -173,9 +173,7 @@ def test_a_tag_is_the_lowest_byte_of_the_mkeys_key(bench: Bench) -> None:
     tag = (k.lkey & 0xFF) ^ 0x5A
     send = build(bench, plan.Send(at(4), (Part("k", 0, 16),), options=Options(but=(("tag", tag),))))
     assert send.sges[0].lkey == k.lkey ^ 0x5A
-    write = build(
-        bench, plan.Write(at(4), (Part("m", 0, 16),), Part("k", 0, 16), options=Options(but=(("tag", tag),)))
-    )
+    write = build(bench, plan.Write(at(4), (Part("m", 0, 16),), Part("k", 0, 16), options=Options(but=(("tag", tag),))))
     assert write.rkey == k.rkey ^ 0x5A
     assert write.sges[0].lkey == bench.buffers["m"].memory.lkey
 

@@ -54,9 +54,7 @@ def test_a_step_the_device_lacks_skips_with_the_reason() -> None:
 def test_a_lack_does_not_hide_a_failure() -> None:
     tested, _ = rig()
     with pytest.raises(CaseFailed):
-        run(
-            tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), Post(at(9), (RawWqe(at(9), Literal(b"\0")),))
-        )
+        run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), Post(at(9), (RawWqe(at(9), Literal(b"\0")),)))
 
 
 def test_what_follows_a_hard_failure_is_told_not_run_and_soft_failures_stay() -> None:
