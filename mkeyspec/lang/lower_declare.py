@@ -7,7 +7,7 @@ from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import as_bool, as_bytes, as_flags, as_int, as_list, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Buffer, Piece, Shape, Unsaid
-from mkeyspec.lang.limit import BUFFER_BYTES
+from mkeyspec.lang.limit import BUFFER_BYTES, ROW_BYTES
 from mkeyspec.lang.lower_setter import fields
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle
@@ -40,6 +40,9 @@ def memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
         raise fault("MKS0315", f"a memory of {size} bytes cannot be registered", operand.span, page="ibv_reg_mr(3)")
     if size > BUFFER_BYTES.most:
         raise fault(BUFFER_BYTES.code, BUFFER_BYTES.broken(size), operand.span)
+    total = size + sum(buffer.length for buffer in row.ledger.buffers.values())
+    if total > ROW_BYTES.most:
+        raise fault(ROW_BYTES.code, f"with `{name.text}` this row has {ROW_BYTES.broken(total)}", operand.span)
     peer = sentence.node.peer
     misaligned = _number(sentence, scope, "misaligned")
     if not 0 <= misaligned < 64:
