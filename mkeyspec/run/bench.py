@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from errno import errorcode
+from typing import TypeVar
 from zlib import crc32
 
 from mkeyspec.constants import MR_ACCESS, MkeyFlag
@@ -18,6 +19,16 @@ from mkeyspec.value.live import Int, evaluate
 
 FIRST_WR_ID = 1 << 32
 """Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
+
+
+_Object = TypeVar("_Object")
+
+
+class Named(dict[str, _Object]):
+    """Objects by the case's names. A name whose creation was refused is Unobserved, not a KeyError."""
+
+    def __missing__(self, name: str) -> _Object:
+        raise Unobserved(name)
 
 
 class MkeyState:
@@ -54,14 +65,14 @@ class Bench:
         self.device = device
         self.profile = profile
         self.deadline = deadline
-        self.buffers: dict[str, Buffer] = {}
+        self.buffers: Named[Buffer] = Named()
         self.fresh: list[Buffer] = []
         """Buffers of the short forms, which have no name."""
-        self.mkeys: dict[str, MkeyState] = {}
+        self.mkeys: Named[MkeyState] = Named()
         self.pairs: dict[str, Pair] = {}
-        self.pds: dict[str, protocol.Pd] = {}
-        self.deks: dict[str, protocol.Dek] = {}
-        self.dcts: dict[str, tuple[int, int]] = {}
+        self.pds: Named[protocol.Pd] = Named()
+        self.deks: Named[protocol.Dek] = Named()
+        self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
@@ -104,13 +115,6 @@ class Bench:
                 raise Unobserved(name)
             attributes = protocol.QpAttributes()
             found = self.pairs[""] = Pair("", at, attributes, self.device.qp_pair(attributes))
-        return found
-
-    def mkey(self, name: str) -> MkeyState:
-        """The mkey of that name; Unobserved if its creation was refused."""
-        found = self.mkeys.get(name)
-        if found is None:
-            raise Unobserved(name)
         return found
 
     def pair_of(self, qp: protocol.Qp | None) -> Pair | None:

@@ -37,7 +37,7 @@ Members = tuple[tuple[str, int], ...]
 def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
     """Poll every CQ of the owner until it is empty (X-OPEN-16: where the error waits is open), then ask."""
     bench.poll_all()
-    mkey = bench.mkey(step.mkey)
+    mkey = bench.mkeys[step.mkey]
     attempt = Attempt(step.at, f"check {step.mkey}")
     try:
         record = bench.device.mkey_check(mkey.handle)

@@ -82,7 +82,7 @@ def dct(bench: Bench, step: plan.Dct) -> None:
 
 
 def retag(bench: Bench, step: plan.Retag) -> Attempt:
-    state = bench.mkey(step.mkey)
+    state = bench.mkeys[step.mkey]
     tag = bench.evaluate(step.tag)
     attempt = Attempt(step.at, f"retag {step.mkey}")
     try:

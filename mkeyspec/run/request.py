@@ -114,7 +114,7 @@ class Builder:
         if buffer is not None:
             addr, lkey, rkey = buffer.addr + start, buffer.memory.lkey, buffer.memory.rkey
         else:
-            handle = bench.mkey(part.name).handle
+            handle = bench.mkeys[part.name].handle
             addr, lkey, rkey = start, handle.lkey, handle.rkey
         if part.but:
             but = Members(part.but, bench)
@@ -261,7 +261,7 @@ class Builder:
 
         if isinstance(wr, (plan.Configure, plan.MrList, plan.MrInterleaved)):
             planned.names_mkey = True
-            mkey = bench.mkey(wr.mkey).handle
+            mkey = bench.mkeys[wr.mkey].handle
             flags |= INLINE if but.take("inline", 1) else 0
             if isinstance(wr, plan.Configure):
                 planned.request = protocol.Configure(
@@ -310,7 +310,7 @@ class Builder:
             planned.request = protocol.FetchAdd(wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add))
         elif isinstance(wr, plan.Invalidate):
             planned.names_mkey = True
-            rkey = but.take("rkey", bench.mkey(wr.mkey).handle.rkey)
+            rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)
             planned.request = protocol.LocalInv(wr_id, flags, rkey, wr.by == "post_send")
         elif isinstance(wr, plan.Memcpy):
             source, target = self.place(wr.source), self.place(wr.to)
