@@ -119,7 +119,8 @@ def _patch(value: Patch) -> bytes:
 
 
 def _merge(value: Merge) -> bytes:
-    data, other = octets(value.a.data).copy(), octets(value.b.data)
+    data: Octets = octets(value.a.data).copy()
+    other = octets(value.b.data)
     positions = np.array(value.positions, np.intp)
     data[positions] = other[positions]
     return data.tobytes()
