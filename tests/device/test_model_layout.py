@@ -108,6 +108,20 @@ def test_beyond_the_end_moves_nothing(by: str, start: int, length: int) -> None:
     assert status == expected.get(by, "loc_prot_err")
 
 
+def test_turns_that_do_not_fit_their_memory() -> None:
+    """CFG-25 over many turns at once: beyond the memory's end, and without the right to write it."""
+    bench = Bench()
+    wide, closed = bench.memory(counter(64)), bench.memory(counter(64), access=0)
+    for memory, repeat, by in ((wide, 9, "send"), (wide, 9, "read"), (closed, 8, "read")):
+        mkey = bench.mkey()
+        assert bench.configure(mkey, SetAccess(15), turns(repeat, (memory, 0, 4, 4))) == 0
+        whole = repeat * 4
+        status = bench.transmit(mkey.lkey, whole)[0] if by == "send" else bench.receive(mkey.lkey, bytes(whole), by)
+        assert status == "loc_prot_err"
+        bench.device.reconnect(bench.pair)
+    assert bench.bytes_of(wide) + bench.bytes_of(closed) == counter(64) * 2
+
+
 def test_a_new_layout_replaces_the_old_whole() -> None:
     """LAY-04, LST-02, INT-02: kind, bytes and length."""
     bench = Bench()

@@ -199,11 +199,13 @@ def test_a_qp_in_error_flushes_until_it_is_reconnected() -> None:
     bench = Bench()
     mem, wire = bench.memory(8), bench.memory(8, peer=True)
     good = Write(2, 0, (Sge(mem.addr, 8, mem.lkey),), wire.addr, wire.rkey)
-    assert bench.device.post_recv(bench.pair.owner, 8, ()) == 0
+    for qp, wr_id in ((bench.pair.owner, 8), (bench.pair.peer, 7)):
+        assert bench.device.post_recv(qp, wr_id, ()) == 0
     assert bench.post(good, replace(good, rkey=0, wr_id=3), good) == 0
     assert [(c.queue, c.wr_id, c.status) for c in bench.owner] == [
         ("send", 3, "rem_access_err"), ("recv", 8, "wr_flush_err"), ("send", 2, "wr_flush_err")
     ]  # fmt: skip
+    assert [(c.wr_id, c.status) for c in bench.peer] == [(7, "wr_flush_err")], "the responder is in error too"
     assert bench.post(good) == 0
     assert statuses(bench.owner) == ["wr_flush_err"]
     assert bench.device.post_recv(bench.pair.owner, 9, ()) == 0
@@ -275,6 +277,20 @@ def test_what_local_invalidate_forgets() -> None:
         bench.post(LocalInv(4, 0, mkey.rkey))
         assert bench.configure(mkey, SetAccess(15)) == 0
         assert bench.transmit(mkey.lkey, 8)[0] == status
+        bench.device.reconnect(bench.pair)
+        bench.post(LocalInv(4, 0, mkey.rkey))
+        assert bench.transmit(mkey.lkey, 8)[0] == "loc_prot_err"
+
+
+def test_local_invalidate_from_another_protection_domain() -> None:
+    bench = Bench()
+    mkey = bench.over(bench.memory(counter(8)))
+    usual = bench.pair
+    bench.pair = bench.device.qp_pair(QpAttributes(pd=bench.device.pd("owner")))
+    bench.post(LocalInv(4, 0, mkey.rkey))
+    assert statuses(bench.owner) == ["loc_prot_err"]
+    bench.pair = usual
+    assert bench.transmit(mkey.lkey, 8) == ("success", counter(8))
 
 
 def test_local_invalidate_of_memory_and_of_nothing() -> None:

@@ -107,7 +107,7 @@ class World:
         )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=150, deadline=5000)
 @given(st.data())
 def test_random_work_requests(data: st.DataObject) -> None:
     world = World()

@@ -67,6 +67,11 @@ def with_memory(setters: Callable[[Memory], tuple[Setter, ...]]) -> Rule:
     return lambda mkey, mem: configure(*setters(mem))(mkey, mem)
 
 
+def plain_mkey(mkey: Mkey) -> Mkey:
+    """The other mkey of the test below, created before with INDIRECT alone."""
+    return replace(mkey, handle=mkey.handle - 1)
+
+
 ACCESS = SetAccess(15)
 NOTSUP, INVAL, NOMEM = errno.EOPNOTSUPP, errno.EINVAL, errno.ENOMEM
 BROKEN: dict[str, tuple[int, Rule]] = {
@@ -91,6 +96,7 @@ BROKEN: dict[str, tuple[int, Rule]] = {
     "ACC-05 access_bits of the enum (X-DIFF-01)": (INVAL, configure(SetAccess(1 << 5))),
     "LST-05 mkey_entries": (NOMEM, configure(sges(9))),
     "INT-05 strided_entry": (NOMEM, with_memory(lambda m: (turns(1, *[(m, 0, 8, 0)] * 8),))),
+    "SIG-24 mkey_without_signature": (INVAL, lambda k, m: configure(signature(CRC32))(plain_mkey(k), m)),
     "SIG-17 sig_flags": (INVAL, configure(attr(flags=2))),
     "SIG-18 sig_comp_mask": (INVAL, configure(attr(comp_mask=1))),
     "SIG-19 domain_comp_mask": (INVAL, configure(dom(comp_mask=1))),
@@ -121,6 +127,7 @@ def test_a_broken_rule_fails_the_section(number: int, rule: Rule) -> None:
     """SIG-23, CFG-04: nothing of the section is executed, before or behind; the QP stays in order."""
     bench = Bench()
     mem, wire = bench.memory(b"payload."), bench.memory(8, peer=True)
+    bench.mkey(INDIRECT)
     mkey = bench.mkey()
     send = Send(9, 2, (Sge(mem.addr, 8, mem.lkey),))
     bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 8, wire.lkey),))

@@ -222,6 +222,28 @@ def test_ref_tags_grow_wrap_and_start_anew_with_each_message() -> None:
     assert bench.transmit(mkey.lkey, 520, start=520) == ("success", expected[:520])
 
 
+def test_ref_tags_without_remap_stay() -> None:
+    """DIF-13."""
+    bench = Bench()
+    mkey = bench.over(bench.memory(A5 * 3), sig=signature(wire=t10(0, 1, 7)))
+    assert bench.transmit(mkey.lkey, 1560)[1] == (A5 + bytes.fromhex("9ec6000100000007")) * 3
+
+
+def test_uses_from_a_block_on_and_from_inside_one() -> None:
+    """Offsets count wire bytes (hardware 12); from inside a block is refused here (X-OPEN-02)."""
+    data = counter(1024)
+    for mem, wire, start, sent in (
+        (crc("crc32"), None, 512, data[512:]),
+        (None, crc("crc32"), 516, framed("crc32", 0, data)[516:]),
+        (crc("crc32"), crc("crc32"), 516, framed("crc32", 0, data)[516:]),
+    ):
+        bench = Bench()
+        mkey = bench.over(bench.memory(framed("crc32", 0, data) if mem else data), sig=signature(mem, wire))
+        assert bench.transmit(mkey.lkey, len(sent), start=start) == ("success", sent)
+        assert bench.check(mkey) is None
+        assert bench.transmit(mkey.lkey, 8, start=start + 4) == ("loc_prot_err", b"\xee" * 8)
+
+
 def test_ref_tags_go_on_over_the_sges_of_a_message() -> None:
     bench = Bench()
     mkey = bench.over(bench.memory(A5 * 2), sig=signature(wire=t10(0, 1, 7, 1)))
@@ -352,9 +374,14 @@ def test_a_message_of_plain_and_signed_sges() -> None:
     plain = bench.memory(b"header--")
     mkey = bench.over(bench.memory(A5), sig=signature(wire=crc("crc32")))
     wire = bench.memory(524, peer=True)
-    bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 524, wire.lkey),))
-    bench.post(Send(1, 2, (Sge(plain.addr, 8, plain.lkey), Sge(0, 516, mkey.lkey))))
-    assert bench.bytes_of(wire) == b"header--" + A5 + bytes.fromhex("699aca21")
+    header = Sge(plain.addr, 8, plain.lkey)
+    for sges, sent in (
+        ((header, Sge(0, 516, mkey.lkey)), b"header--" + A5 + bytes.fromhex("699aca21")),
+        ((Sge(0, 512, mkey.lkey), header), A5 + b"header--"),
+    ):
+        bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 524, wire.lkey),))
+        bench.post(Send(1, 2, sges))
+        assert bench.bytes_of(wire)[: len(sent)] == sent
 
 
 # When errors are told -----------------------------------------------------------------------------
@@ -418,6 +445,15 @@ def test_attributes_are_kept_replaced_and_reset() -> None:
     assert bench.transmit(mkey.lkey, 512) == ("success", b"\x01" * 512)
     assert bench.configure(mkey, signature(wire=crc("crc32")), reset=True) == 0
     assert bench.transmit(mkey.lkey, 516)[1][512:].hex() == "15d286f7"
+
+
+def test_reset_leaves_the_fields_as_plain_bytes() -> None:
+    """CFG-20: raw memory on the wire, nothing checked."""
+    bench = Bench()
+    mkey = bench.over(bench.memory(A5 + b"junk"), sig=signature(mem=crc("crc32")))
+    assert bench.configure(mkey, reset=True) == 0
+    assert bench.transmit(mkey.lkey, 516) == ("success", A5 + b"junk")
+    assert bench.check(mkey) is None
 
 
 def test_an_aborted_mkey_is_unusable_until_reset() -> None:
