@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Union
+from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device import protocol
@@ -49,11 +49,11 @@ def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
 
 
 def qp(bench: Bench, step: plan.Qp) -> Attempt:
-    members: dict[str, Union[int, str, bool]] = dict(step.members)
+    members: dict[str, Any] = dict(step.members)
     for name in members:
         if name not in _QP_MEMBERS:
             raise Unsupported(f"`{name}` of a QP")
-    attributes = QpAttributes(**members, pd=bench.pd(step.pd))  # type: ignore[arg-type]
+    attributes = QpAttributes(**members, pd=bench.pd(step.pd))
     attempt = Attempt(step.at, f"qp {step.name}")
     try:
         handle = bench.device.qp_pair(attributes)

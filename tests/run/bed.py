@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mkeyspec.constants import Access, MkeyFlag
 from mkeyspec.device.model import Model
@@ -42,7 +44,8 @@ def at(line: int) -> At:
     return At(line, 5)
 
 
-def rig(deadline: float = 0.02, expectations: Expectations | None = None) -> tuple[Rig, Crooked]:
+def rig(deadline: float = 0.02, expectations: Expectations | None = None) -> tuple[Rig, Any]:
+    """A rig, and its device: a Crooked, whose methods tests may replace."""
     device = Crooked(Model())
     return (
         Rig(device, Profile(), expectations or Expectations(), deadline=deadline, statement=STATEMENTS.get),
@@ -51,6 +54,11 @@ def rig(deadline: float = 0.02, expectations: Expectations | None = None) -> tup
 
 
 STATEMENTS = {"CRC-02": "CRC32 is computed most significant bit first."}
+
+
+def changed(value: Any, **members: Any) -> Any:
+    """`value` with other members, whatever dataclass it is."""
+    return replace(value, **members)
 
 
 def run(

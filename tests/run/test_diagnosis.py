@@ -64,13 +64,15 @@ def test_control_characters_of_a_source_are_not_echoed(tmp_path: Path) -> None:
 
 
 def test_an_unknown_requirement_is_said() -> None:
-    text = render(CaseInfo("a", "a.mks", ("X-1",)), Verdict("fail", [Failure("MKS2001", At(1, 1), "m")]), {}.get)
+    text = render(
+        CaseInfo("a", "a.mks", ("X-1",)), Verdict("fail", [Failure("MKS2001", At(1, 1), "m")]), lambda id: None
+    )
     assert "X-1: no such entry in the ledger" in text
 
 
 def test_many_statements_not_run_are_counted() -> None:
     verdict = Verdict("fail", [Failure("MKS2001", At(1, 1), "m")], not_run=[At(line, 5) for line in range(2, 13)])
-    text = render(CaseInfo("a", "a.mks"), verdict, {}.get)
+    text = render(CaseInfo("a", "a.mks"), verdict, lambda id: None)
     assert "11 statements: 2:5, 3:5, 4:5, 5:5, 6:5, 7:5, 8:5, 9:5 and 3 more" in text
 
 

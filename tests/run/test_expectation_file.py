@@ -71,3 +71,8 @@ def test_a_bad_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> N
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError):
         Expectations.load([tmp_path / "none.toml"], Info("x"))
+
+
+def test_the_model_is_listed_for_nothing() -> None:
+    path = Path(__file__).parents[2] / "expectations" / "model.toml"
+    assert not Expectations.load([path], Info("model")).departures

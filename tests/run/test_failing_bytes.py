@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from mkeyspec.device.protocol import SignatureError
@@ -12,6 +10,7 @@ from mkeyspec.plan import (
     Check,
     Content,
     Expect,
+    Expected,
     Memory,
     OneOf,
     Receive,
@@ -31,6 +30,7 @@ from tests.oracle.bitwise import stored
 from tests.run.bed import (
     CRC32,
     at,
+    changed,
     codes,
     content,
     failures,
@@ -53,7 +53,7 @@ def receive(by: str = "peer_write", data: Literal | Random = DATA) -> Receive:
 @pytest.mark.parametrize("by", ["send", "send_imm", "write", "write_imm", "peer_read"])
 def test_one_wrong_bit_on_the_wire(by: str) -> None:
     tested, device = rig()
-    step = replace(transmit(by=by), imm=5 if by.endswith("imm") else None)
+    step = changed(transmit(by=by), imm=5 if by.endswith("imm") else None)
     assert run(tested, *plain(), step, wire(Counter(64))).status == "pass"
 
     def flip(qp: object) -> None:
@@ -200,14 +200,14 @@ def test_behind_a_rejection_the_wire_must_not_have_changed() -> None:
         (Counter(64), False),
     ],
 )
-def test_patterns(expected: object, good: bool) -> None:
+def test_patterns(expected: Expected, good: bool) -> None:
     tested, _ = rig()
-    step = Expect(at(7), Content((Part("m", 0, 64),), "m"), "==", expected)  # type: ignore[arg-type]
+    step = Expect(at(7), Content((Part("m", 0, 64),), "m"), "==", expected)
     if good:
         assert run(tested, *plain(), receive(), step).status == "pass"
     else:
         assert codes(tested, *plain(), receive(), step) == ["MKS2102"]
-    opposite = replace(step, operator="!=")
+    opposite = changed(step, operator="!=")
     if good:
         assert codes(tested, *plain(), receive(), opposite) == ["MKS2102"]
     else:
@@ -229,7 +229,7 @@ def test_stores_are_seen_by_the_device_and_the_ledger() -> None:
     seen = Expect(at(6), Content((Part("m", 0, 4),), "m"), "==", LiveBytes("be32", Live("k", "rkey")))
     assert run(tested, *plain(), live, seen).status == "pass"
     device.after_post = None
-    wrong = replace(seen, expected=LiveBytes("le32", Live("k", "rkey")))
+    wrong = changed(seen, expected=LiveBytes("le32", Live("k", "rkey")))
     assert codes(tested, *plain(), live, wrong) == ["MKS2102"]
 
 
@@ -241,9 +241,9 @@ def test_stores_are_seen_by_the_device_and_the_ledger() -> None:
         ("==", "EINVAL", False), ("==", Any(), True), ("==", LiveOp("+", (Live("k", "max_entries"), 0)), True),
     ],
 )  # fmt: skip
-def test_live_values(operator: str, expected: object, good: bool) -> None:
+def test_live_values(operator: str, expected: Expected, good: bool) -> None:
     tested, _ = rig()
-    step = Expect(at(7), Live("k", "max_entries"), operator, expected)  # type: ignore[arg-type]
+    step = Expect(at(7), Live("k", "max_entries"), operator, expected)
     if good:
         assert run(tested, *plain(), step).status == "pass"
     else:
@@ -270,7 +270,7 @@ def test_found_computed_and_raw_members() -> None:
     tested, _ = rig()
     field = Field(Crc(0, 0xFFFFFFFF), Literal(Counter(1024).data[512:]))
     # Hardware, Errors 1 and 2: the last byte of the block with its field; actual is what stood in the field.
-    exact = replace(
+    exact = changed(
         CHECK,
         found=Flip(field, 1, 0),
         computed=field,
@@ -280,12 +280,12 @@ def test_found_computed_and_raw_members() -> None:
     )
     assert run(tested, *validating(2, BAD), exact).status == "pass"
     for wrong in (
-        replace(exact, found=field),
-        replace(exact, computed=Flip(field, 0, 0)),
-        replace(exact, offset=515),
-        replace(exact, actual=1),
-        replace(exact, expected=1),
-        replace(exact, block=0),
+        changed(exact, found=field),
+        changed(exact, computed=Flip(field, 0, 0)),
+        changed(exact, offset=515),
+        changed(exact, actual=1),
+        changed(exact, expected=1),
+        changed(exact, block=0),
     ):
         [failure] = failures(tested, *validating(2, BAD), wrong)
         assert (failure.code, failure.at) == ("MKS2106", at(7))
@@ -294,8 +294,8 @@ def test_found_computed_and_raw_members() -> None:
 def test_another_kind_than_claimed() -> None:
     tested, device = rig()
     assert codes(tested, *validating(2, GOOD), CHECK) == ["MKS2106"]
-    assert codes(tested, *validating(2, BAD), replace(CHECK, kind=("ok",), block=None)) == ["MKS2106"]
-    assert run(tested, *validating(2, BAD), replace(CHECK, kind=("bad_reftag", "bad_guard"))).status == "pass"
+    assert codes(tested, *validating(2, BAD), changed(CHECK, kind=("ok",), block=None)) == ["MKS2106"]
+    assert run(tested, *validating(2, BAD), changed(CHECK, kind=("bad_reftag", "bad_guard"))).status == "pass"
     device.record = SignatureError(3, 0, 0, 0)
     [failure] = failures(tested, *validating(2, BAD), CHECK)
     assert failure.message == "mkey_check of `k` says bad_apptag"

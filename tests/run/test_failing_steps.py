@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from mkeyspec.plan import (
     Memory,
     Mkey,
     Options,
+    Outcome,
     Poll,
     Post,
     Qp,
@@ -29,25 +30,41 @@ from mkeyspec.plan import (
     Send,
     SetAccess,
     SetLayout,
+    Setter,
     Step,
     StraySetter,
     Transmit,
     Wire,
+    Wr,
     Write,
 )
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.bed import ALL, INDIRECT, SIGNALED, at, codes, content, failures, plain, rig, run, transmit, wire
+from tests.run.bed import (
+    ALL,
+    INDIRECT,
+    SIGNALED,
+    at,
+    changed,
+    codes,
+    content,
+    failures,
+    plain,
+    rig,
+    run,
+    transmit,
+    wire,
+)
 from tests.run.crooked import change, double
 
-TWICE = (SetAccess(ALL), SetAccess(ALL))
+TWICE: tuple[Setter, ...] = (SetAccess(ALL), SetAccess(ALL))
 BEYOND = Transmit(at(5), Part("k", 60, 64), "send")
 
 
-def configure(*claim: object, setters: tuple[object, ...] = TWICE) -> Post:
-    request = Configure(at(8), "k", setters, False, SIGNALED)  # type: ignore[arg-type]
-    return Post(at(8), (request,), claim=claim)  # type: ignore[arg-type]
+def configure(*claim: Outcome, setters: tuple[Setter, ...] = TWICE) -> Post:
+    request = Configure(at(8), "k", setters, False, SIGNALED)
+    return Post(at(8), (request,), claim=claim)
 
 
 # MKS2001, 2002, 2003 -------------------------------------------------------------------------
@@ -105,7 +122,7 @@ def test_accepted_against_the_claim() -> None:
     fine = (SetAccess(ALL),)
     assert codes(tested, *plain(), configure(Rejected("complete", "EINVAL"), setters=fine)) == ["MKS2002"]
     tested, _ = rig()
-    claimed = replace(transmit(), claim=(Rejected("completion", "local_protection"),))
+    claimed = changed(transmit(), claim=(Rejected("completion", "local_protection"),))
     assert codes(tested, *plain(), claimed) == ["MKS2002"]
 
 
@@ -113,7 +130,7 @@ def test_rejections_at_create() -> None:
     tested, _ = rig()
     odd = Mkey(at(2), "k", 1 << 5, 4)
     assert codes(tested, odd) == ["MKS2001"]
-    assert run(tested, replace(odd, claim=(Rejected("create", rule="create_flags"),))).status == "pass"
+    assert run(tested, changed(odd, claim=(Rejected("create", rule="create_flags"),))).status == "pass"
     assert codes(tested, Mkey(at(2), "k", INDIRECT, 4, claim=(Rejected("create"),))) == ["MKS2002"]
 
 
@@ -129,7 +146,7 @@ def test_an_mkey_that_was_not_created_cannot_be_read() -> None:
 def test_a_rejection_at_completion_is_claimed_by_class_or_status() -> None:
     for reason in ("local_protection", "loc_prot_err", None):
         tested, device = rig()
-        claimed = replace(BEYOND, claim=(Rejected("completion", reason),))
+        claimed = changed(BEYOND, claim=(Rejected("completion", reason),))
         assert run(tested, *plain(), claimed, transmit(line=6), wire(Counter(64), line=7)).status == "pass"
         assert len(device.named("reconnect")) == 1
 
@@ -140,15 +157,15 @@ def test_a_rejection_is_judged_on_the_request_that_names_the_mkey(by: str) -> No
     imm = 7 if by.endswith("imm") else None
     reason = "remote_access" if by.startswith("peer") else "local_protection"
     step = Receive(at(5), Counter(65), Part("k", 0, 65), by, imm)
-    assert run(tested, *plain(), replace(step, claim=(Rejected("completion", reason),))).status == "pass"
-    assert codes(tested, *plain(), replace(step, claim=(Rejected("completion", "retry_exc_err"),))) == ["MKS2003"]
+    assert run(tested, *plain(), changed(step, claim=(Rejected("completion", reason),))).status == "pass"
+    assert codes(tested, *plain(), changed(step, claim=(Rejected("completion", "retry_exc_err"),))) == ["MKS2003"]
     assert codes(tested, *plain(), step) == ["MKS2005"]
 
 
 def test_a_remote_refusal_without_the_right() -> None:
     tested, _ = rig()
     setters = (SetAccess(int(Access.LOCAL_WRITE)), SetLayout(List((Part("m", 0, 64),))))
-    read = replace(transmit(by="peer_read"), claim=(Rejected("completion", "remote_access"),))
+    read = changed(transmit(by="peer_read"), claim=(Rejected("completion", "remote_access"),))
     assert run(tested, *plain()[:2], configure(setters=setters), read).status == "pass"
 
 
@@ -169,7 +186,7 @@ def test_no_completion_by_the_deadline() -> None:
 )
 def test_a_completion_that_is_not_what_was_owed(twist: object, member: str) -> None:
     tested, device = rig()
-    device.twist = twist  # type: ignore[assignment]
+    device.twist = twist
     [failure] = failures(tested, *plain())
     assert failure.code == "MKS2005"
     assert member in failure.message
@@ -178,11 +195,8 @@ def test_a_completion_that_is_not_what_was_owed(twist: object, member: str) -> N
 @pytest.mark.parametrize(("member", "value"), [("byte_len", 63), ("imm", 0x4321)])
 def test_a_receive_that_is_not_what_was_owed(member: str, value: int) -> None:
     tested, device = rig()
-    device.twist = lambda found: [
-        replace(one, **{member: value}) if one.queue == "recv" else one
-        for one in found  # type: ignore[arg-type]
-    ]
-    [failure] = failures(tested, *plain(), replace(transmit(by="send_imm"), imm=0x1234))
+    device.twist = lambda found: [changed(one, **{member: value}) if one.queue == "recv" else one for one in found]
+    [failure] = failures(tested, *plain(), changed(transmit(by="send_imm"), imm=0x1234))
     assert failure.code == "MKS2005"
     assert member in failure.message
 
@@ -208,8 +222,8 @@ def test_an_exact_list_of_completions() -> None:
     assert ("expected", "completion 2: completion none") in failure.details
 
 
-def section(*requests: object, **options: object) -> Post:
-    return Post(at(9), requests, **options)  # type: ignore[arg-type]
+def section(*requests: Wr, **options: Any) -> Post:
+    return Post(at(9), requests, **options)
 
 
 WRITE = Write(at(9), (Part("m", 0, 64),), Part("w", 0, 64), None, SIGNALED)
@@ -223,7 +237,7 @@ def test_what_follows_a_failed_request_must_be_flushed() -> None:
     post = section(WRITE, BAD_WRITE, WRITE, claim=claim)
     assert run(tested, *plain(), W, post).status == "pass"
     device.twist = lambda found: [
-        replace(one, status="success", opcode="rdma_write") if one.status == "wr_flush_err" else one for one in found
+        changed(one, status="success", opcode="rdma_write") if one.status == "wr_flush_err" else one for one in found
     ]
     [failure] = failures(tested, *plain(), W, post)
     assert failure.code == "MKS2005"
@@ -232,8 +246,8 @@ def test_what_follows_a_failed_request_must_be_flushed() -> None:
 
 def test_a_message_that_arrives_though_its_request_failed() -> None:
     tested, device = rig()
-    device.twist = lambda found: [replace(one, status="loc_prot_err") if one.opcode == "send" else one for one in found]
-    claimed = replace(transmit(), claim=(Rejected("completion", "local_protection"),))
+    device.twist = lambda found: [changed(one, status="loc_prot_err") if one.opcode == "send" else one for one in found]
+    claimed = changed(transmit(), claim=(Rejected("completion", "local_protection"),))
     [failure] = failures(tested, *plain(), claimed)
     assert failure.code == "MKS2005"
     assert "the other end received" in failure.message
@@ -241,9 +255,9 @@ def test_a_message_that_arrives_though_its_request_failed() -> None:
 
 def test_an_unsignaled_request_may_be_claimed_to_fail() -> None:
     tested, _ = rig()
-    quiet = replace(BAD_WRITE, options=Options())
+    quiet = changed(BAD_WRITE, options=Options())
     assert run(tested, *plain(), W, section(quiet, claim=(Rejected("completion"),))).status == "pass"
-    assert codes(tested, *plain(), W, section(replace(WRITE, options=Options()), claim=(Rejected("completion"),))) == [
+    assert codes(tested, *plain(), W, section(changed(WRITE, options=Options()), claim=(Rejected("completion"),))) == [
         "MKS2002"
     ]
 
@@ -285,14 +299,19 @@ def test_a_section_behind_one_that_failed_unwaited_tells_the_first_failure() -> 
 def test_an_aborted_section_has_no_completion() -> None:
     tested, device = rig()
     assert run(tested, *plain(), W, section(WRITE, abort=True)).status == "pass"
-    abort = section(replace(WRITE, options=Options(signaled=True, id=5)), abort=True)
+    abort = section(changed(WRITE, options=Options(signaled=True, id=5)), abort=True)
     seen: list[object] = []
-    device.twist = lambda found: (seen.extend(found), found)[1]  # type: ignore[func-returns-value]
-    run(tested, *plain(), W, section(replace(WRITE, options=Options(signaled=True, id=5))))
+
+    def watch(found: list[Any]) -> list[Any]:
+        seen.extend(found)
+        return found
+
+    device.twist = watch
+    run(tested, *plain(), W, section(changed(WRITE, options=Options(signaled=True, id=5))))
     late = [one for one in seen if getattr(one, "wr_id", 0) == 5]
     device.twist = None
     poll = device.poll
-    device.poll = lambda qp: [*poll(qp), *late]  # type: ignore[method-assign, list-item]
+    device.poll = lambda qp: [*poll(qp), *late]
     assert codes(tested, *plain()[:2], W, abort) == ["MKS2201"]
 
 
@@ -312,7 +331,7 @@ def test_an_event_that_does_not_come_and_one_that_does() -> None:
 
 def test_labels_show_errnos_and_counts() -> None:
     tested, _ = rig()
-    refused = replace(configure(Accepted(), Rejected("complete")), label="c")
+    refused = changed(configure(Accepted(), Rejected("complete")), label="c")
     verdict = run(
         tested,
         *plain(),
@@ -341,8 +360,8 @@ def test_invalidated_keys_and_explicit_reads() -> None:
     tested, _ = rig()
     invalidate = section(Invalidate(at(9), "k", "wr_post", SIGNALED))
     mkey = Mkey(at(3), "k", int(MkeyFlag.INDIRECT | MkeyFlag.REMOTE_INVALIDATE), 4)
-    gone = replace(transmit(), claim=(Rejected("completion", "local_protection"),))
+    gone = changed(transmit(), claim=(Rejected("completion", "local_protection"),))
     assert run(tested, plain()[0], mkey, plain()[2], invalidate, gone).status == "pass"
     read = section(Read(at(9), (Part("m", 0, 64),), Part("w", 0, 64), SIGNALED))
-    w = replace(W, data=Literal(b"\7" * 64))
+    w = changed(W, data=Literal(b"\7" * 64))
     assert run(tested, *plain(), w, read, content("m", Literal(b"\7" * 64), line=10)).status == "pass"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mkeyspec.device.protocol import SignatureError
 from mkeyspec.plan import (
     Accepted,
@@ -15,6 +13,7 @@ from mkeyspec.plan import (
     Expect,
     Known,
     Options,
+    Outcome,
     Post,
     Rejected,
     SetAccess,
@@ -29,6 +28,7 @@ from tests.run.bed import (
     CRC32,
     SIGNALED,
     at,
+    changed,
     codes,
     failures,
     generating,
@@ -46,9 +46,9 @@ LISTED = Expectations({ID: ("driver.toml", "is too strict")})
 REJECTED = Known(ID, Rejected("complete", "EINVAL"))
 
 
-def configure(*claim: object, known: Known | None = REJECTED) -> Post:
+def configure(*claim: Outcome, known: Known | None = REJECTED) -> Post:
     request = Configure(at(4), "k", (SetAccess(ALL), SetLayout(List((Part("m", 0, 64),)))), False, SIGNALED)
-    return Post(at(4), (request,), claim=claim, known=known)  # type: ignore[arg-type]
+    return Post(at(4), (request,), claim=claim, known=known)
 
 
 def test_the_truth_passes_where_nothing_is_listed() -> None:
@@ -130,21 +130,21 @@ def expect(known: Known) -> Expect:
 def test_a_known_value() -> None:
     steps = generating()
     departed = Literal(b"\0" * 1032)
-    wrong = replace(steps[4], expected=departed, known=Known(ID, value=Framed(Counter(1024), CRC32)))  # type: ignore[call-arg]
+    wrong = changed(steps[4], expected=departed, known=Known(ID, value=Framed(Counter(1024), CRC32)))
     tested, _ = rig(expectations=LISTED)
     assert run(tested, *steps[:4], wrong).known == [ID], "what is there is what the departure says"
     tested, _ = rig()
     assert codes(tested, *steps[:4], wrong) == ["MKS2101"]
     tested, _ = rig(expectations=LISTED)
     assert codes(tested, *steps[:4], expect(Known(ID, value=departed))) == ["MKS2301"]
-    otherwise = replace(wrong, known=Known(ID, value=Literal(b"\1" * 1032)))
+    otherwise = changed(wrong, known=Known(ID, value=Literal(b"\1" * 1032)))
     assert codes(tested, *steps[:4], otherwise) == ["MKS2302"]
 
 
 def test_a_bare_known_covers_any_failure_of_its_statement_and_is_not_strict_by_row() -> None:
     tested, _ = rig(expectations=LISTED)
     steps = generating()
-    wrong = replace(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))  # type: ignore[call-arg]
+    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))
     assert run(tested, *steps[:4], wrong).known == [ID]
     verdict = run(tested, *steps[:4], expect(Known(ID)))
     assert (verdict.status, verdict.absent) == ("pass", [ID])
@@ -153,7 +153,7 @@ def test_a_bare_known_covers_any_failure_of_its_statement_and_is_not_strict_by_r
 def test_a_known_value_does_not_end_the_case() -> None:
     tested, _ = rig(expectations=LISTED)
     steps = generating()
-    wrong = replace(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))  # type: ignore[call-arg]
+    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))
     assert codes(tested, *steps[:4], wrong, Expect(at(8), Wire(4), "==", Literal(b"\1\2\3\4"))) == ["MKS2101"]
 
 
@@ -162,10 +162,10 @@ def test_a_known_record_of_a_check() -> None:
     check = Check(at(7), "k", ("bad_guard",), 1, domain=CRC32)
     tested, device = rig(expectations=LISTED)
     device.record = SignatureError(2, 0, 0, 1031)
-    kind = replace(check, known=Known(ID, value="bad_reftag"))
+    kind = changed(check, known=Known(ID, value="bad_reftag"))
     assert run(tested, *validating(2, bad), kind).known == [ID]
     device.record = SignatureError(1, 0, 0, 515)
-    block = replace(check, known=Known(ID, members=(("block", 0),)))
+    block = changed(check, known=Known(ID, members=(("block", 0),)))
     assert run(tested, *validating(2, bad), block).known == [ID]
     assert codes(tested, *validating(2, bad), kind) == ["MKS2302"]
     device.record = None

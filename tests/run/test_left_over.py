@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mkeyspec.device.protocol import AsyncEvent, SignatureError
 from mkeyspec.plan import Check, Memory, Options, Post, Rejected, Transmit, Write
 from mkeyspec.value.bytestring import Counter, Flip, Framed
 from mkeyspec.value.layout import Part
-from tests.run.bed import CRC32, at, codes, failures, generating, plain, rig, run, transmit, validating, wire
+from tests.run.bed import CRC32, at, changed, codes, failures, generating, plain, rig, run, transmit, validating, wire
 from tests.run.crooked import change, double
 
 W = Memory(at(3), "w", 64, Counter(64), peer=True)
@@ -37,7 +35,7 @@ def test_a_completion_for_an_unsignaled_request() -> None:
     posted = device.named("post")
     assert type(posted[-1][1][0]).__name__ == "Write", "the closing zero-length write"
     assert posted[-1][1][0].sges == ()
-    device.twist = lambda found: [replace(found[0], wr_id=(1 << 32) + 2), *found]
+    device.twist = lambda found: [changed(found[0], wr_id=(1 << 32) + 2), *found]
     assert codes(tested, *steps[:1], *steps[3:]) == ["MKS2201"]
 
 
@@ -50,13 +48,13 @@ def test_the_error_of_an_unsignaled_request_is_found_at_the_end() -> None:
 
 def test_the_error_of_a_request_that_was_not_waited_for() -> None:
     tested, _ = rig()
-    bad = replace(QUIET_BAD, options=Options(signaled=True))
+    bad = changed(QUIET_BAD, options=Options(signaled=True))
     assert codes(tested, *plain(), W, Post(at(8), (bad, bad), wait=False)) == ["MKS2005"]
 
 
 def test_a_dropped_completion_of_a_request_that_was_not_waited_for() -> None:
     tested, device = rig()
-    loud = replace(QUIET, options=Options(signaled=True))
+    loud = changed(QUIET, options=Options(signaled=True))
     device.twist = lambda found: [one for one in found if one.opcode != "rdma_write"]
     assert codes(tested, *plain(), W, Post(at(8), (loud,), wait=False)) == ["MKS2004"]
 
@@ -74,9 +72,7 @@ def test_a_qp_that_failed_without_telling() -> None:
 def test_a_qp_that_takes_no_closing_write() -> None:
     tested, device = rig()
     post = device.post
-    device.post = lambda qp, requests, abort=False: (  # type: ignore[method-assign]
-        post(qp, requests, abort=abort) if requests[0].sges else 22
-    )
+    device.post = lambda qp, requests, abort=False: post(qp, requests, abort=abort) if requests[0].sges else 22
     assert codes(tested, plain()[0], W, Post(at(8), (QUIET,))) == ["MKS2204"]
 
 
@@ -120,7 +116,7 @@ def test_events_of_a_qp_that_failed_as_claimed_go_with_it() -> None:
     owner = []
 
     def spy(attributes: object) -> object:
-        found = pair(attributes)  # type: ignore[arg-type]
+        found = pair(attributes)
         owner.append(found.owner)
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,11 +31,10 @@ from mkeyspec.run.verdict import CaseSkipped
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.bed import SIGNALED, at, codes, configured, plain, rig, run, transmit, wire
-from tests.run.crooked import Crooked
+from tests.run.bed import SIGNALED, at, changed, codes, configured, plain, rig, run, transmit, wire
 
 
-def answering(**answers: Any) -> tuple[Rig, Crooked]:
+def answering(**answers: Any) -> tuple[Rig, Any]:
     """A rig whose device answers these calls with these values, or raises them."""
     tested, device = rig()
     for name, answer in answers.items():
@@ -57,10 +55,10 @@ def test_cancel_counts_or_is_refused() -> None:
     count = Expect(at(6), Live("c", "count"), "==", 2)
     assert run(tested, *plain(), cancel, count).status == "pass"
     assert device.named("cancel")[0][1] == 7
-    assert codes(tested, *plain(), replace(cancel, claim=(Rejected("cancel"),))) == ["MKS2002"]
+    assert codes(tested, *plain(), changed(cancel, claim=(Rejected("cancel"),))) == ["MKS2002"]
     tested, _ = answering(cancel=-22)
     errno = Expect(at(6), Live("c", "errno"), "==", "EINVAL")
-    assert run(tested, *plain(), replace(cancel, claim=(Rejected("cancel", "EINVAL"),)), errno).status == "pass"
+    assert run(tested, *plain(), changed(cancel, claim=(Rejected("cancel", "EINVAL"),)), errno).status == "pass"
     assert codes(tested, *plain(), cancel) == ["MKS2001"]
 
 
@@ -85,7 +83,7 @@ def test_a_retagged_mkey_is_used_by_its_new_key() -> None:
     steps = (plain()[0], mkey, Retag(at(4), "k", 0x5A), again, transmit(), wire(Counter(64)))
     assert run(tested, *steps).status == "pass"
     old = Transmit(at(8), Part("k", 0, 64), "send", options=Options(but=(("tag", 0x5B),)))
-    assert run(tested, *steps, replace(old, claim=(Rejected("completion"),))).status == "pass"
+    assert run(tested, *steps, changed(old, claim=(Rejected("completion"),))).status == "pass"
 
 
 def test_keys_and_crypto_attributes() -> None:
@@ -122,7 +120,7 @@ def test_dc_addresses() -> None:
 def test_protection_domains() -> None:
     tested, _ = rig()
     foreign = Memory(at(2), "m", 64, Counter(64), pd="p")
-    claimed = replace(transmit(), claim=(Rejected("completion", "local_protection"),))
+    claimed = changed(transmit(), claim=(Rejected("completion", "local_protection"),))
     assert run(tested, Pd(at(1), "p"), foreign, *plain()[1:], claimed).status == "pass"
     assert codes(tested, Pd(at(1), "p"), foreign, *plain()[1:], transmit()) == ["MKS2005"]
 

@@ -123,7 +123,7 @@ def test_a_refused_release_blocks() -> None:
     def release(*, healthy: bool) -> None:
         raise OSError("gone")
 
-    device.release = release  # type: ignore[method-assign]
+    device.release = release
     run(tested, *plain(), id="culprit")
     with pytest.raises(Blocked, match="culprit"):
         tested.begin(CaseInfo("next", "a.mks"))
