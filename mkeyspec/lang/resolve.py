@@ -6,18 +6,16 @@ the file or of the language; it may not be declared twice, nor be used above its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Optional
 
 from mkeyspec.lang import tree
 from mkeyspec.lang.diagnostic import Diagnostics, Note
 from mkeyspec.lang.function import FUNCTIONS
+from mkeyspec.lang.naming import DECLARING, declared, parts_of, refs_of
 from mkeyspec.lang.spelling import unknown_name
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.words import WORDS
-
-DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
-"""Verbs whose operand is a new name."""
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
@@ -113,56 +111,6 @@ class _Names:
             notes=(Note("declared here first", first),),
             help="rename one",
         )
-
-
-def parts_of(expr: tree.Expr) -> Iterator[tree.Expr | tree.Argument]:
-    """The expressions directly inside `expr`; of a comprehension, nothing (it has a name of its own)."""
-    if isinstance(expr, tree.Binary):
-        yield expr.left
-        yield expr.right
-    elif isinstance(expr, tree.Call):
-        yield expr.function
-        yield from expr.arguments
-    elif isinstance(expr, (tree.Tuple, tree.List)):
-        yield from expr.items
-    elif isinstance(expr, tree.Index):
-        yield expr.of
-        yield expr.index
-    elif isinstance(expr, tree.Attribute):
-        yield expr.of
-    elif isinstance(expr, tree.Unary):
-        yield expr.operand
-    elif isinstance(expr, tree.Range):
-        yield expr.start
-        if expr.end is not None:
-            yield expr.end
-        if expr.length is not None:
-            yield expr.length
-    elif isinstance(expr, tree.But):
-        yield expr.value
-        yield expr.override
-
-
-def refs_of(expr: tree.Expr, local: frozenset[str] = frozenset()) -> Iterator[tree.Ref]:
-    """The names used in `expr`, those of its own comprehensions left out."""
-    if isinstance(expr, tree.Ref):
-        if expr.name not in local:
-            yield expr
-        return
-    if isinstance(expr, tree.Comprehension):
-        yield from refs_of(expr.over, local)
-        local = local | {expr.name.text}
-        yield from refs_of(expr.item.value, local)
-        for pair in expr.item.pairs:
-            yield from refs_of(pair.value, local)
-        return
-    for part in parts_of(expr):
-        if isinstance(part, tree.Argument):
-            yield from refs_of(part.value, local)
-            for pair in part.pairs:
-                yield from refs_of(pair.value, local)
-        else:
-            yield from refs_of(part, local)
 
 
 class _File(_Names):
@@ -334,27 +282,3 @@ class _Case(_Names):
             self.outcome(known.outcome)
         self.expr(known.value)
         self.modifiers(known.modifiers)
-
-
-def declared(statements: Iterable[tree.Statement], lines: bool = False) -> Iterator[tree.Name]:
-    """Every name that the statements of a case declare, in order; `lines`: they are lines of a step's braces."""
-    for statement in statements:
-        if isinstance(statement, tree.Let):
-            yield statement.name
-        elif isinstance(statement, tree.For):
-            yield from statement.names
-        elif isinstance(statement, tree.If):
-            yield from declared(statement.then.lines, lines)
-            if statement.orelse is not None:
-                yield from declared(statement.orelse.lines, lines)
-        elif isinstance(statement, tree.Step):
-            operand = statement.operand
-            if isinstance(operand, tree.Index):
-                operand = operand.of
-            if not lines and statement.verb.text in DECLARING and isinstance(operand, tree.Ref):
-                yield tree.Name(operand.span, operand.name)
-            for phrase in statement.phrases:
-                if phrase.preposition.text == "as" and isinstance(phrase.value, tree.Ref):
-                    yield tree.Name(phrase.value.span, phrase.value.name)
-            if statement.block is not None:
-                yield from declared(statement.block.lines, True)
