@@ -80,7 +80,7 @@ def _names(properties: int) -> str:
 def _mend(name: str, key: MkeyState, use: Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
-    crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) and key.flags is not None else ""
+    crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""
     return f"configure {name}{reset} {{ {access}layout …{crypto} }}"
 
 

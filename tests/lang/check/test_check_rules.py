@@ -114,6 +114,8 @@ TRIALS = (
     Trial("list_room", (M, K, NO_ROOM),
           on(post(plan.MrList(at(), "k", List(tuple(part("m", i, 1) for i in range(5))), 1))),
           on(post(plan.MrList(at(), "k", List(tuple(part("m", i, 1) for i in range(4))), 1)))),
+    Trial("list_room", (mkey(flags=7), NO_ROOM), on(configure(signature(mem=CRC), crypto())),
+          on(configure(signature(mem=CRC)))),
     Trial("interleaved_room", (M, K, NO_ROOM), on(configure(strided(4))), on(configure(strided(3)))),
     Trial("strided_entry", (M, mkey(entries=3)), configure(strided(3)), configure(strided(2))),
     Trial("mkey_entries", (M, mkey(entries=3)), configure(sges(4)), configure(sges(3))),
@@ -304,6 +306,20 @@ def test_a_section_is_looked_at_request_by_request() -> None:
     assert names(M, K, PEER, short) == ["beyond_layout"]
 
 
+def test_the_message_of_a_full_work_request_says_what_is_in_it() -> None:
+    both = configure(sges(36), signature(mem=CRC), crypto())
+    for step, words in (
+        (configure(sges(37)), "37 SGEs do not fit into the work request: 592 bytes, its room is 576"),
+        (configure(sges(33), signature(mem=CRC)), "33 SGEs with the signature or crypto block do not fit"),
+        (both, "36 SGEs with the signature and crypto blocks do not fit"),
+    ):
+        (broken,) = look(M, mkey(flags=7, entries=64), step)
+        assert broken.message.startswith(words)
+    (short,) = look(M, K, NO_ROOM, on(configure(sges(5))))
+    assert short.help == "a QP with max_inline_data 76"
+    assert names(M, K, qp(max_send_sge=1, max_inline_data=76), on(configure(sges(5)))) == []
+
+
 def test_the_setter_that_comes_late_is_one_fault() -> None:
     """A send in between: announced 2, called 1 and 1 later. Announced 3: one is missing besides."""
     stray = plan.StraySetter(at(), signature(mem=CRC))
@@ -338,6 +354,111 @@ def test_recv_of_an_unknown_mkey() -> None:
     lost = (*OPEN, abort(configuration(access(1))))
     assert names(*lost, plan.Recv(at(), (part("k"),))) == ["unknown_state"]
     assert names(*OPEN, plan.Recv(at(), (Part("k", 0, 99999),))) == []
+
+
+def test_a_requests_override_is_of_its_own_key() -> None:
+    """`write k to w, but rkey …` changes the key of `w`, not that of `k`."""
+    for member, member_of in (("rkey", "w"), ("lkey", "k")):
+        options = plan.Options(but=((member, Live("m", "lkey")),))
+        (broken,) = look(*OPEN, PEER, post(plan.Write(at(), (part("k"),), part("w"), options=options)))
+        assert broken.rule.name == "bad_lkey"
+        assert f"`{member_of}`" in broken.message
+        assert broken.forced
+
+
+def test_a_layouts_override() -> None:
+    def found(certain: bool, **but: Int) -> list[str]:
+        layout = listed(part(length=512, **but))
+        return names(M, memory("b"), K, configure(access(0), layout), transmit(), certain=certain)
+
+    assert found(True, lkey=Live("b", "lkey")) == ["bad_lkey"]
+    assert found(True, lkey=Live("m", "lkey")) == []
+    assert found(False, lkey=Live("m", "lkey")) == []
+    assert found(True, addr=7) == []
+    assert found(False, addr=7) == ["bad_lkey"]
+
+
+def test_entries_of_live_length_reach_nowhere_certain() -> None:
+    layout = listed(part(length=LIVE), part("b", lkey=Live("m", "lkey")))
+    assert names(M, memory("b"), K, configure(access(0), layout), transmit()) == ["bad_lkey"]
+
+
+def test_a_length_written_on_purpose() -> None:
+    step = plan.Transmit(at(), part("k"), "send", options=plan.Options(but=(("length", 513),)))
+    (broken,) = look(*OPEN, step)
+    assert broken.forced
+    step = plan.Transmit(at(), part("k"), "send", options=plan.Options(but=(("addr", 1),)))
+    assert [b.forced for b in look(*OPEN, step)] == [True]
+    step = plan.Transmit(at(), part("k"), "peer_read", options=plan.Options(but=(("addr", 1),)))
+    assert look(*OPEN, step) == []
+
+
+def test_the_help_of_a_short_layout_sizes_its_only_buffer() -> None:
+    (one,) = look(*SIGNED, receive(1024))
+    assert one.help == "memory m[2 * 516]"
+    assert "`m` has 1024" in one.message
+    two = configure(access(0xF), listed(part(length=512), part("b", length=512)), signature(mem=CRC))
+    (several,) = look(M, memory("b"), K, two, receive(1024))
+    assert several.help == ""
+    assert "the layout of `k` has 1024" in several.message
+    strided_one = configure(access(0xF), strided(1), signature(mem=CRC))
+    (gaps,) = look(M, K, strided_one, receive(512))
+    assert gaps.help == ""
+    (tail,) = look(*SIGNED, receive(1030))
+    assert tail.help == ""
+
+
+@pytest.mark.parametrize(
+    ("unit", "length", "fits"),
+    [(512, 496, True), (512, 500, False), (512, 512, True), (520, 496, True), (520, 504, False), (520, 512, False), (512, 1024 + 16, True)],
+)
+def test_jobs_of_a_data_unit(unit: int, length: int, fits: bool) -> None:
+    """XCRY-10, with the values of the page."""
+    steps = (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=unit)))
+    assert names(*steps, transmit(length)) == ([] if fits else ["crypto_job"])
+
+
+@pytest.mark.parametrize(("order", "job"), [(0, 520), (1, 512)])
+def test_the_job_is_measured_where_crypto_is_done(order: int, job: int) -> None:
+    """After crypto on TX: memory bytes, here with fields. Before it: wire bytes, here without."""
+    key = mkey(flags=7)
+    setter = crypto(order=order, encrypt_on_tx=bool(order), data_unit=520)
+    steps = (M, key, SECRET[2], configure(access(0), listed(part(length=520)), signature(mem=DIF), setter))
+    assert names(*steps, transmit(512)) == ([] if job == 520 else ["crypto_job"])
+
+
+def test_a_qp_that_was_not_created() -> None:
+    refused = plan.Qp(at(), "q", (("type", "ud"), ("send_ops", 4)), claim=(plan.Rejected("create"),))
+    assert names(refused, K, on(configure(access(0)))) == ["not_created"]
+
+
+def test_an_mkey_that_was_not_created() -> None:
+    refused = mkey(claim=(plan.Rejected("create"),))
+    assert names(M, refused, transmit(0)) == ["not_created"]
+    assert names(M, refused, plan.Recv(at(), (part("k"),))) == ["not_created"]
+    assert names(M, refused, plan.Check(at(), "k", ("ok",))) == ["not_created"]
+    assert names(M, refused, plan.Retag(at(), "k", 1)) == ["not_created"]
+    assert names(M, refused, post(plan.Invalidate(at(), "k", "wr_post"))) == ["not_created"]
+
+
+def test_an_order_written_on_purpose_is_forced() -> None:
+    for member in ("encrypt_on_tx", "signature_crypto_order"):
+        setter = crypto(order=1, encrypt_on_tx=True, but=((member, 0),))
+        (broken,) = look(M, mkey(flags=7), configure(setter, signature(CRC, CRC)))
+        assert broken.rule.name == "crypto_order_domains"
+        assert broken.forced
+
+
+def test_what_of_an_mkey_is_unknown() -> None:
+    lost = (*OPEN, abort(configuration(access(1))))
+    (all_of_it,) = look(*lost, transmit())
+    assert all_of_it.message.startswith("`k` is in an unknown state after the abort at")
+    (one,) = look(*lost, configure(listed()), transmit())
+    assert one.message.startswith("signature of `k` is unknown after the abort")
+    (two,) = look(*lost, configure(access(0xF), listed()), configure(access(1)), receive())
+    assert two.message.startswith("signature of `k` is unknown")
+    (three,) = look(*lost, configure(listed()), receive())
+    assert three.message.startswith("access and signature of `k` are unknown")
 
 
 def test_flags_of_signature_are_kept_apart_from_crypto() -> None:
