@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mkeyspec.plugin.opening import make_rig, open_device
+from mkeyspec.plugin.opening import make_rig, open_device, read_expectations, read_profile
 from mkeyspec.plugin.outcome import RIG, Unmet
 from mkeyspec.plugin.property import case_properties, session_properties, verdict_properties
 from mkeyspec.run.mark import Row, case_of, row_needs
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def device(pytestconfig: pytest.Config) -> Iterator[Device]:
     """The device named by `--device`, open for the session (of each xdist worker)."""
-    opened = open_device(pytestconfig.getoption("--device"), pytestconfig.getoption("--device-profile"))
+    profile = read_profile(pytestconfig.getoption("--device-profile"))
+    opened = open_device(pytestconfig.getoption("--device"), profile)
     try:
         yield opened
     finally:
@@ -32,9 +33,11 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
 def mkeyspec_rig(pytestconfig: pytest.Config, device: Device) -> Iterator[Rig]:
     """The session's rig; tests take `rig`."""
     option = pytestconfig.getoption
-    made = make_rig(device, option("--device-profile"), option("--expectations"), option("--deadline"))
+    info = device.info()
+    expectations = read_expectations(option("--expectations"), info)
+    made = make_rig(device, read_profile(option("--device-profile")), expectations, option("--deadline"))
     pytestconfig.stash[RIG] = made
-    session_properties(pytestconfig, device.info())
+    session_properties(pytestconfig, info)
     yield made
     del pytestconfig.stash[RIG]
 

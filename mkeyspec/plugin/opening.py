@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from mkeyspec.device.protocol import Device
+    from mkeyspec.device.profile import Profile
+    from mkeyspec.device.protocol import Device, Info
+    from mkeyspec.run.expectation import Expectations
     from mkeyspec.run.rig import Rig
 
 DEVICES = ("model",)
@@ -24,32 +26,42 @@ def unknown_device(name: str) -> str:
     return f"error[MKS0901]: no device {name!r}; {advice} (--device model needs no hardware)"
 
 
-def open_device(name: str, profile: str | None) -> Device:
-    """Raises UsageError for a profile that can't be used."""
-    from mkeyspec.device.model import Model
+def read_profile(file: str | None) -> Profile:
+    """The profile in a TOML file, or the default's; raises UsageError for one that can't be used."""
     from mkeyspec.device.profile import Profile, ProfileError, load
 
-    if name not in DEVICES:
-        raise pytest.UsageError(unknown_device(name))
     try:
-        return Model(load(Path(profile)) if profile else Profile())
+        return load(Path(file)) if file is not None else Profile()
     except ProfileError as error:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def make_rig(device: Device, profile: str | None, expectations: Sequence[str], deadline: float) -> Rig:
-    from mkeyspec.device.profile import Profile, load
-    from mkeyspec.requirement import requirements
+def read_expectations(files: Sequence[str], device: Info | None) -> Expectations:
+    """What the files say of a device; with None they are only read. Raises UsageError."""
+    from mkeyspec.device.protocol import Info
     from mkeyspec.run.expectation import ExpectationError, Expectations
+
+    try:
+        return Expectations.load([Path(name) for name in files], device or Info(""))
+    except ExpectationError as error:
+        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def open_device(name: str, profile: Profile) -> Device:
+    """One of DEVICES, open."""
+    from mkeyspec.device.model import Model
+
+    if name not in DEVICES:
+        raise pytest.UsageError(unknown_device(name))
+    return Model(profile)
+
+
+def make_rig(device: Device, profile: Profile, expectations: Expectations, deadline: float) -> Rig:
+    from mkeyspec.requirement import requirements
     from mkeyspec.run.rig import Rig
 
     def statement(identifier: str) -> str | None:
         found = requirements().get(identifier)
         return found.statement if found is not None else None
 
-    try:
-        known = Expectations.load([Path(name) for name in expectations], device.info())
-    except ExpectationError as error:
-        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
-    used = load(Path(profile)) if profile else Profile()
-    return Rig(device, used, known, deadline=deadline, statement=statement)
+    return Rig(device, profile, expectations, deadline=deadline, statement=statement)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.plugin.opening import DEVICES, unknown_device
+from mkeyspec.plugin.opening import DEVICES, read_expectations, read_profile, unknown_device
 
 MARKS = (
     "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
@@ -61,3 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in (option.device_profile, *option.expectations):
         if name is not None and not Path(name).is_file():
             raise pytest.UsageError(f"error[MKS0903]: no such file: {name}")
+    if option.device_profile is not None:
+        read_profile(option.device_profile)
+    if option.expectations:
+        read_expectations(option.expectations, None)

@@ -70,6 +70,13 @@ suite "shared values"
 let size = 64
 """
 
+CONFIGURATION = """\
+[tool.pytest.ini_options]
+testpaths = ["cases"]
+norecursedirs = ["generated", ".*"]
+addopts = ["--strict-markers"]
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -87,9 +94,7 @@ class Done:
 class Project:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.put(
-            "pytest.ini", "[pytest]\ntestpaths = cases\nnorecursedirs = generated .*\naddopts = --strict-markers\n"
-        )
+        self.put("pyproject.toml", CONFIGURATION)
 
     def put(self, name: str, text: str) -> Path:
         path = self.path / name
