@@ -1,0 +1,35 @@
+/* What this NIC can do: read once from MKEYSPEC_SOFTNIC_PERSONALITY, a list `key=value;…` in which `name=` (first) picks the defaults.
+ * The capability bits that the shim answers and what the engine executes both follow from this one struct. */
+#ifndef SOFTNIC_PERSONALITY_H
+#define SOFTNIC_PERSONALITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum crypto_mode { CRYPTO_NONE, CRYPTO_PLAINTEXT, CRYPTO_WRAPPED };
+enum { BLOCK_512 = 1, BLOCK_520 = 2, BLOCK_4096 = 3, BLOCK_4160 = 4, BLOCK_4048 = 6 };     /* BSF block selectors; bit 1 << selector below */
+enum { SIG_T10DIF = 1, SIG_CRC32 = 2, SIG_CRC32C = 4, SIG_CRC64_XP10 = 8 };
+
+struct personality {
+    char name[32];
+    uint16_t vendor_part_id;            /* PCI device id, also in modalias */
+    char fw_ver[32], board_id[32];
+    uint32_t signatures;                /* SIG_* bits; 0: no signature offload */
+    uint32_t block_sizes;               /* 1 << BLOCK_* */
+    bool signature_pipelining;          /* drain_sigerr */
+    enum crypto_mode crypto;
+    bool crypto_single_block, crypto_multi_block;   /* LE tweak cap, BE tweak cap */
+    uint8_t log_max_deks;
+    uint64_t memcpy_max;                /* bytes of one DMA WQE; 0: no MMO */
+    uint8_t dc_log_streams, dc_log_errored;         /* 0, 0: DC without streams */
+    bool dc;
+    bool roce;                          /* Ethernet link layer with GIDs; else InfiniBand */
+    bool clock_page;
+    uint32_t max_mkey_entries;
+    bool trap;                          /* false: poll although userfaultfd would work (tests) */
+};
+
+/* NULL and a line on stderr once if the environment names an unknown personality or key; then context creation fails with EINVAL. */
+const struct personality *personality(void);
+
+#endif
