@@ -98,7 +98,7 @@ class Profile:
         "memory-order", "value-order",
     )  # fmt: skip
     escape_scope: str = _one_of("block", "an escape skips all checks, or the guard's (X-OPEN-06)", "block", "guard")
-    copy_compares_seed: bool = _value(False, "CRCs of unequal seeds are recomputed, not copied (X-DIFF-10)")
+    copy_compares_seed: bool = _value(True, "CRCs of unequal seeds are recomputed; rdma-core copies them (X-DIFF-10)")
     copy_compares_flags: bool = _value(False, "a REF_REMAP difference regenerates the ref tag (X-DIFF-11)")
     ref_tag_restart: str = _one_of("message", "ref tags start anew with each (X-OPEN-07)", "message", "configuration")
     mixed_block_sizes: bool = _value(True, "domains of different block sizes work (X-OPEN-05)")
