@@ -16,6 +16,7 @@ from typing import Any
 from lark import Lark, UnexpectedToken
 
 from mkeyspec.lang import limit, mistake, tree
+from mkeyspec.lang.automaton import Automaton, Stuck
 from mkeyspec.lang.build import Build
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.file import EDITION, gather
@@ -40,10 +41,11 @@ class _Parser:
             transformer=self.build,
         )
         self.words = Words(self.lark.terminals)
+        self.file = Automaton(self.lark, "file")
 
-    def run(self, tokens: list[Token], start: str) -> Any:
-        """The value of the rule `start`; raises UnexpectedToken."""
-        return self.lark.parse(tokens, start=start)
+    def line(self, tokens: list[Token]) -> Any:
+        """The value of one line; raises UnexpectedToken."""
+        return self.lark.parse(tokens, start="line")
 
 
 @cache
@@ -73,8 +75,8 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
     parser.build.source = source
     parser.build.diagnostics = diagnostics
     try:
-        lines = parser.run(arranged.tokens, "file")
-    except UnexpectedToken:
+        lines = parser.file.run(arranged.tokens)
+    except Stuck:
         recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limit.ERRORS.most)
         lines = recovery.lines(arranged.tokens)
     places = [Span(source, start, end) for start, end in comments]
@@ -168,7 +170,7 @@ class _Recovery:
         enough = 10_000 + 4 * len(tokens)
         while tokens and spent < enough and len(self.diagnostics.found) < self.most:
             try:
-                return self.parser.run(tokens, "line")
+                return self.parser.line(tokens)
             except UnexpectedToken as stop:
                 bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
                 spent += bad
