@@ -67,8 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options, rest = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
         # argparse leaves a path that follows an option among the rest.
-        options.paths = [*getattr(options, "paths", ()), *(word for word in rest if not word.startswith("-"))]
-        options.rest = [word for word in rest if word.startswith("-")]
+        words = [word for word in rest if not word.startswith("-")] if "paths" in options else []
+        options.paths = [*getattr(options, "paths", ()), *words]
+        options.rest = [word for word in rest if word not in words]
         if options.rest and options.command is not _run:
             _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
         code: int = options.command(options)

@@ -1,0 +1,281 @@
+"""The command line as a user meets it: exit codes, last lines, and one line for what can't be done."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mkeyspec import __version__
+from mkeyspec.code import CODES
+from tests.plugin.project import BROKEN, CASES, LIBRARY, Done, Project, properties
+
+GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.put("cases/a.mks", GOOD)
+    return made
+
+
+def last_line(done: Done) -> str:
+    return done.out.rstrip().split("\n")[-1]
+
+
+def no_traceback(done: Done) -> bool:
+    return "Traceback" not in done.out + done.err
+
+
+# run -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_run(project: Project, workers: list[str]) -> None:
+    done = project.mkeyspec("run", "cases", *workers)
+    assert done.code == 0
+    counts = r"6 passed, 0 failed, 1 skipped \(1 needs crypto, memcpy\)"
+    assert re.fullmatch(rf"mkeyspec: {counts} on model in [\d.]+ s; report: reports/junit.xml", last_line(done))
+    found = properties(project.path / "reports" / "junit.xml")
+    assert found["passes[n=1]"]["requirements"] == "CRC-02 LAY-05"
+    assert found[""]["device"] == "model"
+    assert "Warning" not in done.out
+
+
+def test_run_needs_no_argument(project: Project) -> None:
+    assert project.mkeyspec("run").code == 0
+
+
+def test_a_failed_case_is_1(project: Project) -> None:
+    project.put("cases/a.mks", CASES)
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 1
+    assert "5 passed, 1 failed (1 MKS2101), 1 skipped" in last_line(done)
+
+
+def test_a_broken_file_is_2_and_the_others_run(project: Project) -> None:
+    project.put("cases/b.mks", BROKEN)
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 2
+    assert re.search(r"6 passed, 1 failed \(1 MKS02\d\d\), 1 skipped", last_line(done))
+    assert no_traceback(done)
+
+
+@pytest.mark.parametrize("arguments", [["cases/a.mks::lacks"], ["-k", "no_such_case"]])
+def test_nothing_ran_is_3(project: Project, arguments: list[str]) -> None:
+    done = project.mkeyspec("run", *arguments)
+    assert done.code == 3
+    assert "0 passed, 0 failed" in last_line(done)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cases", "-x", "-q"],
+        ["-x", "cases"],
+        ["cases/a.mks::passes", "--durations=3"],
+        ["-k", "passes", "cases", "-v", "--tb=short"],
+        ["cases", "-m", "negative"],
+        ["cases", "-pno:cacheprovider"],
+        ["cases", "--deadline=3", "--device=model"],
+    ],
+)
+def test_options_of_pytest_are_taken(project: Project, arguments: list[str]) -> None:
+    done = project.mkeyspec("run", *arguments)
+    assert done.code == 0, done.out + done.err
+
+
+def test_the_report_can_go_elsewhere(project: Project) -> None:
+    assert project.mkeyspec("run", "--junit", "out/r.xml", "--generated", "made").code == 0
+    assert ElementTree.parse(project.path / "out" / "r.xml").getroot().tag == "testsuites"
+    assert (project.path / "made" / "cases" / "test_a.py").exists()
+    assert not (project.path / "generated").exists()
+    assert not (project.path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nowhere"], "MKS0903"),
+        (["cases", "--tb", "short"], "MKS0903"),
+        (["cases", "--device", "mlx5_0"], "MKS0901"),
+        (["cases", "--deadline", "0"], "MKS0905"),
+        (["cases", "--device-profile", "none.toml"], "MKS0903"),
+        (["cases", "--expectations", "pyproject.toml"], "MKS0904"),
+        (["cases", "--junit", "pyproject.toml/junit.xml"], "MKS0902"),
+        (["cases", "--junit", "cases"], "MKS0902"),
+        (["cases", "--generated", "pyproject.toml"], "MKS0902"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(project: Project, arguments: list[str], code: str) -> None:
+    done = project.mkeyspec("run", *arguments)
+    lines = [line for line in (done.out + done.err).split("\n") if line.strip()]
+    assert len(lines) == 1, lines
+    assert code in lines[0]
+    assert code in CODES
+    assert done.code == 2
+
+
+@pytest.mark.parametrize("name", ["generated", "reports"])
+def test_a_file_in_the_place_of_a_folder(project: Project, name: str) -> None:
+    project.put(name, "")
+    done = project.mkeyspec("run")
+    assert done.code == 2
+    assert done.err.startswith(f"mkeyspec: error[MKS0902]: can't write {name}")
+    assert done.err.count("\n") == 1
+
+
+# check, compile ------------------------------------------------------------------------------
+
+
+def test_check(project: Project) -> None:
+    project.put("cases/library.mks", LIBRARY)
+    done = project.mkeyspec("check")
+    assert done.code == 0
+    assert done.err.startswith("mkeyspec: 2 files checked, 0 errors")
+    assert not (project.path / "generated").exists()
+
+
+def test_check_tells_all_errors_of_all_files(project: Project) -> None:
+    project.put("cases/b.mks", BROKEN)
+    project.put("cases/c.mks", BROKEN.replace("nothing", "nobody") + "    memory n = 7 +\n")
+    done = project.mkeyspec("check", "cases")
+    assert done.code == 2
+    assert "`nothing`" in done.out
+    assert "`nobody`" in done.out or "cases/c.mks:7" in done.out
+    assert no_traceback(done)
+
+
+def test_check_formats(project: Project) -> None:
+    project.put("cases/b.mks", BROKEN)
+    document = json.loads(project.mkeyspec("check", "--format", "json").out)
+    assert document["errors"] == 1
+    assert [one["file"] for one in document["diagnostics"] if one["severity"] == "error"] == ["cases/b.mks"]
+    sarif = json.loads(project.mkeyspec("check", "--format", "sarif").out)
+    assert sarif["runs"][0]["tool"]["driver"]["version"] == __version__
+    assert project.mkeyspec("check", "cases/b.mks", "--format", "github").out.startswith("::error file=")
+
+
+def test_what_two_suites_use_is_told_once(project: Project) -> None:
+    project.put("cases/library.mks", LIBRARY + "let broken = nowhere\n")
+    for name in ("b", "c"):
+        project.put(f"cases/{name}.mks", GOOD.replace('"a suite"\n', '"a suite"\nuse "library.mks"\n'))
+    done = project.mkeyspec("check", "cases", "--format", "json")
+    assert json.loads(done.out)["errors"] == 1
+
+
+def test_compile_says_what_it_wrote(project: Project) -> None:
+    first = project.mkeyspec("compile")
+    assert (first.code, first.out) == (0, "generated/cases/test_a.py\n")
+    second = project.mkeyspec("compile")
+    assert (second.code, second.out) == (0, "")
+    assert "1 up to date" in second.err
+    assert project.mkeyspec("compile", "--force").out == first.out
+
+
+def test_compile_writes_nothing_of_a_broken_file(project: Project) -> None:
+    project.mkeyspec("compile")
+    project.put("cases/a.mks", BROKEN)
+    done = project.mkeyspec("compile")
+    assert done.code == 2
+    assert "error[MKS02" in done.err
+    assert not project.module().exists()
+
+
+@pytest.mark.parametrize("command", ["check", "compile", "list"])
+def test_no_source_is_3(project: Project, command: str) -> None:
+    (project.path / "empty").mkdir()
+    assert project.mkeyspec(command, "empty").code == 3
+
+
+@pytest.mark.parametrize("command", ["check", "compile", "list"])
+def test_a_path_that_is_none(project: Project, command: str) -> None:
+    for path in ("nowhere", "pyproject.toml"):
+        done = project.mkeyspec(command, path)
+        assert done.code == 2
+        assert "error[MKS0903]" in done.err
+        assert done.err.count("\n") == 1
+
+
+# list, explain -------------------------------------------------------------------------------
+
+
+def test_list(project: Project) -> None:
+    done = project.mkeyspec("list", "--rows")
+    assert done.code == 0
+    assert "passes  (3 rows)" in done.out
+    assert "verifies CRC-02, LAY-05" in done.out
+    assert "[n=2]" in done.out
+    assert "needs crypto, memcpy" in re.sub(r"\S*\.\S*, ", "", done.out)
+
+
+def test_list_as_json(project: Project) -> None:
+    (suite,) = json.loads(project.mkeyspec("list", "--format", "json").out)
+    assert suite["file"] == "cases/a.mks"
+    assert [row["id"] for row in suite["cases"][0]["rows"]] == ["n=1", "n=2", "n=3"]
+    assert {"crypto", "memcpy"} <= set(suite["cases"][2]["rows"][0]["needs"])
+
+
+def test_list_requirements(project: Project) -> None:
+    assert "CFG-07" in project.mkeyspec("list", "--requirements").out
+    ids = [one["id"] for one in json.loads(project.mkeyspec("list", "--requirements", "--format", "json").out)]
+    assert "CRC-02" in ids
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("code", ["MKS0901", "mks0901", "901"])
+def test_explain_a_code(project: Project, code: str) -> None:
+    done = project.mkeyspec("explain", code)
+    assert done.code == 0
+    assert done.out.startswith("# MKS0901: unknown device")
+
+
+def test_explain_a_requirement(project: Project) -> None:
+    done = project.mkeyspec("explain", "cfg-07")
+    assert done.out.startswith("CFG-07: ")
+    assert "page: mlx5dv_wr_mkey_configure(3)" in done.out
+    assert project.mkeyspec("explain", "X-DIFF-08").out.startswith("X-DIFF-08: ")
+
+
+def test_explain_what_is_none(project: Project) -> None:
+    done = project.mkeyspec("explain", "MKS0199")
+    assert done.code == 2
+    assert done.err.startswith("mkeyspec: error[MKS0907]")
+    assert "did you mean MKS0" in done.err
+
+
+def test_explain_alone_lists_the_codes(project: Project) -> None:
+    assert "MKS0901  unknown device" in project.mkeyspec("explain").out
+
+
+# The rest ------------------------------------------------------------------------------------
+
+
+def test_help_teaches(project: Project) -> None:
+    done = project.mkeyspec("--help")
+    assert done.code == 0
+    assert "mks 1" in done.out
+    for command in ("check", "compile", "run", "list", "explain"):
+        assert "example:" in project.mkeyspec(command, "--help").out
+
+
+def test_the_example_of_the_help_runs(project: Project) -> None:
+    text = project.mkeyspec("--help").out
+    lines = text.split("$ cat cases/first.mks\n")[1].split("\n\n  $ ")[0].split("\n")
+    project.put("cases/first.mks", "\n".join(line[2:] for line in lines) + "\n")
+    assert project.mkeyspec("run", "cases/first.mks").code == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["frobnicate"], ["check", "--frobnicate"], ["explain", "a", "b"]])
+def test_wrong_usage_is_2(project: Project, arguments: list[str]) -> None:
+    done = project.mkeyspec(*arguments)
+    assert done.code == 2
+    assert done.err.startswith("usage:")
+
+
+def test_version(project: Project) -> None:
+    assert project.mkeyspec("--version").out == f"mkeyspec {__version__}\n"
