@@ -75,7 +75,7 @@ class Automaton:
         for token in (*tokens, Token("$END", "", 0, 0)):
             ahead = token.type
             while True:
-                action = rows[state].get(ahead)
+                action: Any = rows[state].get(ahead)
                 kind = action.__class__
                 if kind is _Pass:
                     below = states[-2]
