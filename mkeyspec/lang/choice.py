@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Optional
 
 from mkeyspec.lang import tree
-from mkeyspec.lang.coercion import as_list, describe, fault
+from mkeyspec.lang.coercion import as_list, fault
+from mkeyspec.lang.description import describe
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.meaning import LIVE_BYTES, LIVE_INT, Value

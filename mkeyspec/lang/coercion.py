@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NoReturn, Optional, Union
 
 from mkeyspec import plan
+from mkeyspec.lang.description import KIND_NAMES, article, describe
 from mkeyspec.lang.diagnostic import Diagnostic, Fault, Note
 from mkeyspec.lang.limit import LIST_ITEMS
 from mkeyspec.lang.meaning import (
@@ -20,7 +21,6 @@ from mkeyspec.lang.meaning import (
     Layout,
     Reference,
     Signature,
-    UserFunction,
     Value,
     WireRef,
     Word,
@@ -28,79 +28,13 @@ from mkeyspec.lang.meaning import (
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated, layout_length
+from mkeyspec.value.layout import Interleaved, List, Part, Repeated, layout_length
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 BUFFER_KINDS = ("memory", "mkey")
 """Kinds of handle that are byte strings."""
-
-_KIND_NAMES = {
-    "access": "access flags",
-    "t10dif_flag": "T10-DIF flags",
-    "seed": "a seed",
-    "op": "a way to transmit or receive",
-    "error": "a kind of signature error",
-    "status": "a completion status",
-    "setter": "a setter",
-    "bg_type": "a guard type",
-    "mask": "a signature mask",
-    "qp_op": "send ops",
-    "qp_type": "a QP type",
-    "event": "an async event",
-    "order": "an order of signature and crypto",
-    "builder": "a way to invalidate",
-    "capability": "a capability",
-}
-
-
-def article(noun: str) -> str:
-    return ("an " if noun[0] in "aeiou" else "a ") + noun
-
-
-def describe(value: Value) -> str:
-    """What a value is, in the language's words: "an int", "the memory `src`", "the word `send`"."""
-    if value is None:
-        return "`none`"
-    if isinstance(value, bool):
-        return "yes or no"
-    if isinstance(value, int):
-        return "an int"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, Word):
-        return f"the word `{value.name}`"
-    if isinstance(value, Flags):
-        return _KIND_NAMES.get(value.kind, f"{value.kind} flags")
-    if isinstance(value, Errno):
-        return f"the errno {value.name}"
-    if isinstance(value, Handle):
-        return "the device" if value.kind == "device" else f"the {value.kind} `{value.name}`"
-    if isinstance(value, (Function, UserFunction)):
-        return f"the function `{value.name}`"
-    for classes, text in _DESCRIPTIONS:
-        if isinstance(value, classes):
-            return text
-    return "something else"
-
-
-_DESCRIPTIONS: tuple[tuple[Union[type, tuple[type, ...]], str], ...] = (
-    (ByteString, "bytes"),
-    (tuple, "a list"),
-    (Range, "a range"),
-    ((Crc, T10Dif), "a signature"),
-    (Domain, "a domain"),
-    ((List, Interleaved), "a layout"),
-    (Part, "a part of a buffer"),
-    (Chunk, "a part with a count"),
-    (Repeated, "a part repeated a live number of times"),
-    (WireRef, "the wire"),
-    ((Live, LiveOp), "a live value"),
-    ((LiveBytes, LiveJoin), "live bytes"),
-    ((plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence), "a pattern"),
-)
-
 
 def fault(
     code: str,
@@ -204,14 +138,14 @@ def as_flags(value: Value, scope: Scope, span: Span, kind: str, what: str = "thi
         return value.value
     if isinstance(value, (Live, LiveOp)) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    wrong(value, scope, span, what, f"{_KIND_NAMES.get(kind, kind)} or an int")
+    wrong(value, scope, span, what, f"{KIND_NAMES.get(kind, kind)} or an int")
 
 
 def as_word(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what: str = "this place") -> Word:
     """A word of one of `kinds`."""
     if isinstance(value, Word) and value.kind in kinds:
         return value
-    wrong(value, scope, span, what, " or ".join(_KIND_NAMES.get(kind, kind) for kind in kinds))
+    wrong(value, scope, span, what, " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds))
 
 
 def as_reason(value: Value, scope: Scope, span: Span) -> str:

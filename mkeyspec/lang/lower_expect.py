@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.lang import tree
-from mkeyspec.lang.coercion import as_expected, describe, fault, raise_if_hidden
+from mkeyspec.lang.coercion import as_expected, fault, raise_if_hidden
+from mkeyspec.lang.description import describe
 from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.lang.ledger import Unsaid

@@ -12,13 +12,13 @@ from mkeyspec.lang.coercion import (
     as_int,
     as_live_int,
     as_part,
-    describe,
     fault,
     length_of,
     measure,
     raise_if_hidden,
     wrong,
 )
+from mkeyspec.lang.description import describe
 from mkeyspec.lang.meaning import Handle, Int, Value, WireRef, Word
 from mkeyspec.lang.operation import range_of
 from mkeyspec.lang.scope import Scope

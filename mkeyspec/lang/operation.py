@@ -15,13 +15,13 @@ from mkeyspec.lang.coercion import (
     as_live_bytes,
     as_live_int,
     as_part,
-    describe,
     fault,
     is_flags,
     is_reference,
     raise_if_hidden,
     wrong,
 )
+from mkeyspec.lang.description import describe
 from mkeyspec.lang.function import check_size
 from mkeyspec.lang.limit import INT_BITS, LIST_ITEMS
 from mkeyspec.lang.meaning import Flags, Handle, Value, WireRef, Word

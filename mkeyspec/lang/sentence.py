@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from mkeyspec.lang import tree
-from mkeyspec.lang.coercion import article, fault
+from mkeyspec.lang.coercion import fault
+from mkeyspec.lang.description import article
 from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.verbs import PLACE_NAMES, PLACES, REQUEST_NAMES, SETTER_NAMES, Slot, Verb
