@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mkeyspec.device import key
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
     Interleaved,
@@ -225,3 +226,15 @@ def test_overlapping_reads_are_well_defined() -> None:
     assert bench.configure(mkey, SetAccess(15), sges) == 0
     assert bench.transmit(mkey.lkey, 24) == ("success", counter(8) + counter(8, 4) + counter(8))
     assert statuses(bench.owner) == ["success"]
+
+
+def test_a_walk_of_too_many_segments_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns of one byte over an mkey can't be taken at once; the device gives up rather than walk for minutes."""
+    bench = Bench()
+    inner = bench.over(bench.memory(counter(64)))
+    mkey = bench.mkey()
+    assert bench.configure(mkey, SetAccess(15), SetInterleaved(32, (Interleaved(0, 1, 1, inner.lkey),))) == 0
+    assert bench.transmit(mkey.lkey, 32)[0] == "success"
+    monkeypatch.setattr(key, "SEGMENTS", 16)
+    assert bench.transmit(mkey.lkey, 16)[0] == "success"
+    assert bench.transmit(mkey.lkey, 32)[0] == "loc_prot_err"
