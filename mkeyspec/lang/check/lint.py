@@ -121,7 +121,7 @@ def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostic
     kinds = " or ".join(step.kind)
     if isinstance(domain.signature, T10Dif):
         why = f"check_mask {key.check_mask:#04x} covers no byte of it"
-    elif step.kind == ("bad_guard",) or "bad_guard" in step.kind:
+    elif "bad_guard" in step.kind:
         why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
     else:
         why = f"{domain.signature.kind} has no tags"

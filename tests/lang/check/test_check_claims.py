@@ -37,6 +37,7 @@ BAD_SEED = Domain(Crc(0, 0xFFFF), 512)
 BAD_SIZE = Domain(CRC.signature, 512, (("block_size", 5),))
 AT_COMPLETE = plan.Rejected("complete")
 AT_COMPLETION = plan.Rejected("completion")
+AT_CREATE = plan.Rejected("create")
 ACCEPTED = plan.Accepted()
 
 K = mkey()
@@ -100,6 +101,11 @@ def test_a_written_reason_stays_beside_the_rule() -> None:
 def test_a_completion_is_pinned_to_its_class() -> None:
     claim, _ = settled((AT_COMPLETION,), *NO_LAYOUT, transmit(64))
     assert claim == (plan.Rejected("completion", "local_protection", "no_layout"),)
+
+
+def test_a_written_status_is_kept() -> None:
+    claim, _ = settled((plan.Rejected("completion", "loc_len_err"),), *NO_LAYOUT, transmit(64))
+    assert claim == (plan.Rejected("completion", "loc_len_err", "no_layout"),)
 
 
 def test_two_broken_rules_are_a_question() -> None:
@@ -187,6 +193,12 @@ def test_judge_returns_the_settled_step_and_lets_it_happen() -> None:
     assert state.access == 0
 
 
+def test_judge_asks_back() -> None:
+    assert judged(K, post(configuration(access(0)), claim=(AT_COMPLETE,)))[1] == ["MKS0502"]
+    assert judged(K, configure(signature(BAD_SEED)))[1] == ["MKS0405"]
+    assert judged(K, post(configuration(access(0)), claim=(ACCEPTED,))) == ((ACCEPTED,), [])
+
+
 # The world ---------------------------------------------------------------------------------------
 
 
@@ -248,6 +260,22 @@ def test_accepted_or_rejected_goes_on_as_if_accepted() -> None:
 def test_a_refused_data_request_leaves_the_mkey_alone() -> None:
     bad = plan.Transmit(at(), part("k", 0, 513), "send", claim=(AT_COMPLETION,))
     assert judged(memory(), K, configure(access(0), listed()), bad, transmit())[1] == []
+
+
+def test_what_a_refusal_at_completion_leaves_behind() -> None:
+    """A data request that fails leaves the configuration before it; a configuration that fails itself does not."""
+    setup = (memory(), mkey(entries=2))
+    both = post(configuration(access(0), listed()), plan.Send(at(), (part("k", 0, 513),)), claim=(AT_COMPLETION,))
+    assert judged(*setup, both, transmit())[1] == []
+    alone = post(configuration(access(0), strided(2)), claim=(AT_COMPLETION,))
+    assert judged(*setup, alone, transmit(16))[1] == ["MKS0506"]
+    either = post(configuration(access(0), strided(2)), claim=(AT_COMPLETE, AT_COMPLETION))
+    assert judged(*setup, either, transmit(16))[1] == ["MKS0506"]
+
+
+def test_a_key_that_was_not_created() -> None:
+    world = world_after(plan.Dek(at(), "d", Fill(1, 32)), plan.Dek(at(), "e", Fill(1, 7), claim=(AT_CREATE,)))
+    assert [getattr(world.things[name], "created", None) for name in "de"] == [True, False]
 
 
 def test_invalidation_clears_the_configuration() -> None:

@@ -410,7 +410,15 @@ def test_the_help_of_a_short_layout_sizes_its_only_buffer() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "length", "fits"),
-    [(512, 496, True), (512, 500, False), (512, 512, True), (520, 496, True), (520, 504, False), (520, 512, False), (512, 1024 + 16, True)],
+    [
+        (512, 496, True),
+        (512, 500, False),
+        (512, 512, True),
+        (512, 1040, True),
+        (520, 496, True),
+        (520, 504, False),
+        (520, 512, False),
+    ],
 )
 def test_jobs_of_a_data_unit(unit: int, length: int, fits: bool) -> None:
     """XCRY-10, with the values of the page."""
