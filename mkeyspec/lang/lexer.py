@@ -15,6 +15,7 @@ from typing import Any
 from lark.lexer import Lexer, PatternStr, TerminalDef
 
 from mkeyspec import resource
+from mkeyspec.lang.limit import TOKENS
 
 STARTS = ("file", "line", "apart")
 """What Lark may be asked for: a file, one line of it, and the terminals which no rule accepts."""
@@ -71,11 +72,12 @@ class Words:
         self._pattern = re.compile("|".join(parts))
 
     def scan(self, text: str) -> tuple[list[Token], list[tuple[int, int]]]:
-        """All tokens of `text`, new lines among them, and the places of its comments."""
+        """All tokens of `text`, new lines among them, and the places of its comments. It ends one token past the limit."""
         tokens: list[Token] = []
         comments: list[tuple[int, int]] = []
         append = tokens.append
         reserved = self.reserved.get
+        most = TOKENS.most
         for match in self._pattern.finditer(text):
             kind = match.lastgroup or "BADSIGN"
             if kind == "BLANK":
@@ -88,4 +90,6 @@ class Words:
             if kind == "NAME":
                 kind = reserved(value, kind)
             append(Token(kind, value, start, end))
+            if len(tokens) > most:
+                break
         return tokens, comments
