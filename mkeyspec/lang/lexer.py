@@ -72,7 +72,7 @@ class Words:
         self._pattern = re.compile("|".join(parts))
 
     def scan(self, text: str) -> tuple[list[Token], list[tuple[int, int]]]:
-        """All tokens of `text`, new lines among them, and the places of its comments. It ends one token past the limit."""
+        """All tokens of `text`, new lines among them, and the places of its comments; at most one past the limit."""
         tokens: list[Token] = []
         comments: list[tuple[int, int]] = []
         append = tokens.append
