@@ -1,0 +1,56 @@
+/* The UMR work request: what is to be changed of an mkey. Nothing outside the given bytes is read. */
+#ifndef SOFTNIC_PURE_UMR_H
+#define SOFTNIC_PURE_UMR_H
+
+#include "pure/wqe.h"
+
+/* mkey_mask: which members are to be changed. */
+#define UMR_MASK_LEN          (1ull << 0)
+#define UMR_MASK_PAGE_SIZE    (1ull << 1)
+#define UMR_MASK_START_ADDR   (1ull << 6)
+#define UMR_MASK_SIGERR       (1ull << 9)
+#define UMR_MASK_BSF_ENABLE   (1ull << 12)
+#define UMR_MASK_KEY          (1ull << 13)      /* the tag, mkey[7:0] */
+#define UMR_MASK_QPN          (1ull << 14)
+#define UMR_MASK_LOCAL_WRITE  (1ull << 18)
+#define UMR_MASK_REMOTE_READ  (1ull << 19)
+#define UMR_MASK_REMOTE_WRITE (1ull << 20)
+#define UMR_MASK_ATOMIC       (1ull << 21)
+#define UMR_MASK_FREE         (1ull << 29)
+const char *umr_mask_name(unsigned bit);        /* NULL if the bit has no name */
+
+enum { UMR_LOCAL_READ = 0x04, UMR_LOCAL_WRITE = 0x08, UMR_REMOTE_READ = 0x10, UMR_REMOTE_WRITE = 0x20, UMR_ATOMIC = 0x40 };     /* access */
+
+struct umr {
+    uint32_t mkey;                      /* the ctrl's immediate */
+    /* UMR ctrl */
+    uint8_t flags;
+    bool inline_, check_free, check_qpn, has_offset;    /* check_free: the mkey must be free; check_qpn: it must be this QP's */
+    uint16_t klm_octowords, bsf_octowords, offset;      /* in 16 bytes; with has_offset there is no BSF */
+    uint64_t mask;
+    /* mkey context; only what the mask names may be applied */
+    bool free, bsf_enable, sigerr;      /* sigerr: the low bit of the signature error count */
+    uint8_t access, tag;
+    uint32_t qpn, pd, flags_pd;
+    uint64_t start, length;
+    /* what follows */
+    const uint8_t *translation, *bsf;   /* inline: klm_octowords * 16 and bsf_octowords * 16 bytes; NULL: none, or not inline */
+    unsigned segs;                      /* not inline: where both lie in memory, one behind the other */
+    struct wqe_seg seg[WQE_MAX_SEGS];
+};
+/* The whole WQE, ctrl included. False if it is cut off, or no UMR. */
+bool umr_decode(const uint8_t *wqe, size_t len, struct umr *out);
+
+/* The translation: a list, or a repeat block with strided entries. */
+struct translation {
+    bool strided;
+    unsigned entries;                   /* a list: with its padding of zeros at the end left off */
+    uint32_t bytes_per_repeat, repeat;  /* strided */
+    const uint8_t *first;
+};
+struct translation_entry { uint16_t stride; uint32_t length, key; uint64_t addr; };     /* stride: 0 in lists */
+/* False if a repeat block counts more entries than there are, or len is no multiple of 16. */
+bool translation_decode(const uint8_t *bytes, size_t len, struct translation *out);
+struct translation_entry translation_at(const struct translation *translation, unsigned i);
+
+#endif
