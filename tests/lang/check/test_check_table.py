@@ -54,6 +54,7 @@ def purposes() -> dict[str, set[str | None]]:
     """Case names of on_purpose.mks, which are rules, and what their claims are pinned to."""
     compiled = compile_file(UI / "on_purpose.mks", root=UI)
     assert compiled.suite is not None
+    assert all(case.title == RULES[case.name].code for case in compiled.suite.cases)
     return {
         case.name: {
             getattr(outcome, "rule", None)
