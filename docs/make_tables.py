@@ -1,0 +1,344 @@
+"""Writes the pages of the reference that are tables: verbs, functions, diagnostics, limits, requirements, profile.
+
+They are made from the tables the compiler itself reads, so that they can't say anything else.
+
+    python docs/make_tables.py            writes what differs
+    python docs/make_tables.py --check    writes nothing; exit code 1 if anything differs
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from mkeyspec.code import CODES
+from mkeyspec.device.profile import OFFERS, Profile
+from mkeyspec.lang import limit
+from mkeyspec.lang.description import KIND_NAMES
+from mkeyspec.lang.function import FUNCTIONS, KINDS
+from mkeyspec.lang.function_bytes import BYTE_FUNCTIONS
+from mkeyspec.lang.function_list import LIST_FUNCTIONS
+from mkeyspec.lang.function_signature import SIGNATURE_FUNCTIONS
+from mkeyspec.lang.meaning import Function, Parameter, Word
+from mkeyspec.lang.member import BUT_MEMBERS, LIVE_MEMBERS
+from mkeyspec.lang.verbs import PLACE_NAMES, PLACES, REQUEST_NAMES, Slot, Verb
+from mkeyspec.lang.words import DOCS, WORDS
+from mkeyspec.lang.words import KINDS as WORD_KINDS
+from mkeyspec.requirement import departures, requirements
+
+HERE = Path(__file__).resolve().parent
+WRITTEN = "<!-- Written by docs/make_tables.py; `make_tables.py --check` is one of the tests. -->"
+
+VERBS = """
+Everything that is done is one sentence: `[peer] VERB what PREPOSITION what … = value, modifier … { lines } claim
+known`. This page says what each verb takes. `known` is [a known departure](language.md#known-departures), `but`
+[sets a member wrong on purpose](language.md#wrong-on-purpose).
+"""
+REQUESTS = """
+One alone is a section of its own: signaled, and waited for. Inside `post { }` and `abort { }` they take neither `peer`,
+`on`, `as` nor a claim: those belong to the section. A setter may stand there too, misplaced on purpose.
+"""
+PURE = """
+All are pure: the same arguments give the same value, on every machine. A parameter with `=` may be left out; one that
+ends in `=` is given by name; `…` takes any number of arguments. Those of other functions may be given by name as well.
+A buffer is taken for its bytes where bytes are wanted. `any(n)` is a [pattern](language.md#expecting).
+"""
+MEMBERS = """
+Of values: `d.block` and `d.signature` of a domain; `r.start`, `r.length` and `r.end` of a range; `.length` of
+everything that has one. Live members are read when the case runs:
+"""
+LIVE = """
+`device.NAME` is any number the device tells of itself; `t.wire` is what the `transmit` labelled `t` put on the wire.
+"""
+CODES_ARE = """
+Every diagnostic has a code, and every code a page with what it means, an example, the mend and the clause of the man
+page. `mkeyspec explain CODE` prints it. Codes below MKS2000 are the compiler's and the command line's; those from
+MKS2000 on are failures of a case that ran.
+"""
+LIMITS = """
+So that a mistake (a wrong exponent, a loop that multiplies) is one clear message within a second. Breaking one is an
+error with the code beside it.
+"""
+LEDGER = """
+What the man pages promise and demand, one statement an id: what `verifies` may name. `mkeyspec explain ID` prints a
+statement whole; the files are in [`requirements/`](../requirements/).
+"""
+DEPARTURES = """
+What `known` may name: X-DIFF, where driver and page differ, and X-BUG, suspected defects. X-OPEN and X-LIM are points
+that the pages leave open; the [device profile](model.md#the-profile) has a member for those that show.
+"""
+
+FAMILIES = {
+    "MKS01": "Syntax",
+    "MKS02": "Names, and the parts of sentences",
+    "MKS03": "Types, values, lengths",
+    "MKS04": "What the pages forbid",
+    "MKS05": "Claims and states",
+    "MKS06": "Warnings",
+    "MKS07": "Limits",
+    "MKS08": "Files and their text",
+    "MKS09": "Command line, devices, directories",
+    "MKS20": "A step failed",
+    "MKS21": "An expectation failed",
+    "MKS22": "Something is left over",
+    "MKS23": "Known departures",
+}
+
+
+def page(title: str, *paragraphs: str) -> str:
+    return "\n\n".join([f"# {title}", WRITTEN, *(text for text in paragraphs if text)]) + "\n"
+
+
+def flow(text: str) -> str:
+    """A paragraph on one line."""
+    return " ".join(text.split())
+
+
+def code(text: str) -> str:
+    """Text as code inside a table."""
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+# Verbs ---------------------------------------------------------------------------------------
+
+
+def slot(name: str, part: Slot | None) -> str:
+    if part is None:
+        return f"`{name}`"
+    return f"`{name}` {part.what}" if part.required else f"`{name}` {part.what}, if wanted"
+
+
+def parts(verb: Verb) -> list[str]:
+    """What a verb takes, a line each."""
+    found = []
+    if verb.operand is not None:
+        found.append(verb.operand.what + ("" if verb.operand.required else ", if wanted"))
+    found += [slot(name, part) for name, part in verb.phrases.items()]
+    if verb.value is not None:
+        found.append(slot("=", verb.value))
+    if verb.lines is not None:
+        found.append(f"lines of {PLACE_NAMES[verb.lines]}" + ("" if verb.lines_required else ", if wanted"))
+    return found
+
+
+def verb_text(verb: Verb) -> str:
+    lines = [f"### `{verb.name}`", "", f"`{verb.example}`", ""]
+    rows = []
+    if taken := parts(verb):
+        rows.append(("takes", "; ".join(taken)))
+    if verb.modifiers:
+        rows.append(("modifiers", "; ".join(slot(name, part) for name, part in verb.modifiers.items())))
+    if verb.but:
+        rows.append(("`but`", listed(verb.but)))
+    claims = [f"rejected at {phase}" for phase in verb.phases] + ["completes"] * verb.completes
+    if claims:
+        rows.append(("claims", listed(claims)))
+    if verb.known or verb.peer:
+        rows.append(("may have", listed(["peer"] * verb.peer + ["known"] * verb.known)))
+    if verb.page:
+        rows.append(("page", verb.page))
+    return "\n".join([*lines, *(f"- {name}: {text}" for name, text in rows)])
+
+
+def line_table(verbs: Iterable[Verb]) -> str:
+    rows = []
+    for verb in verbs:
+        what = "; ".join(parts(verb) + [slot(name, part) for name, part in verb.modifiers.items()])
+        rows.append((code(verb.name), code(verb.example), what, listed(verb.but), verb.page))
+    columns = [i for i, name in enumerate(("line", "example", "takes", "`but`", "page")) if any(row[i] for row in rows)]
+    head = [("line", "example", "takes", "`but`", "page")[i] for i in columns]
+    return table(head, [[row[i] for i in columns] for row in rows])
+
+
+def verbs() -> str:
+    statements = [verb for verb in PLACES["case"].values() if verb.name not in REQUEST_NAMES]
+    requests = [verb for verb in PLACES["case"].values() if verb.name in REQUEST_NAMES]
+    text = [
+        flow(VERBS),
+        "## Statements of a case",
+        *map(verb_text, statements),
+        "## Work requests",
+        flow(REQUESTS),
+        *map(verb_text, requests),
+    ]
+    for place, words in PLACES.items():
+        if place not in ("case", "section"):
+            text += [f"## Lines of {PLACE_NAMES[place]}", line_table(words.values())]
+    return page("Verbs", *text)
+
+
+# Functions and words -------------------------------------------------------------------------
+
+
+def function_table(functions: Iterable[Function]) -> str:
+    rows = [(code(str(one)), one.doc, "; ".join(map(parameter, one.parameters))) for one in functions]
+    return table(("function", "what it gives", "what it takes"), rows)
+
+
+def parameter(one: Parameter) -> str:
+    return f"`{one.name}`: {KINDS[one.kind][0]}"
+
+
+def word_list(names: Sequence[str]) -> str:
+    """Words and their numbers; those that need a word of explanation in a table."""
+    if any(number(name) for name in names):
+        return table(("word", "number"), [(code(name), number(name)) for name in names])
+    explained = [name for name in names if DOCS[name][1]]
+    plain = listed(name for name in names if name not in explained)
+    rows = table(("word", "meaning"), [(code(name), DOCS[name][1]) for name in explained]) if explained else ""
+    return "\n\n".join(part for part in (plain, rows) if part)
+
+
+def functions() -> str:
+    text = [
+        flow(PURE),
+        "## Bytes",
+        function_table(BYTE_FUNCTIONS),
+        "## Signatures and domains",
+        function_table(SIGNATURE_FUNCTIONS),
+        "## Layouts, lists, choices",
+        function_table(LIST_FUNCTIONS),
+        "## Members",
+        flow(MEMBERS),
+        table(("of", "live members"), [(name, listed(members)) for name, members in LIVE_MEMBERS.items()]),
+        flow(LIVE),
+        "What `but` may set wrong of a value:",
+        table(("of", "members"), [(name, listed(members)) for name, members in BUT_MEMBERS.items()]),
+        "# Words",
+        "The identifiers of the pages, without prefix and in lower case. A name of one's own hides a word.",
+    ]
+    for kind, about in WORD_KINDS.items():
+        names = [name for name, (of, _) in DOCS.items() if of == kind]
+        heading = KIND_NAMES.get(kind, about).removeprefix("a ").removeprefix("an ")
+        text += [
+            f"## {heading[0].upper()}{heading[1:]}",
+            "" if heading == about else f"{sentence(about)}.",
+            word_list(names),
+        ]
+    return page("Functions and words", *text)
+
+
+def sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def number(name: str) -> str:
+    word = WORDS[name]
+    return f"{word.value:#x}" if isinstance(word, Word) and word.value is not None else ""
+
+
+# Diagnostics, limits, requirements, profile ----------------------------------------------------
+
+
+def diagnostics() -> str:
+    text = [flow(CODES_ARE)]
+    for family, title in FAMILIES.items():
+        codes = {name: about for name, about in CODES.items() if name.startswith(family)}
+        rows = [(f"[{name}](../mkeyspec/explanations/{name}.md)", about) for name, about in codes.items()]
+        if rows:
+            text += [f"## {family}xx: {title[0].lower() + title[1:]}", table(("code", "says"), rows)]
+    return page("Diagnostics", *text)
+
+
+def limits() -> str:
+    rows = [(f"{one.most:,} {one.unit}", f"[{one.code}](../mkeyspec/explanations/{one.code}.md)") for one in limit.ALL]
+    return page(
+        "Limits",
+        flow(LIMITS),
+        table(("at most", "code"), rows),
+    )
+
+
+def ledger() -> str:
+    text = [
+        flow(LEDGER),
+    ]
+    pages: dict[str, list[tuple[str, str, str]]] = {}
+    for one in requirements().values():
+        pages.setdefault(one.page, []).append((one.id, one.title.replace("|", "\\|"), one.level))
+    for name, rows in pages.items():
+        text += [f"## {name}", table(("id", "about", "level"), rows)]
+    text += [
+        "## Departures and open points",
+        flow(DEPARTURES),
+        table(("id", "says"), [(one.id, one.statement.replace("|", "\\|")) for one in departures().values()]),
+    ]
+    return page("Requirements", *text)
+
+
+BEGIN, END = "<!-- profile: written by docs/make_tables.py -->", "<!-- profile ends -->"
+
+
+def profile_table() -> str:
+    rows = []
+    for item in fields(Profile):
+        value = item.default
+        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        if isinstance(value, bool):
+            shown = "true" if value else "false"
+        choices = ", ".join(f"`{choice}`" for choice in item.metadata.get("choices", ()))
+        if item.name.startswith("status_"):
+            choices = "a completion status"
+        kind = {bool: "`true`, `false`", int: "a number", str: "text", tuple: "a list"}[type(value)]
+        if item.name == "errno":
+            kind = "a table"
+        rows.append((code(item.name), code(shown) if shown else "empty", choices or kind, item.metadata["about"]))
+    return table(("member", "default", "may be", "what it is"), rows) + (
+        f"\n\nWhat `without` may name: {listed(sorted(OFFERS))}."
+    )
+
+
+def model(before: str) -> str:
+    """model.md with its table made anew; the text around it is written by hand."""
+    head, _, rest = before.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n\n{profile_table()}\n\n{END}{tail}"
+
+
+def pages() -> dict[Path, str]:
+    """Every page that this script writes, by its place."""
+    about_model = HERE / "model.md"
+    return {
+        HERE / "verbs.md": verbs(),
+        HERE / "functions.md": functions(),
+        HERE / "diagnostics.md": diagnostics(),
+        HERE / "limits.md": limits(),
+        HERE / "requirements.md": ledger(),
+        about_model: model(about_model.read_text(encoding="utf-8")),
+    }
+
+
+def stale() -> dict[Path, str]:
+    """Those that differ from what is on disk."""
+    return {
+        path: text for path, text in pages().items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
+
+
+def main(arguments: Sequence[str]) -> int:
+    if any(argument != "--check" for argument in arguments):
+        print((__doc__ or "").strip(), file=sys.stderr)
+        return 2
+    differing = stale()
+    for path, text in differing.items():
+        if arguments:
+            print(f"{path.name} is out of date: python docs/make_tables.py", file=sys.stderr)
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(path.name)
+    return 1 if arguments and differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
