@@ -11,19 +11,19 @@ from mkeyspec.plugin.collect import (
     pytest_configure_node,
     pytest_report_header,
 )
-from mkeyspec.plugin.fixture import device, mkeyspec_rig, rig
+from mkeyspec.plugin.fixture import device, pytest_pyfunc_call, rig
 from mkeyspec.plugin.option import pytest_addoption, pytest_configure
 from mkeyspec.plugin.outcome import pytest_runtest_makereport
 from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
 
 __all__ = [
     "device",
-    "mkeyspec_rig",
     "pytest_addoption",
     "pytest_collect_file",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
+    "pytest_pyfunc_call",
     "pytest_report_header",
     "pytest_runtest_makereport",
     "pytest_sessionfinish",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mkeyspec.plugin.opening import make_rig, open_device, read_expectations, read_profile
-from mkeyspec.plugin.outcome import RIG, Unmet
-from mkeyspec.plugin.property import case_properties, session_properties, verdict_properties
-from mkeyspec.run.mark import Row, case_of, row_needs
+from mkeyspec.plugin.outcome import BEGUN, RIG, Unmet
+from mkeyspec.plugin.property import session_properties
+from mkeyspec.run.mark import case_of, row_needs
 from mkeyspec.run.verdict import CaseInfo
 
 if TYPE_CHECKING:
@@ -30,37 +30,33 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
 
 
 @pytest.fixture(scope="session")
-def mkeyspec_rig(pytestconfig: pytest.Config, device: Device) -> Iterator[Rig]:
-    """The session's rig; tests take `rig`."""
+def rig(pytestconfig: pytest.Config, device: Device) -> Rig:
+    """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`."""
     option = pytestconfig.getoption
     info = device.info()
     expectations = read_expectations(option("--expectations"), info)
     made = make_rig(device, read_profile(option("--device-profile")), expectations, option("--deadline"))
     pytestconfig.stash[RIG] = made
     session_properties(pytestconfig, info)
-    yield made
-    del pytestconfig.stash[RIG]
+    return made
 
 
-@pytest.fixture
-def rig(request: pytest.FixtureRequest, mkeyspec_rig: Rig, device: Device) -> Iterator[Rig]:
-    """The rig, begun for this case; skips with every unmet need."""
-    node = request.node
-    mark = case_of(request.function)
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Begin the case. Not a fixture of each test: pytest spends on one what the model spends on a whole case."""
+    arguments: dict[str, Any] = pyfuncitem.funcargs
+    rig: Rig | None = arguments.get("rig")
+    if rig is None:
+        return
+    mark = case_of(pyfuncitem.obj)
+    path = pyfuncitem.path
     if mark is None:
-        info = CaseInfo(node.nodeid, node.path.name)
+        info = CaseInfo(pyfuncitem.nodeid, path.name)
     else:
-        callspec = getattr(node, "callspec", None)
-        row: Row | None = callspec.params.get("row") if callspec is not None else None
-        path = node.path if node.path.suffix == ".mks" else None
-        info = CaseInfo(node.nodeid, mark.suite.source, mark.verifies, (*mark.needs, *row_needs(row)), path)
-    unmet = mkeyspec_rig.begin(info)
+        needs = (*mark.needs, *row_needs(arguments.get("row")))
+        source = path if path.suffix == ".mks" else None
+        info = CaseInfo(pyfuncitem.nodeid, mark.suite.source, mark.verifies, needs, source)
+    pyfuncitem.config.stash[BEGUN] = pyfuncitem
+    unmet = rig.begin(info)
     if unmet:
-        if mark is not None:
-            node.user_properties.extend(case_properties(request.config, mark, node.nodeid))
         raise Unmet(f"needs {', '.join(unmet)}")
-    yield mkeyspec_rig
-    # Set here, in teardown, properties travel in one of the three reports of a test instead of in two.
-    if mark is not None:
-        node.user_properties.extend(case_properties(request.config, mark, node.nodeid))
-        node.user_properties.extend(verdict_properties(mkeyspec_rig.verdict))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkeyspec.plugin.property import case_properties, verdict_properties
 from mkeyspec.run.mark import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
 
@@ -17,6 +18,10 @@ RIG: pytest.StashKey[Rig] = pytest.StashKey()
 """In the config's stash: the rig of this process, once there is one."""
 
 
+BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
+"""In the config's stash: the item that the rig was begun for last; its verdict is that item's."""
+
+
 class Unmet(Exception):
     """The device lacks what the case needs; `str()` gives every reason."""
 
@@ -25,10 +30,13 @@ class Unmet(Exception):
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
     """Reports of cases. Everything else, and a defect of the rig itself, is left to pytest."""
     excinfo = call.excinfo
+    if call.when == "teardown":
+        # Only now, so that properties travel in one of a test's three reports.
+        _add_properties(item)
     if excinfo is None:
         if call.when != "call":
             return None
-        rig = item.config.stash.get(RIG, None)
+        rig = _rig_of(item)
         if rig is None or rig.verdict.status != "known":
             return None
         return _known(item, call, rig.verdict.known)
@@ -40,6 +48,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if isinstance(error, (CaseSkipped, Unmet, Blocked)):
         return _skipped(item, call, str(error))
     return None
+
+
+def _add_properties(item: pytest.Item) -> None:
+    mark = case_of(getattr(item, "obj", None))
+    if mark is None:
+        return
+    item.user_properties += case_properties(item.config, mark, item.nodeid)
+    rig = _rig_of(item)
+    if rig is not None:
+        item.user_properties += verdict_properties(rig.verdict)
+
+
+def _rig_of(item: pytest.Item) -> Rig | None:
+    stash = item.config.stash
+    return stash[RIG] if stash.get(BEGUN, None) is item else None
 
 
 def _plain_report(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -59,7 +82,7 @@ def _failed(
     summary = ""
     if error.failures:
         first = error.failures[0]
-        mark = case_of(getattr(item, "function", None))
+        mark = case_of(getattr(item, "obj", None))
         source = mark.suite.source if mark is not None else path.name
         summary = f"{first.code} {first.message} ({source}:{first.at.line})"
         if item.path.suffix == ".mks":
@@ -90,7 +113,7 @@ def _known(item: pytest.Item, call: pytest.CallInfo[None], known: list[str]) -> 
 
 def _place(item: pytest.Item) -> tuple[Path, int]:
     path, line, _ = item.reportinfo()
-    mark = case_of(getattr(item, "function", None))
+    mark = case_of(getattr(item, "obj", None))
     if mark is not None and item.path.suffix == ".mks":
         return item.path, mark.at.line
     return Path(path), (line or 0) + 1
