@@ -89,8 +89,6 @@ class Store:
 
     def compile(self, path: Path, *, force: bool = False) -> Result:
         """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""
-        from mkeyspec.emit.writer import write
-
         source = source_name(path, self.project)
         module = self.module_of(path)
         if not force and self.is_fresh(path):
@@ -102,6 +100,8 @@ class Store:
         if not compiled.suite.cases:
             self.remove(module)
             return Result(path, source, "library", None, compiled)
+        from mkeyspec.emit.writer import write  # and Jinja2: a session of fresh modules does without
+
         text = write(compiled.suite, self._header(path, source, compiled))
         self.write(module, text)
         return Result(path, source, "written", module, compiled)

@@ -83,12 +83,12 @@ def _generated(config: pytest.Config) -> Path | None:
 
 
 def _outcome(result: Result) -> Outcome:
-    from mkeyspec.lang import render
-
     if result.module is not None:
         return Outcome(str(result.module))
     if result.state == "library":
         return Outcome()
+    from mkeyspec.lang import render
+
     errors = [finding for finding in result.diagnostics if finding.severity == "error"]
     if not errors:
         text = f"error[MKS0999]: {result.source} has neither cases nor errors; please report it"
