@@ -46,7 +46,7 @@ enum { RIGHT_LOCAL_READ = 1, RIGHT_LOCAL_WRITE = 2, RIGHT_REMOTE_READ = 4, RIGHT
 struct klm { uint32_t length, key; uint64_t addr; };                    /* one entry of a list layout */
 struct stride { uint16_t stride, length; uint32_t key; uint64_t addr; };
 
-enum domain { DOMAIN_WIRE, DOMAIN_MEMORY };                             /* numbered as in the error CQE */
+enum domain { DOMAIN_WIRE, DOMAIN_MEMORY };                             /* numbered as in the error CQE and in struct bsf */
 enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED };
 enum key_type { KEY_MR, KEY_MKEY, KEY_MW };
 
@@ -69,7 +69,7 @@ struct key {
     uint64_t start, length;             /* the range of addresses that the key accepts */
     uint32_t qpn;                       /* 0xffffff: any QP; else type 2 windows belong to one QP */
     uint64_t base;                      /* MR: where `start` lies in this process' memory */
-    bool bound;                         /* MW */
+    uint8_t mw_type;
     enum layout layout;
     struct klm *klm;
     uint32_t klms;
@@ -79,8 +79,6 @@ struct key {
     struct bsf *sig;                    /* NULL: none configured */
     struct crypto_bsf *crypto;
     bool armed;                         /* the next signature error is reported */
-    bool sigerr_count;                  /* last value of the UMR's sigerr bit */
-    struct key *window_of;              /* MW: the MR or mkey beneath */
 };
 
 struct mkey_attr {                      /* CREATE_MKEY's mkey context, decoded */
@@ -98,7 +96,7 @@ enum { MR_TRANSLATION = 1, MR_PD = 2, MR_ACCESS = 4 };
 int mr_modify(struct key *mr, uint32_t what, struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint32_t ibv_access);
 int mw_create(struct pd *pd, uint8_t type, struct key **out);
 int mkey_create(struct context *context, const struct mkey_attr *attr, struct key **out);
-int key_destroy(struct key *key);                                       /* EBUSY while a window is bound to it */
+int key_destroy(struct key *key);
 struct key *key_find(uint32_t key);                                     /* by index << 8; the tag is not looked at */
 static inline uint32_t key_value(const struct key *key) { return key->index << 8 | key->tag; }
 
@@ -115,7 +113,7 @@ struct login { struct object object; uint32_t number; uint8_t state; };
 int dek_create(struct context *context, const struct dek_attr *attr, struct dek **out);   /* EINVAL: not as the personality imports keys */
 int dek_destroy(struct dek *dek);
 struct dek *dek_find(uint32_t number);
-int login_create(struct context *context, struct login **out);          /* EEXIST: a second one */
+int login_create(struct context *context, struct login **out);          /* EOPNOTSUPP: not in wrapped mode */
 int login_destroy(struct login *login);
 struct login *login_find(uint32_t number);
 
@@ -123,11 +121,13 @@ struct login *login_find(uint32_t number);
 
 struct channel {                        /* a pipe: completion channel, or the async events of a context */
     struct object object;
-    int read_fd, write_fd;              /* read_fd is the application's; it may close it at any time (channel_closed) */
+    int read_fd, write_fd, again_fd;    /* read_fd is the application's; it may close it at any time (channel_closed) */
     bool async;
+    struct channel *chain;
 };
 int channel_create(struct context *context, bool async, struct channel **out);
 struct channel *channel_find(int read_fd);
+void channel_destroy(struct channel *channel);
 void channel_closed(int read_fd);       /* the application closed its end */
 
 /* ---- queues --------------------------------------------------------------------------------------------------------------------------- */
@@ -138,6 +138,7 @@ struct cq_attr {
     uint64_t buf, db, user_handle;      /* addresses in the application */
     struct channel *channel;            /* or NULL */
     struct channel *async;              /* or NULL: the context's first */
+    bool ignore_overrun;                /* else a CQE that finds the ring full is lost, the CQ breaks and IBV_EVENT_CQ_ERR tells */
 };
 struct cq {
     struct object object;
@@ -188,26 +189,20 @@ struct qp_change {
     struct qp_path path, alt_path;
 };
 
-struct transfer_wait;                   /* engine-private: a WQE that waits for its peer */
+struct call;                            /* engine's own */
 struct qp {
     struct object object;
     struct qp_attr attr;
     uint32_t number;                    /* DCT: valid from RTR on */
     enum qp_state state;
-    bool draining;                      /* SQD was asked for and WQEs are still in hand */
     struct qp_change set;               /* all attributes as last set */
     bool drain_sigerr, mmo;             /* set by INIT2INIT */
     uint16_t sq_head;                   /* block that would be executed next */
     uint16_t rq_head;
-    bool flushing;                      /* ERR: what is posted from now on is flushed */
-    uint64_t wait_until;                /* ns; 0: none. RNR and transport timers */
-    uint8_t tries, rnr_tries;
-    bool waiting_peer, waiting_rnr;
-    uint8_t *stream_error;              /* DCI: one byte per stream */
-    uint32_t streams_in_error;
+    bool draining;                      /* SQD, but a WQE is still under way */
+    uint64_t stream_error;              /* DCI: one bit per stream */
     uint32_t async_events;
-    struct qp *chain;                   /* engine: QPs by doorbell */
-    struct fabric_call *call;           /* engine: a request on its way to another process */
+    struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
 };
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out);
 int qp_modify(struct qp *qp, const struct qp_change *change);           /* EINVAL: not a legal transition. Wakes the device itself. */
@@ -230,7 +225,7 @@ struct context {
     uint32_t number;
     struct object *objects;             /* newest first */
     struct channel *async;
-    struct login *login;
+    uint32_t logins;
 };
 
 void nic_lock(void);

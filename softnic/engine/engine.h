@@ -1,0 +1,201 @@
+/* Between the rooms of the engine. Everything here wants the NIC's mutex held. */
+#ifndef SOFTNIC_ENGINE_H
+#define SOFTNIC_ENGINE_H
+
+#include "nic.h"
+#include "pure/bsf.h"
+#include "pure/cqe.h"
+#include "pure/umr.h"
+#include "pure/wqe.h"
+
+/* ---- memory.c: guarded access; false: EFAULT ------------------------------------------------------------------------------------- */
+
+struct piece { uint64_t addr; size_t length; };
+void memory_init(void);
+bool memory_read(uint64_t addr, void *to, size_t len);
+bool memory_write(uint64_t addr, const void *from, size_t len);
+bool memory_gather(const struct piece *piece, size_t pieces, uint8_t *to);
+bool memory_scatter(const struct piece *piece, size_t pieces, const uint8_t *from);
+/* Nobody sees byte `last` and later before the bytes in front of it. */
+bool memory_write_then(uint64_t addr, const uint8_t *from, size_t len, size_t last);
+/* n words of 8 bytes from n places; fine[i] false: that one can't be read. */
+void memory_read_each(const uint64_t *addr, size_t n, uint64_t *out, bool *fine);
+int fd_high(int fd);                    /* moves a descriptor of ours out of the application's way */
+
+/* ---- reach.c: what a key reaches ---------------------------------------------------------------------------------------------------- */
+
+enum violation {
+    FINE, BAD_KEY, KEY_FREE, FOREIGN_PD, FOREIGN_QP, NO_RIGHT, NO_LAYOUT, BEYOND, TOO_DEEP, NO_CRYPTO, BAD_DEK, BAD_KEYTAG, BAD_JOB, BAD_MEMORY, NO_MEMORY,
+};
+struct reach { struct piece *piece; size_t pieces, room, sealed; };      /* pieces below `sealed` are not added to */
+/* The key object, if this PD and QP may use it with these rights. */
+enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t key, uint32_t rights, struct key **out);
+/* Appends the memory behind [addr, addr + length) of a claimed key. */
+enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach);
+
+/* ---- transfer.c: an SGE list or a remote range, as wire bytes ---------------------------------------------------------------------------- */
+
+struct place {
+    struct key *key;                    /* with a BSF in force, else NULL */
+    const uint8_t *inlined;
+    uint64_t wire, raw, memory;         /* bytes in the three forms */
+    uint64_t before;                    /* raw bytes of this key earlier in the message */
+    uint64_t coded, coded_before;       /* the same of what is en- or decrypted */
+    size_t piece, pieces;
+};
+struct transfer {
+    const struct pd *pd;
+    uint32_t qpn;
+    struct cq *cq;                      /* where signature errors of this side go */
+    struct place *place;
+    size_t places, room;
+    struct reach reach;
+    uint64_t length;                    /* wire bytes */
+    bool sigerr;                        /* an error was reported */
+};
+void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn, struct cq *cq);
+enum violation transfer_add(struct transfer *transfer, uint32_t key, uint64_t addr, uint64_t length, uint32_t rights, bool write);
+enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg, unsigned segs, uint64_t limit, bool write);
+enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
+enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire);
+
+/* ---- signature.c ---------------------------------------------------------------------------------------------------------------------------- */
+
+struct span { uint64_t raw, memory_start, memory; };
+/* The geometry of `length` wire bytes from wire offset `start`; false: a start inside a block (nobody knows what hardware does). */
+bool signature_span(const struct bsf *sig, uint64_t start, uint64_t length, struct span *out);
+/* One domain's stream taken apart into data, checked on the way; `fields` gets what stood in the fields. Returns the number of fields. */
+uint64_t signature_strip(const struct bsf *sig, enum domain domain, const uint8_t *stream, uint64_t length, uint64_t before, uint8_t *raw,
+                         uint8_t *fields, struct sigerr *error);
+/* Data put together as one domain's stream of at most `length` bytes; fields of the other domain are copied as the masks say. */
+void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *raw, uint64_t raw_length, uint64_t before, const uint8_t *fields,
+                     uint64_t stored, uint8_t *stream, uint64_t length);
+/* The first error since arming goes to the key owner's CQ; true if it was reported. */
+bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq);
+
+/* ---- crypto.c --------------------------------------------------------------------------------------------------------------------------------- */
+
+enum crypto_step { STEP_NONE, STEP_WIRE, STEP_RAW, STEP_MEMORY };      /* which form of the stream is en- or decrypted */
+enum crypto_step crypto_step(const struct crypto_bsf *crypto);
+enum violation crypto_check(const struct key *key, struct place *place);     /* fills in place->coded */
+/* In place; `before` bytes of the message went ahead. */
+enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes, uint64_t length, uint64_t before);
+
+/* ---- completion.c, event.c ---------------------------------------------------------------------------------------------------------------------- */
+
+void cq_post(struct cq *cq, struct cqe *cqe, bool solicited);       /* fills in the owner bit */
+void cq_sigerr(struct cq *cq, uint32_t key, const struct sigerr *error);
+void cq_arm_words(void);                                            /* fires the CQs which are armed and have something to tell */
+enum async_event {                                                  /* enum ib_event_type */
+    EVENT_CQ_ERR = 0, EVENT_QP_FATAL = 1, EVENT_QP_REQ_ERR = 2, EVENT_QP_ACCESS_ERR = 3, EVENT_COMM_EST = 4, EVENT_SQ_DRAINED = 5,
+    EVENT_SRQ_ERR = 14, EVENT_SRQ_LIMIT = 15, EVENT_LAST_WQE = 16,
+};
+void event_completion(struct cq *cq);
+bool event_async(struct context *context, struct channel *channel, uint64_t user_handle, enum async_event type);
+void event_qp(struct qp *qp, enum async_event type);
+/* Takes unread events of this user handle back out; returns how many. */
+uint32_t event_retract(struct channel *channel, uint64_t user_handle);
+
+/* ---- queue.c --------------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { WQE_BYTES = 1024 };
+enum { ANY_QPN = 0xffffff };
+enum fetch { FETCH_NONE, FETCH_FINE, FETCH_BAD, FETCH_FAULT };
+/* The WQE at the SQ's head, wrapped around and copied out; `producer` as the doorbell record says. *len and *blocks are what it occupies. */
+enum fetch sq_fetch(const struct qp *qp, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks);
+struct receive { struct wqe_seg seg[WQE_MAX_SEGS]; unsigned segs; uint16_t index; uint64_t length; uint8_t bytes[1024]; };
+enum fetch receive_peek(struct qp *qp, struct receive *out);
+void receive_take(struct qp *qp, const struct receive *receive);
+bool doorbell_record(uint64_t db, uint16_t *rq, uint16_t *sq);
+void rq_flush(struct qp *qp);
+
+/* ---- qp.c, execute.c, request.c, configure.c, copy.c ------------------------------------------------------------------------------------------------ */
+
+void qp_fail(struct qp *qp);                                        /* to ERR: everything posted is flushed */
+bool qp_run(struct qp *qp, uint16_t producer);                      /* WQEs from the head on; true: something was done */
+void qp_sq_drained(struct qp *qp);
+/* The end of a WQE: its completion if one is due; an error moves the QP (or its stream) to error. */
+void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool sigerr);
+void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome);    /* CQE_* of cqe.h */
+
+uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe);      /* 0 or a syndrome */
+uint8_t configure_psv(struct qp *qp, const struct wqe *wqe);
+uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr);
+bool key_invalidate(struct key *key);
+
+struct call {                           /* a WQE whose message is under way, or waits for its peer */
+    uint8_t bytes[WQE_BYTES];
+    size_t len;
+    uint16_t blocks;
+    struct wqe wqe;
+    struct message *message;
+    bool sent, sigerr;                  /* in the fabric's hands; the requester's own check failed */
+    uint64_t started, deadline, interval;
+    uint8_t reason;                     /* syndrome if the deadline passes */
+};
+void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks, const struct wqe *wqe);
+void request_again(struct qp *qp);                                  /* the timer ran out, or the peer may be ready */
+void request_drop(struct qp *qp);
+
+/* ---- transport.c: from requester to responder, wherever that is ------------------------------------------------------------------------------------- */
+
+struct message {
+    uint8_t opcode, service;            /* of the WQE; enum qp_type of the requester */
+    bool solicited, grh;
+    uint8_t sl, traffic_class, hop_limit;
+    uint16_t slid;
+    uint32_t source, destination, imm, rkey, qkey, flow_label;
+    uint64_t dc_key, raddr, length, swap_add, compare;
+    uint8_t sgid[16], dgid[16];
+    uint64_t payload_length;
+    uint8_t *payload;
+};
+enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_LATER };
+struct answer {
+    enum verdict verdict;
+    uint8_t syndrome;                   /* NAK: what the requester completes with */
+    uint8_t rnr_timer;                  /* RNR: the responder's min_rnr_timer code */
+    uint8_t *data;                      /* READ and atomics; owned by whoever got the answer */
+    uint64_t length;
+};
+void respond(const struct message *message, struct answer *answer);
+/* VERDICT_LATER: another process answers, and request_answered is called then. */
+void transport_send(struct qp *qp, const struct message *message, struct answer *answer);
+void request_answered(struct qp *qp, struct answer *answer);
+uint32_t transport_first_qpn(void);     /* the bits that name this process */
+
+enum { QPN_BITS = 13 };                 /* of a QPN: the number inside the process; those above name it */
+int fabric_start(void);                 /* 0 if there is a fabric and we have an address in it */
+bool fabric_is_up(void);
+uint32_t fabric_slot(void);
+bool fabric_send(struct qp *qp, const struct message *message);
+void fabric_forget(struct qp *qp);
+struct pollfd;
+size_t fabric_poll_fds(struct pollfd *fds, size_t room);
+bool fabric_work(void);                 /* reads and writes what is ready; true: something was done */
+uint64_t fabric_deadline(void);
+
+/* ---- nic.c -------------------------------------------------------------------------------------------------------------------------------------------- */
+
+struct nic {
+    struct table contexts, pds, keys, psvs, cqs, qps, srqs, deks, logins;
+    struct channel *channels;
+};
+extern struct nic nic;
+uint64_t now(void);                     /* ns, monotonic */
+/* One round over all queues; *next gets the time at which something is due (0: nothing). True: something was done. */
+bool nic_round(uint64_t *next);
+int doorbell_start(void);
+void doorbell_fork_child(void);
+void memory_fork_child(void);
+void fabric_fork_child(void);
+
+/* ---- trace.c --------------------------------------------------------------------------------------------------------------------------------------------- */
+
+extern bool tracing;
+void trace_start(void);
+void trace_wqe(const struct qp *qp, const uint8_t *wqe, size_t len);
+void trace_receive(const struct qp *qp, const struct receive *receive);
+void trace_cqe(const struct cq *cq, const uint8_t cqe[64]);
+
+#endif

@@ -1,0 +1,155 @@
+/* The NIC of this process: its mutex, its contexts, and one round of work over all queues. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+struct nic nic;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static pid_t owner;                     /* 0: no NIC yet */
+
+void nic_lock(void) { pthread_mutex_lock(&mutex); }
+void nic_unlock(void) { pthread_mutex_unlock(&mutex); }
+bool nic_is_foreign(void) { return owner && owner != getpid(); }
+
+uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int fd_high(int fd) {
+    if (fd < 0) return fd;
+    for (int least = 900; least >= 60; least -= 420) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+        if (high < 0) continue;
+        close(fd);
+        return high;
+    }
+    return fd;
+}
+
+static void tables_init(void) {
+    uint32_t base = transport_first_qpn();
+    nic.channels = NULL;
+    table_init(&nic.contexts, 1, 1 << 16);
+    table_init(&nic.pds, 0x10, 1 << 24);
+    table_init(&nic.keys, 0x18, 1 << 24);
+    table_init(&nic.psvs, 1, 1 << 24);
+    table_init(&nic.cqs, 0x20, 1 << 24);
+    table_init(&nic.qps, base + 0x40, fabric_is_up() ? base + (1u << QPN_BITS) : 0xfffff0);
+    table_init(&nic.srqs, 0x1, 1 << 24);
+    table_init(&nic.deks, 0x1, 1 << 24);
+    table_init(&nic.logins, 0x1, 1 << 24);
+}
+
+static int start(void) {
+    if (owner == getpid()) return 0;
+    if (!personality()) return EINVAL;
+    memory_init();
+    trace_start();
+    int error = fabric_start();
+    if (error) return error;
+    tables_init();
+    if ((error = doorbell_start())) return error;
+    owner = getpid();
+    return 0;
+}
+
+int nic_context_create(struct context **out) {
+    pthread_mutex_lock(&starting);
+    int error = start();
+    pthread_mutex_unlock(&starting);
+    if (error) return error;
+    struct context *context = calloc(1, sizeof *context);
+    if (!context) return ENOMEM;
+    nic_lock();
+    error = table_add(&nic.contexts, context, &context->number);
+    nic_unlock();
+    if (error) free(context);
+    else *out = context;
+    return error;
+}
+
+void object_link(struct object *object, enum kind kind, struct context *context) {
+    object->kind = kind;
+    object->context = context;
+    object->prev = NULL;
+    object->next = context->objects;
+    if (object->next) object->next->prev = object;
+    context->objects = object;
+}
+
+void object_unlink(struct object *object) {
+    if (object->prev) object->prev->next = object->next;
+    else object->context->objects = object->next;
+    if (object->next) object->next->prev = object->prev;
+}
+
+/* Users before what they use. The shim's own kinds carry no resources of the engine. */
+static void destroy(struct object *object) {
+    uint32_t ignored;
+    switch (object->kind) {
+    case KIND_QP: qp_destroy((struct qp *)object, &ignored); break;
+    case KIND_SRQ: srq_destroy((struct srq *)object, &ignored); break;
+    case KIND_CQ: cq_destroy((struct cq *)object, &ignored, &ignored); break;
+    case KIND_KEY: key_destroy((struct key *)object); break;
+    case KIND_PSV: psv_destroy((struct psv *)object); break;
+    case KIND_DEK: dek_destroy((struct dek *)object); break;
+    case KIND_LOGIN: login_destroy((struct login *)object); break;
+    case KIND_CHANNEL: channel_destroy((struct channel *)object); break;
+    case KIND_PD: pd_destroy((struct pd *)object); break;
+    case KIND_AH: case KIND_OTHER: object_unlink(object); free(object); break;
+    }
+}
+
+void nic_context_destroy(struct context *context) {
+    static const enum kind order[] = {KIND_QP, KIND_SRQ, KIND_CQ, KIND_AH, KIND_OTHER, KIND_KEY, KIND_PSV, KIND_DEK, KIND_LOGIN, KIND_PD, KIND_CHANNEL};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (struct object *object = context->objects, *next; object; object = next) {
+            next = object->next;
+            if (object->kind != order[i]) continue;
+            object->users = 0;
+            destroy(object);
+        }
+    table_remove(&nic.contexts, context->number);
+    free(context);
+}
+
+int pd_create(struct context *context, struct pd **out) {
+    struct pd *pd = calloc(1, sizeof *pd);
+    if (!pd) return ENOMEM;
+    int error = table_add(&nic.pds, pd, &pd->pdn);
+    if (error) {
+        free(pd);
+        return error;
+    }
+    object_link(&pd->object, KIND_PD, context);
+    *out = pd;
+    return 0;
+}
+
+int pd_destroy(struct pd *pd) {
+    if (pd->object.users) return EBUSY;
+    table_remove(&nic.pds, pd->pdn);
+    object_unlink(&pd->object);
+    free(pd);
+    return 0;
+}
+
+struct pd *pd_find(uint32_t pdn) { return table_get(&nic.pds, pdn); }
+
+void nic_fork_prepare(void) { pthread_mutex_lock(&starting); nic_lock(); }
+void nic_fork_parent(void) { nic_unlock(); pthread_mutex_unlock(&starting); }
+
+/* The child has no device thread and its doorbells are not trapped: the parent's contexts are dead in it. A context that the child opens
+ * itself starts a NIC of its own. */
+void nic_fork_child(void) {
+    nic_unlock();
+    pthread_mutex_unlock(&starting);
+}

@@ -1,0 +1,181 @@
+/* An SGE list, or a remote range, between the application's memory and wire bytes.
+ *
+ * Everything is translated before a byte moves, so a message that is refused moves none. Lengths and offsets of a key with a signature
+ * count wire bytes (hardware.md 12). The signature works only on the key that the work request names (14).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* Three scratch buffers that only grow up to a bound; one transfer is worked on at a time. */
+enum { KEEP = 4 << 20 };
+static struct { uint8_t *bytes; size_t room; } scratch[3];
+
+static uint8_t *buffer(int which, uint64_t length) {
+    if (scratch[which].room >= length && scratch[which].bytes) return scratch[which].bytes;
+    free(scratch[which].bytes);
+    scratch[which].bytes = malloc(length ? length : 1);
+    scratch[which].room = scratch[which].bytes ? length : 0;
+    return scratch[which].bytes;
+}
+
+static void trim(void) {
+    for (int i = 0; i < 3; i++)
+        if (scratch[i].room > KEEP) free(scratch[i].bytes), scratch[i].bytes = NULL, scratch[i].room = 0;
+}
+
+void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn, struct cq *cq) {
+    transfer->pd = pd, transfer->qpn = qpn, transfer->cq = cq;
+    transfer->places = transfer->reach.pieces = transfer->reach.sealed = 0;
+    transfer->length = 0;
+    transfer->sigerr = false;
+}
+
+static struct place *place_add(struct transfer *transfer) {
+    if (transfer->places == transfer->room) {
+        size_t room = transfer->room ? transfer->room * 2 : 16;
+        struct place *place = realloc(transfer->place, room * sizeof *place);
+        if (!place) return NULL;
+        transfer->place = place, transfer->room = room;
+    }
+    struct place *place = &transfer->place[transfer->places++];
+    *place = (struct place){.piece = transfer->reach.pieces};
+    transfer->reach.sealed = transfer->reach.pieces;
+    return place;
+}
+
+/* Whether a BSF is in force: an mkey made for encryption is unusable before it has a key (mlx5dv_create_mkey). */
+static enum violation framed(const struct key *key, bool *yes) {
+    if (key->crypto_able && !(key->bsf_enabled && key->crypto)) return NO_CRYPTO;
+    *yes = key->bsf_enabled && (key->sig || key->crypto);
+    return FINE;
+}
+
+enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr, uint64_t length, uint32_t rights, bool write) {
+    struct key *key;
+    bool bsf;
+    enum violation bad = key_claim(transfer->pd, transfer->qpn, value, rights, &key);
+    if (!bad) bad = framed(key, &bsf);
+    if (bad) return bad;
+    struct place *place = place_add(transfer);
+    if (!place) return NO_MEMORY;
+    struct span span = {length, addr - key->start, length};
+    if (bsf) {
+        if (key->sig && !signature_span(key->sig, addr - key->start, length, &span)) return BEYOND;
+        place->key = key;
+        /* Raw bytes of this key that went before in this message: ref tags and tweaks count on (7.3 of soft-nic.md). */
+        for (size_t i = 0; i + 1 < transfer->places; i++)
+            if (transfer->place[i].key == key) {
+                place->before = transfer->place[i].before + transfer->place[i].raw;
+                place->coded_before = transfer->place[i].coded_before + transfer->place[i].coded;
+            }
+    }
+    place->wire = length, place->raw = span.raw, place->memory = span.memory;
+    if (bsf && key->crypto && (bad = crypto_check(key, place))) return bad;
+    bad = key_reach(key, key->start + span.memory_start, span.memory, write, &transfer->reach);
+    place->pieces = transfer->reach.pieces - place->piece;
+    transfer->length += length;
+    return bad;
+}
+
+enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg, unsigned segs, uint64_t limit, bool write) {
+    for (unsigned i = 0; i < segs && limit; i++) {
+        uint64_t length = seg[i].length < limit ? seg[i].length : limit;
+        limit -= length;
+        if (!length) continue;
+        if (seg[i].data) {
+            struct place *place = write ? NULL : place_add(transfer);
+            if (!place) return NO_MEMORY;
+            place->inlined = seg[i].data;
+            place->wire = place->raw = place->memory = length;
+            transfer->length += length;
+            continue;
+        }
+        enum violation bad = transfer_add(transfer, seg[i].key, seg[i].addr, length, write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ, write);
+        if (bad) return bad;
+    }
+    return FINE;
+}
+
+static void tell(struct transfer *transfer, struct place *place, const struct sigerr *error) {
+    if (error->syndrome && signature_report(place->key, error, transfer->cq)) transfer->sigerr = true;
+}
+
+static const struct signature_domain *domain_of(const struct key *key, enum domain which) {
+    return key->sig && key->sig->domain[which].kind != SIGNATURE_NONE ? &key->sig->domain[which] : NULL;
+}
+
+static enum violation emit_framed(struct transfer *transfer, struct place *place, uint8_t *wire) {
+    struct key *key = place->key;
+    enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
+    uint8_t *memory = buffer(0, place->memory), *raw = memory, *fields = buffer(2, place->memory + 8);
+    enum violation bad = FINE;
+    uint64_t stored = 0;
+    if (!memory || !fields) return NO_MEMORY;
+    if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, memory)) return BAD_MEMORY;
+    if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, true, memory, place->memory, place->coded_before);
+    if (!bad && domain_of(key, DOMAIN_MEMORY)) {
+        struct sigerr error = {0};
+        if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
+        stored = signature_strip(key->sig, DOMAIN_MEMORY, memory, place->memory, place->before, raw, fields, &error);
+        tell(transfer, place, &error);
+    }
+    if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, true, raw, place->raw, place->coded_before);
+    if (bad) return bad;
+    if (domain_of(key, DOMAIN_WIRE))
+        signature_frame(key->sig, DOMAIN_WIRE, raw, place->raw, place->before, fields, stored, wire, place->wire);
+    else
+        memcpy(wire, raw, place->wire);
+    return step == STEP_WIRE ? crypto_apply(key->crypto, true, wire, place->wire, place->coded_before) : FINE;
+}
+
+static enum violation absorb_framed(struct transfer *transfer, struct place *place, const uint8_t *given) {
+    struct key *key = place->key;
+    enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
+    uint8_t *wire = buffer(0, place->wire > place->memory ? place->wire : place->memory), *raw = wire, *memory, *fields = buffer(2, place->wire + 8);
+    enum violation bad = FINE;
+    uint64_t stored = 0;
+    if (!wire || !fields) return NO_MEMORY;
+    memcpy(wire, given, place->wire);
+    if (step == STEP_WIRE) bad = crypto_apply(key->crypto, false, wire, place->wire, place->coded_before);
+    if (!bad && domain_of(key, DOMAIN_WIRE)) {
+        struct sigerr error = {0};
+        if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
+        stored = signature_strip(key->sig, DOMAIN_WIRE, wire, place->wire, place->before, raw, fields, &error);
+        tell(transfer, place, &error);
+    }
+    if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, false, raw, place->raw, place->coded_before);
+    if (bad) return bad;
+    memory = raw;
+    if (domain_of(key, DOMAIN_MEMORY)) {
+        if (!(memory = buffer(raw == wire ? 1 : 0, place->memory))) return NO_MEMORY;
+        signature_frame(key->sig, DOMAIN_MEMORY, raw, place->raw, place->before, fields, stored, memory, place->memory);
+    }
+    if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, false, memory, place->memory, place->coded_before);
+    if (bad) return bad;
+    return memory_scatter(transfer->reach.piece + place->piece, place->pieces, memory) ? FINE : BAD_MEMORY;
+}
+
+enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
+    enum violation bad = FINE;
+    for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
+        struct place *place = &transfer->place[i];
+        if (place->inlined) memcpy(wire, place->inlined, place->wire);
+        else if (place->key) bad = emit_framed(transfer, place, wire);
+        else if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, wire)) bad = BAD_MEMORY;
+    }
+    trim();
+    return bad;
+}
+
+enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
+    enum violation bad = FINE;
+    for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
+        struct place *place = &transfer->place[i];
+        if (place->key) bad = absorb_framed(transfer, place, wire);
+        else if (!memory_scatter(transfer->reach.piece + place->piece, place->pieces, wire)) bad = BAD_MEMORY;
+    }
+    trim();
+    return bad;
+}
