@@ -17,7 +17,7 @@ from mkeyspec.code import CODES
 from mkeyspec.device.profile import OFFERS, Profile
 from mkeyspec.lang import limit
 from mkeyspec.lang.description import KIND_NAMES
-from mkeyspec.lang.function import FUNCTIONS, KINDS
+from mkeyspec.lang.function import KINDS
 from mkeyspec.lang.function_bytes import BYTE_FUNCTIONS
 from mkeyspec.lang.function_list import LIST_FUNCTIONS
 from mkeyspec.lang.function_signature import SIGNATURE_FUNCTIONS

@@ -68,7 +68,7 @@ BYTE_FUNCTIONS: tuple[Function, ...] = (
         "counter",
         (Parameter("n", "int"),),
         "bytes",
-        "n bytes; byte i is (i + (i >> 8)) & 255, so that no two blocks are equal.",
+        "n bytes; byte i is (i + (i >> 8)) & 255, so that neighbouring blocks differ.",
         bytestring.counter,
     ),
     Function(

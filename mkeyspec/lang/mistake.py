@@ -174,13 +174,16 @@ def _statement_end(stop: Stop) -> int:
     return len(stop.tokens)
 
 
+_BEHIND_PHRASE = frozenset(["COMMA", "LBRACE", "PREP", "END", "REJECTED", "ACCEPTED", "COMPLETES", "WHEN", "KNOWN"])
+
+
 def _order(stop: Stop) -> bool:
     """`send k, signaled as s`; `memory m, misaligned 3 = counter(8)`."""
     if stop.kind not in ("PREP", "EQ") or not stop.sentence or not _behind_modifier(stop):
         return False
     comma = _first_comma(stop)
     end = stop.bad + 1
-    while end < len(stop.tokens) and stop.tokens[end].type not in ("COMMA", "LBRACE", "PREP", "END", "KNOWN"):
+    while end < len(stop.tokens) and stop.tokens[end].type not in _BEHIND_PHRASE:
         end += 1
     moved = stop.text(stop.bad, end)
     what = f"`{moved}`" if stop.kind == "PREP" else "the value"
