@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -226,6 +227,6 @@ def replace(path: Path, text: str) -> None:
 
 def _forget_bytecode(module: Path) -> None:
     """Python knows stale bytecode by time in seconds and size; a changed digit within a second would go unseen."""
-    for cached in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
+    for cached in Path(cache_from_source(str(module))).parent.glob(f"{module.stem}.*.pyc"):
         with contextlib.suppress(OSError):
             cached.unlink()

@@ -114,6 +114,7 @@ class Project:
 
     def _run(self, *arguments: str) -> Done:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment["PYTHONPATH"] = str(ROOT)
         environment["COLUMNS"] = "200"
         done = subprocess.run(

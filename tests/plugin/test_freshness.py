@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import pytest
 
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
@@ -17,13 +20,22 @@ def test_a_fresh_module_is_left_alone(suite: Project) -> None:
 
 
 def test_a_changed_byte_is_seen_at_once(suite: Project) -> None:
-    """Within the same second and of the same size: neither time nor size may decide."""
     assert suite.pytest("-k", "passes").counts["passed"] == 3
-    suite.put(
-        "cases/a.mks", CASES.replace("expect wire == counter(n * 64)", "expect wire == counter(n * 32)++m[n*32 ..n*64]")
-    )
-    suite.put("cases/a.mks", CASES.replace("memory m = counter(n * 64)", "memory m = fill(9, n * 64)"))
+    suite.put("cases/a.mks", CASES.replace("expect wire == counter(n * 64)", "expect wire == fill(17, n * 64)"))
     assert suite.pytest("-k", "passes").counts["failed"] == 3
+
+
+def test_stale_bytecode_is_not_used(suite: Project) -> None:
+    """A module of the same size and time (in seconds) as before, and other content."""
+    suite.put("cases/a.mks", CASES.replace("fill(0, 64)", "fill(1, 64)"))
+    assert re.search(r"expected +01 01 01", suite.pytest("-k", "fails").out)
+    stamp = suite.module().stat().st_mtime
+    wrong = CASES.replace("fill(0, 64)", "fill(2, 64)")
+    suite.put("cases/a.mks", wrong)
+    suite.mkeyspec("compile")
+    os.utime(suite.module(), (stamp, stamp))
+    out = suite.pytest("-k", "fails").out
+    assert re.search(r"expected +02 02 02", out), out
 
 
 def test_a_changed_library_makes_its_users_stale(project: Project) -> None:
