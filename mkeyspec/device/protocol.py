@@ -377,6 +377,14 @@ class Unsupported(Exception):
     """This device can't do the step at all: the case is skipped with this reason."""
 
 
+class Unavailable(Exception):
+    """A device can't be opened; `str()` is one line with a code (MKS09xx) that says what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"error[{code}]: {message}")
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What the device offers; the names are those of a case's needs (`signature.crc32c`, `block.4048`, `memcpy`…)."""
