@@ -43,8 +43,8 @@ def _xts(name: str, done: str) -> Function:
             raise ValueError(f"an AES-XTS key has 32 or 64 bytes, not {key.length}")
         if unit < 16:
             raise ValueError(f"a data unit has at least 16 bytes, not {unit}")
-        if data.length % unit:
-            raise ValueError(f"{data.length} bytes are no whole number of data units of {unit}")
+        if 0 < data.length % unit < 16:
+            raise ValueError(f"the last data unit would have {data.length % unit} bytes; AES-XTS needs 16")
         if not 0 <= (tweak or 0) < 1 << 128:
             raise ValueError("a tweak has 128 bits")
         return make(data, key, tweak or 0, unit)
@@ -58,7 +58,7 @@ def _xts(name: str, done: str) -> Function:
             Parameter("unit", "int", keyword_only=True),
         ),
         "bytes",
-        f"`data` {done} by AES-XTS in data units of `unit` bytes; unit i has the tweak `tweak + i`.",
+        f"`data` {done} by AES-XTS in data units of `unit` bytes; unit i has the tweak `tweak + i`, the last may be shorter.",
         transform,
     )
 
