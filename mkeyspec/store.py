@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mkeyspec import __version__, resource
-from mkeyspec.emit.header import Header, digest_of_files, read_header
+from mkeyspec.emit.header import Header, digest_of_files, read_header, with_header
 from mkeyspec.emit.place import module_name, source_name
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ State = Literal["fresh", "written", "library", "broken"]
 
 SUFFIX = ".mks"
 _FOLDERS_PASSED_BY = frozenset({"generated", "reports", "build", "dist", "node_modules", "venv", "__pycache__"})
+_NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
 
@@ -75,10 +76,18 @@ class Store:
     def module_of(self, path: Path) -> Path:
         return self.generated / module_name(source_name(path, self.project))
 
+    def note_of(self, path: Path) -> Path:
+        """What is kept of a library in a module's place: that it was one, so that it is not compiled in every run."""
+        return self.module_of(path).with_suffix(".library")
+
     def is_fresh(self, path: Path) -> bool:
         """Whether the module of `path` is what compiling it now would write."""
+        return self._is_current(self.module_of(path), path)
+
+    def _is_current(self, file: Path, path: Path) -> bool:
+        """Whether `file` is there, as it was written, by this compiler, from `path` as it is."""
         try:
-            text = self.module_of(path).read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return False
         header = read_header(text)
@@ -94,12 +103,16 @@ class Store:
         module = self.module_of(path)
         if not force and self.is_fresh(path):
             return Result(path, source, "fresh", module)
-        compiled = compile_source(path)
+        if not force and self._is_current(self.note_of(path), path):
+            return Result(path, source, "library")
+        compiled = compile_source(path, self.project)
+        self.remove(self.note_of(path))
         if compiled.suite is None or compiled.diagnostics.errors:
             self.remove(module)
             return Result(path, source, "broken", None, compiled)
         if not compiled.suite.cases:
             self.remove(module)
+            self.write(self.note_of(path), with_header(self._header(path, source, compiled), _NOTE))
             return Result(path, source, "library", None, compiled)
         from mkeyspec.emit.writer import write  # and Jinja2: a session of fresh modules does without
 
@@ -155,7 +168,7 @@ class Store:
         prefix = source_name(folder, self.project)
         prefix = "" if prefix == "." else prefix + "/"
         removed = []
-        for module in sorted(self.generated.rglob("test_*.py")) if self.generated.is_dir() else ():
+        for module in self._written():
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 header = read_header(module.read_text(encoding="utf-8"))
                 if header is None or not header.source.startswith(prefix) or (self.project / header.source).exists():
@@ -164,12 +177,20 @@ class Store:
                 removed.append(module)
         return removed
 
+    def _written(self) -> list[Path]:
+        """All modules and notes, in order."""
+        return sorted(file for pattern in ("test_*.py", "test_*.library") for file in self.generated.rglob(pattern))
 
-def compile_source(path: Path) -> Compiled:
-    """Compile one source; nothing is written."""
+
+def compile_source(path: Path, project: Path) -> Compiled:
+    """Compile one source; nothing is written. A suite that marks no root of its own has the project's."""
     from mkeyspec.lang.compile import compile_file
+    from mkeyspec.lang.suite import MARKERS, find_root
 
-    return compile_file(path)
+    root, around = find_root(path), project.resolve()
+    if not any((root / marker).exists() for marker in MARKERS) and root.is_relative_to(around):
+        root = around
+    return compile_file(path, root=root)
 
 
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:

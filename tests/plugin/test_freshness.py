@@ -96,10 +96,10 @@ from mkeyspec import store
 
 compile = store.compile_source
 
-def counted(path):
+def counted(path, project):
     with open("compiled.log", "a") as log:
         log.write(f"{os.environ.get('PYTEST_XDIST_WORKER', 'controller')} {path.name}\\n")
-    return compile(path)
+    return compile(path, project)
 
 store.compile_source = counted
 """
@@ -133,3 +133,31 @@ def test_failures_keep_their_text_under_xdist(suite: Project) -> None:
     assert "Traceback" not in done.out
     assert "cases/a.mks:20:5: error[MKS2101]" in done.out
     assert "FAILED cases/a.mks::fails[n=2] - MKS2101 " in done.out
+
+
+def test_a_library_is_compiled_when_it_changed(suite: Project) -> None:
+    suite.put("conftest.py", COUNTER)
+    suite.put("cases/library.mks", LIBRARY)
+    log = suite.path / "compiled.log"
+    for text, compiled in ((LIBRARY, True), (LIBRARY, False), (LIBRARY + "let more = 1\n", True)):
+        suite.put("cases/library.mks", text)
+        log.write_text("")
+        suite.pytest("-k", "passes")
+        assert ("library.mks" in log.read_text()) == compiled
+
+
+def test_a_library_that_broke_is_told(suite: Project) -> None:
+    suite.put("cases/library.mks", LIBRARY)
+    suite.pytest("-k", "passes")
+    suite.put("cases/library.mks", LIBRARY + "let broken = nowhere\n")
+    for _ in range(2):
+        assert "nowhere" in suite.pytest("-k", "passes").out
+
+
+def test_what_was_kept_of_a_library_goes_with_it(suite: Project) -> None:
+    suite.put("cases/library.mks", LIBRARY)
+    suite.mkeyspec("compile")
+    assert list(suite.path.rglob("*.library"))
+    (suite.path / "cases/library.mks").unlink()
+    suite.mkeyspec("compile")
+    assert not list(suite.path.rglob("*.library"))
