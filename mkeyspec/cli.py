@@ -188,8 +188,8 @@ def _generated(parser: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
-    sources = _sources(options.paths)
-    found = _once(compile_source(path).diagnostics for path in sources)
+    sources, place = _sources(options.paths), project()
+    found = _once(compile_source(path, place).diagnostics for path in sources)
     colour = options.format == "text" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
     sys.stdout.write(render.render(found, options.format, colour=colour, version=__version__))
     return _summary("checked", sources, found)
@@ -250,8 +250,8 @@ def _list(options: argparse.Namespace) -> int:
         sys.stdout.write(requirements_text(options.format))
         return OK
 
-    sources = _sources(options.paths)
-    compiled = [(path, compile_source(path)) for path in sources]
+    sources, place = _sources(options.paths), project()
+    compiled = [(path, compile_source(path, place)) for path in sources]
     errors = [found for found in _once(one.diagnostics for _, one in compiled) if found.severity == "error"]
     suites = [suite_data(path, one) for path, one in compiled if one.suite is not None and one.suite.cases]
     if options.format == "json":

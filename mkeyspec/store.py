@@ -183,12 +183,17 @@ class Store:
 
 
 def compile_source(path: Path, project: Path) -> Compiled:
-    """Compile one source; nothing is written. A suite that marks no root of its own has the project's."""
+    """Compile one source; nothing is written.
+
+    A suite that marks no root of its own has the project's. A link out of the project is refused (MKS0808).
+    """
     from mkeyspec.lang.compile import compile_file
     from mkeyspec.lang.suite import MARKERS, find_root
 
     root, around = find_root(path), project.resolve()
-    if not any((root / marker).exists() for marker in MARKERS) and root.is_relative_to(around):
+    marked = any((root / marker).exists() for marker in MARKERS)
+    leads_out = path.parent.resolve().is_relative_to(around) and not path.resolve().is_relative_to(around)
+    if leads_out or (not marked and root.is_relative_to(around)):
         root = around
     return compile_file(path, root=root)
 

@@ -168,6 +168,29 @@ def test_what_two_suites_use_is_told_once(project: Project) -> None:
     assert json.loads(done.out)["errors"] == 1
 
 
+def test_the_project_is_the_root_of_a_suite_that_marks_none(tmp_path: Path) -> None:
+    """Cases copied somewhere without a pyproject.toml still find what they share."""
+    project = Project(tmp_path)
+    (tmp_path / "pyproject.toml").unlink()
+    project.put("common.mks", LIBRARY)
+    project.put("cases/sub/a.mks", GOOD.replace('"a suite"\n', '"a suite"\nuse "../../common.mks"\n'))
+    assert project.mkeyspec("check").code == 0
+    assert project.mkeyspec("run").code == 0
+    project.put("cases/mkeyspec.toml", "")
+    assert "MKS0808" in project.mkeyspec("check").out
+
+
+def test_a_link_out_of_the_project_is_refused(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "b.mks"
+    elsewhere.write_text(GOOD)
+    (project.path / "cases" / "b.mks").symlink_to(elsewhere)
+    (project.path / "cases" / "c.mks").symlink_to(project.path / "cases" / "a.mks")
+    done = project.mkeyspec("check", "--format", "json")
+    errors = [one for one in json.loads(done.out)["diagnostics"] if one["severity"] == "error"]
+    assert [one["code"] for one in errors] == ["MKS0808"]
+    assert project.mkeyspec("check", str(elsewhere)).code == 0
+
+
 def test_compile_says_what_it_wrote(project: Project) -> None:
     first = project.mkeyspec("compile")
     assert (first.code, first.out) == (0, "generated/cases/test_a.py\n")
