@@ -1,0 +1,242 @@
+/* The functions of libc that the software NIC stands before. Each looks at one number or one path and, unless it is ours, hands on to the
+ * next library as if nothing had been there. In a vforked child they only hand on. */
+#include "shim.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
+
+/* Programs built before glibc 2.33 ask for these; no header declares them any more. */
+extern int __xstat(int, const char *, struct stat *), __lxstat(int, const char *, struct stat *);
+extern int __xstat64(int, const char *, struct stat64 *), __lxstat64(int, const char *, struct stat64 *);
+extern int __open_2(const char *, int), __open64_2(const char *, int);
+
+#define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
+    X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
+    X(ioctl) X(close) X(close_range) X(closefrom) X(dup2) X(dup3) X(socket) X(mmap) X(mmap64) X(munmap)
+
+#define FIELD(name) __typeof__(&name) name;
+static struct { NAMES(FIELD) } next;
+static struct libc libc;
+
+/* All at once: a vforked child, which shares our memory and may run while a lock is held, must not have to look anything up. */
+__attribute__((constructor(101))) static void resolve(void) {
+#define FIND(name) next.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+    NAMES(FIND)
+    libc = (struct libc){ next.open, next.close, next.socket, next.mmap };
+}
+#define NEXT(name) (next.name ? next.name : (resolve(), next.name))
+
+const struct libc *libc_real(void) {
+    if (!libc.open)
+        resolve();
+    return &libc;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------------------------- */
+
+static int open_uverbs(int flags) {
+    int fd, error;
+
+    if (process_is_other()) {
+        errno = EIO;
+        return -1;
+    }
+    /* A char device that can be mapped, polled and stat'ed without any help; nothing is ever read from it. */
+    fd = libc_real()->open("/dev/zero", O_RDWR | (flags & O_CLOEXEC));
+    if (fd < 0)
+        return fd;
+    error = file_add(fd);
+    if (error) {
+        libc_real()->close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+#define MODE(flags, mode) \
+    mode_t mode = 0; \
+    if ((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) { \
+        va_list list; \
+        va_start(list, flags); \
+        mode = va_arg(list, mode_t); \
+        va_end(list); \
+    }
+
+#define OPEN(name) \
+    EXPORT int name(const char *path, int flags, ...) { \
+        char room[PATH_ROOM]; \
+        MODE(flags, mode) \
+        if (path_is_uverbs(path)) \
+            return open_uverbs(flags); \
+        return NEXT(name)(path_redirect(path, room), flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define OPEN_2(name) \
+    EXPORT int name(const char *path, int flags) { \
+        char room[PATH_ROOM]; \
+        if (path_is_uverbs(path)) \
+            return open_uverbs(flags); \
+        return NEXT(name)(path_redirect(path, room), flags); \
+    }
+OPEN_2(__open_2)
+OPEN_2(__open64_2)
+
+#define OPENAT(name) \
+    EXPORT int name(int at, const char *path, int flags, ...) { \
+        char room[PATH_ROOM]; \
+        MODE(flags, mode) \
+        if (path_is_uverbs(path)) \
+            return open_uverbs(flags); \
+        return NEXT(name)(at, path_redirect(path, room), flags, mode); \
+    }
+OPENAT(openat)
+OPENAT(openat64)
+
+#define FOPEN(name) \
+    EXPORT FILE *name(const char *path, const char *mode) { \
+        char room[PATH_ROOM]; \
+        return NEXT(name)(path_redirect(path, room), mode); \
+    }
+FOPEN(fopen)
+FOPEN(fopen64)
+
+EXPORT DIR *opendir(const char *path) {
+    char room[PATH_ROOM];
+
+    return NEXT(opendir)(path_redirect(path, room));
+}
+
+/* ---- asking about paths ------------------------------------------------------------------------------------------------------------ */
+
+#define STAT(name, type) \
+    EXPORT int name(const char *path, struct type *out) { \
+        char room[PATH_ROOM]; \
+        return NEXT(name)(path_redirect(path, room), out); \
+    }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+#define FSTATAT(name, type) \
+    EXPORT int name(int at, const char *path, struct type *out, int flags) { \
+        char room[PATH_ROOM]; \
+        return NEXT(name)(at, path_redirect(path, room), out, flags); \
+    }
+FSTATAT(fstatat, stat)
+FSTATAT(fstatat64, stat64)
+
+#define XSTAT(name, type) \
+    EXPORT int name(int version, const char *path, struct type *out) { \
+        char room[PATH_ROOM]; \
+        return NEXT(name)(version, path_redirect(path, room), out); \
+    }
+XSTAT(__xstat, stat)
+XSTAT(__xstat64, stat64)
+XSTAT(__lxstat, stat)
+XSTAT(__lxstat64, stat64)
+
+EXPORT int statx(int at, const char *path, int flags, unsigned mask, struct statx *out) {
+    char room[PATH_ROOM];
+
+    return NEXT(statx)(at, path_redirect(path, room), flags, mask, out);
+}
+
+EXPORT int access(const char *path, int mode) {
+    char room[PATH_ROOM];
+
+    return NEXT(access)(path_redirect(path, room), mode);
+}
+
+EXPORT int faccessat(int at, const char *path, int mode, int flags) {
+    char room[PATH_ROOM];
+
+    return NEXT(faccessat)(at, path_redirect(path, room), mode, flags);
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------------------------------------------- */
+
+EXPORT int ioctl(int fd, unsigned long request, ...) {
+    va_list list;
+    void *argument;
+    int error;
+
+    va_start(list, request);
+    argument = va_arg(list, void *);
+    va_end(list);
+    if (request != RDMA_VERBS_IOCTL || fd_kind(fd) < FD_FILE)
+        return NEXT(ioctl)(fd, request, argument);
+    error = fd_kind(fd) == FD_FILE && !process_is_other() ? command_run(fd, argument) : EIO;
+    if (!error)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+EXPORT int close(int fd) {
+    fd_closing(fd);
+    return NEXT(close)(fd);
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags) {
+    if (!flags)
+        fds_closing(first, last);
+    return NEXT(close_range)(first, last, flags);
+}
+
+EXPORT void closefrom(int first) {
+    fds_closing(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+    NEXT(closefrom)(first);
+}
+
+EXPORT int dup2(int fd, int onto) {
+    if (fd != onto && fd_kind(onto) != FD_FOREIGN && fcntl(fd, F_GETFD) >= 0)
+        fd_closing(onto);
+    return NEXT(dup2)(fd, onto);
+}
+
+EXPORT int dup3(int fd, int onto, int flags) {
+    if (fd != onto && fd_kind(onto) != FD_FOREIGN && fcntl(fd, F_GETFD) >= 0)
+        fd_closing(onto);
+    return NEXT(dup3)(fd, onto, flags);
+}
+
+/* The list of RDMA devices over netlink would show the machine's own, or none. Without that protocol libibverbs reads sysfs. */
+EXPORT int socket(int domain, int type, int protocol) {
+    if (domain != AF_NETLINK || protocol != NETLINK_RDMA)
+        return NEXT(socket)(domain, type, protocol);
+    sysfs_publish();
+    errno = EPROTONOSUPPORT;
+    return -1;
+}
+
+/* ---- pages --------------------------------------------------------------------------------------------------------------------------- */
+
+#define MMAP(name) \
+    EXPORT void *name(void *start, size_t length, int protection, int flags, int fd, off_t offset) { \
+        if (!(flags & MAP_ANONYMOUS) && fd_kind(fd) == FD_FILE && !process_is_other()) \
+            return page_map(fd, start, length, flags, offset); \
+        return NEXT(name)(start, length, protection, flags, fd, offset); \
+    }
+MMAP(mmap)
+MMAP(mmap64)
+
+EXPORT int munmap(void *start, size_t length) {
+    page_unmapping(start, length);
+    return NEXT(munmap)(start, length);
+}

@@ -1,0 +1,157 @@
+/* The shim: what makes libibverbs find the software NIC, and what answers the commands that it gives to a kernel.
+ *
+ *   interpose.c  the functions of libc that stand before the real ones         file.c     which fds are ours
+ *   sysfs.c      the directory in which libibverbs finds the device            page.c     UAR and clock pages
+ *   command.c    one RDMA_VERBS_IOCTL: its attributes, and who answers it      object_*.c the answers
+ *
+ * The command ABI is the kernel's: <rdma/ib_user_ioctl_cmds.h>, <rdma/ib_user_verbs.h>, <rdma/mlx5-abi.h>.
+ */
+#ifndef SOFTNIC_SHIM_H
+#define SOFTNIC_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "engine/nic.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+
+/* An open uverbs file: one for each ibv_open_device. All of its handles, PD to DEVX object, are in one space. */
+struct file {
+    int fd;
+    struct context *context;            /* NULL before GET_CONTEXT */
+    struct table handles;
+};
+
+enum fd_kind {
+    FD_FOREIGN,                         /* none of ours */
+    FD_FILE,
+    FD_CHANNEL,                         /* the application's end of an event pipe */
+    FD_ORPHAN,                          /* a file of the parent process; the child may only close it */
+};
+
+enum fd_kind fd_kind(int fd);           /* no lock, no system call */
+/* A vforked child runs in our memory without being us: interposers hand everything on there. A forked child is a process like any other,
+ * without files. */
+bool process_is_other(void);
+int file_add(int fd);                   /* EMFILE, ENOMEM */
+struct file *file_find(int fd);         /* with the NIC's mutex held; NULL: not ours */
+void fd_is_channel(int fd);
+void fd_forget(int fd);
+/* The application is about to close `fd`, whatever it is. A uverbs file takes everything that was made through it along. */
+void fd_closing(int fd);
+void fds_closing(unsigned first, unsigned last);
+
+/* ---- discovery ---------------------------------------------------------------------------------------------------------------- */
+
+#define DEVICE_NAME "mlx5_0"
+#define UVERBS_NAME "uverbs0"
+#define PATH_ROOM 512
+
+/* Where a path leads while the software NIC stands in: itself, a file of sysfs_directory(), or the stand-in of a char device. A uverbs
+ * device other than ours leads nowhere, so that nothing reaches real hardware by chance. `room` has PATH_ROOM bytes. */
+const char *path_redirect(const char *path, char *room);
+bool path_is_uverbs(const char *path);
+void sysfs_publish(void);               /* makes the files, once; before anything may look for them */
+
+/* The addresses of a port: none at this index: false. */
+enum { GID_TABLE_SIZE = 8, NODE_MAC_SIZE = 6 };
+bool gid_entry(unsigned index, struct ib_uverbs_gid_entry *entry);
+extern const uint8_t NODE_GUID[8], NODE_MAC[NODE_MAC_SIZE];
+
+/* ---- pages -------------------------------------------------------------------------------------------------------------------- */
+
+enum { PAGE_BYTES = 4096 };
+uint64_t page_uar_offset(uint32_t page_id);                             /* what mmap() wants to map this UAR */
+void *page_map(int fd, void *wanted, size_t length, int flags, off_t offset);   /* MAP_FAILED and errno */
+void page_unmapping(void *start, size_t length);                        /* the application is about to unmap this */
+void page_forget_file(int fd);
+
+/* ---- the application's memory --------------------------------------------------------------------------------------------------- */
+
+int user_read(void *to, uint64_t from, size_t length);                  /* EFAULT instead of a crash */
+int user_write(uint64_t to, const void *from, size_t length);
+int user_zero(uint64_t to, size_t length);
+bool user_is_mapped(uint64_t start, uint64_t length);
+
+/* The functions of libc behind the interposers. */
+struct libc {
+    int (*open)(const char *, int, ...);
+    int (*close)(int);
+    int (*socket)(int, int, int);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+};
+const struct libc *libc_real(void);
+
+/* ---- commands ------------------------------------------------------------------------------------------------------------------- */
+
+enum { COMMAND_MAX_ATTRS = 32 };
+
+struct command {
+    int fd;
+    struct file *file;                  /* valid while the mutex is held */
+    uint64_t address;                   /* of the header in the application */
+    unsigned count;
+    struct ib_uverbs_attr attr[COMMAND_MAX_ATTRS];      /* a copy; written back when the command succeeded */
+};
+
+/* RDMA_VERBS_IOCTL: 0 or an errno value. Never ENOTTY: libibverbs would give up ioctl altogether. */
+int command_run(int fd, void *header);
+
+/* Attributes. `attr_in` wants at least `least` bytes and zero-fills up to `size`; what is longer is cut off (a newer library). */
+bool attr_has(const struct command *command, uint16_t id);
+int attr_in(const struct command *command, uint16_t id, void *to, size_t least, size_t size);
+int attr_number(const struct command *command, uint16_t id, uint64_t *value);
+int attr_fd(const struct command *command, uint16_t id);                /* -1: absent */
+int attr_channel(const struct command *command, uint16_t id, bool async, struct channel **out);   /* object_cq.c */
+int attr_object(const struct command *command, uint16_t id, enum kind kind, void *object);     /* `object`: a struct object ** */
+size_t attr_room(const struct command *command, uint16_t id);           /* bytes of an output attribute, 0 if absent */
+/* Fills the output attribute: a longer one with zeros, a shorter one as far as it goes, an absent one not at all. */
+int attr_out(struct command *command, uint16_t id, const void *from, size_t size);
+int attr_out_number(struct command *command, uint16_t id, uint64_t value, size_t size);
+void attr_out_handle(struct command *command, uint16_t id, uint32_t handle);
+void attr_out_fd(struct command *command, uint16_t id, int fd);
+
+/* Handles. */
+int handle_add(struct file *file, void *object);                        /* sets object->handle; ENOMEM */
+void *handle_get(const struct file *file, uint32_t handle, enum kind kind);     /* NULL: none of that kind */
+void *handle_get_any(const struct file *file, uint32_t handle);
+void handle_drop(struct file *file, uint32_t handle);
+
+typedef int answer(struct command *command);
+
+/* object_context.c */
+answer get_context, alloc_async_fd, create_comp_channel, alloc_uar, destroy_uar;
+enum { COMP_VECTORS = 4 };
+/* object_device.c */
+answer query_device, query_device_ex, query_port, query_gid_entry, query_gid_table;
+/* object_pd.c */
+answer alloc_pd, destroy_pd, create_ah, destroy_ah;
+/* object_mr.c */
+answer reg_mr, rereg_mr, destroy_mr, query_mr, alloc_mw, destroy_mw;
+/* object_cq.c */
+answer create_cq, destroy_cq;
+/* object_qp.c */
+answer create_qp, destroy_qp;
+/* object_qp_modify.c */
+answer modify_qp, modify_qp_ex, query_qp;
+/* object_srq.c */
+answer create_srq, modify_srq, query_srq, destroy_srq;
+/* object_devx.c */
+answer devx_other, devx_create, devx_destroy, devx_modify, devx_query;
+/* object_caps.c: the 4,096 bytes of QUERY_HCA_CAP; false: there is no such page */
+bool capability_page(uint16_t op_mod, uint8_t *page, size_t size);
+
+/* Objects that only the shim knows: the engine frees them with free(). */
+struct other { struct object object; enum { OTHER_UAR = 1, OTHER_AV_MAPPING } what; uint32_t number; };
+
+#endif
