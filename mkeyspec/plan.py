@@ -76,7 +76,7 @@ class Known:
 
     id: str
     outcome: Optional[Outcome] = None
-    value: Optional["Expected"] = None
+    value: Optional[Expected] = None
     members: tuple[tuple[str, Union[Int, str, ByteString]], ...] = ()
 
 
@@ -490,7 +490,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    alternatives: tuple["Expected", ...]
+    alternatives: tuple[Expected, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ def test_a_header_is_read_back() -> None:
     assert len(module.split("\n")) == 8
 
 
-@pytest.mark.parametrize(("old", "new"), [("x = 1", "x = 2"), ("# inputs", "# imputs"), ("# source   '", "# source   x'")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("x = 1", "x = 2"), ("# inputs", "# imputs"), ("# source   '", "# source   x'")]
+)
 def test_an_edited_module_is_nobodys(old: str, new: str) -> None:
     module = with_header(Header("a.mks", (), "1" * 64, "2" * 64, "0.1.0"), "x = 1\n")
     assert read_header(module) is not None
