@@ -1,0 +1,157 @@
+"""Registered memory: an arena of pages per side, and memory regions carved from it that live longer than a case.
+
+Every memory of a case has a key of its own, and exactly its own length, so that a device which runs past it fails
+rather than lands in a neighbour; between any two lies a gap that belongs to no key. Registering is a system call
+and pins pages, so regions are kept by (side, length, access, alignment) and handed out again: a region holds
+nothing but bytes, and those the case writes anew before it starts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+ALIGNMENT = 64
+GAP = 256
+"""Bytes between two regions; more than a guard zone, so that a gap isn't jumped over by being off by one field."""
+CHUNK = 4 << 20
+IDLE_BYTES = 64 << 20
+IDLE_REGIONS = 512
+"""What is kept for later cases, at most; it stays pinned, and memlock is everybody's."""
+
+
+class Key(NamedTuple):
+    side: str
+    length: int
+    access: int
+    misaligned: int
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """A memory region of pyverbs, and its bytes."""
+
+    key: Key
+    addr: int
+    data: npt.NDArray[np.uint8]
+    mr: Any
+    chunk: Chunk
+    pooled: bool
+    spent: bool = False
+
+    def close(self) -> None:
+        self.mr.close()
+        self.chunk.used -= 1
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """Pages of an arena. Carved from the front; empty again when its last region is gone."""
+
+    pages: mmap.mmap
+    base: int
+    size: int
+    at: int = 0
+    used: int = 0
+
+    def carve(self, length: int, misaligned: int) -> int | None:
+        """An address `misaligned` bytes past a boundary, or None if there is no room."""
+        if self.used == 0:
+            self.at = 0
+        start = (self.at + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT + misaligned
+        if start + length + GAP > self.size:
+            return None
+        self.at = start + length + GAP
+        self.used += 1
+        return self.base + start
+
+
+def _chunk(size: int) -> Chunk:
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    # A child of a fork never needs them, and copy-on-write would take the parent's pages from under the device.
+    pages.madvise(mmap.MADV_DONTFORK)
+    return Chunk(pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size)
+
+
+@dataclass(slots=True, eq=False)
+class Arena:
+    """Regions of both sides. `mr` is pyverbs' class."""
+
+    mr: Any
+    chunks: dict[str, list[Chunk]] = field(default_factory=dict)
+    idle: OrderedDict[Key, list[Region]] = field(default_factory=OrderedDict)
+    idle_bytes: int = 0
+    idle_count: int = 0
+
+    def take(self, pd: Any, key: Key, *, pooled: bool) -> Region:
+        """A region for one case. Raises what pyverbs raises when registering is refused."""
+        waiting = self.idle.get(key) if pooled else None
+        if waiting:
+            region = waiting.pop()
+            if not waiting:
+                del self.idle[key]
+            self.idle_bytes -= key.length
+            self.idle_count -= 1
+            return region
+        chunk, addr = self._carve(key)
+        try:
+            mr = self.mr(pd, key.length, key.access, address=addr)
+        except BaseException:
+            chunk.used -= 1
+            raise
+        data = np.ctypeslib.as_array((ctypes.c_uint8 * key.length).from_address(addr)) if key.length else _NO_BYTES
+        return Region(key, addr, data, mr, chunk, pooled)
+
+    def _carve(self, key: Key) -> tuple[Chunk, int]:
+        chunks = self.chunks.setdefault(key.side, [])
+        for chunk in chunks:
+            addr = chunk.carve(key.length, key.misaligned)
+            if addr is not None:
+                return chunk, addr
+        self._evict(self.idle_bytes // 2)
+        size = CHUNK
+        while size < key.length + key.misaligned + GAP + ALIGNMENT:
+            size *= 2
+        chunk = _chunk(size)
+        chunks.append(chunk)
+        addr = chunk.carve(key.length, key.misaligned)
+        assert addr is not None
+        return chunk, addr
+
+    def give_back(self, region: Region, *, keep: bool) -> None:
+        """A case is over with it. `keep`: the case passed, so nothing of the device still has business there."""
+        if not keep or not region.pooled:
+            region.close()
+            return
+        self.idle.setdefault(region.key, []).append(region)
+        self.idle.move_to_end(region.key)
+        self.idle_bytes += region.key.length
+        self.idle_count += 1
+        if self.idle_bytes > IDLE_BYTES or self.idle_count > IDLE_REGIONS:
+            self._evict(IDLE_BYTES // 2, IDLE_REGIONS // 2)
+
+    def _evict(self, most: int, count: int = IDLE_REGIONS) -> None:
+        """Deregister what has waited longest, until no more than `most` bytes and `count` regions wait."""
+        while self.idle and (self.idle_bytes > most or self.idle_count > count):
+            key, regions = next(iter(self.idle.items()))
+            regions.pop(0).close()
+            self.idle_bytes -= key.length
+            self.idle_count -= 1
+            if not regions:
+                del self.idle[key]
+
+    def close(self) -> None:
+        for regions in self.idle.values():
+            for region in regions:
+                region.close()
+        self.idle.clear()
+        self.idle_bytes = self.idle_count = 0
+
+
+_NO_BYTES = np.empty(0, np.uint8)
