@@ -107,7 +107,7 @@ struct receive { struct wqe_seg seg[WQE_MAX_SEGS]; unsigned segs; uint16_t index
 enum fetch receive_peek(struct qp *qp, struct receive *out);
 void receive_take(struct qp *qp, const struct receive *receive);
 bool doorbell_record(uint64_t db, uint16_t *rq, uint16_t *sq);
-void rq_flush(struct qp *qp);
+bool rq_flush(struct qp *qp);            /* true: there was something */
 
 /* ---- qp.c, execute.c, request.c, configure.c, copy.c ------------------------------------------------------------------------------------------------ */
 
@@ -121,20 +121,20 @@ void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome);    /* CQE
 uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe);      /* 0 or a syndrome */
 uint8_t configure_psv(struct qp *qp, const struct wqe *wqe);
 uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr);
-bool key_invalidate(struct key *key);
+void key_invalidate(struct key *key);
 
 struct call {                           /* a WQE whose message is under way, or waits for its peer */
     uint8_t bytes[WQE_BYTES];
-    size_t len;
     uint16_t blocks;
-    struct wqe wqe;
+    struct wqe wqe;                     /* points into bytes */
     struct message *message;
-    bool sent, sigerr;                  /* in the fabric's hands; the requester's own check failed */
-    uint64_t started, deadline, interval;
-    uint8_t reason;                     /* syndrome if the deadline passes */
+    bool sent, sigerr;                  /* in the fabric's hands; this side's own check failed */
+    uint64_t started, interval, due;    /* since when the peer isn't ready; when to look again */
+    uint8_t reason;                     /* the syndrome if that lasts too long */
 };
-void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks, const struct wqe *wqe);
+void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
 void request_again(struct qp *qp);                                  /* the timer ran out, or the peer may be ready */
+void request_flush(struct qp *qp);       /* the WQE in hand ends with "flushed" */
 void request_drop(struct qp *qp);
 
 /* ---- transport.c: from requester to responder, wherever that is ------------------------------------------------------------------------------------- */
@@ -186,9 +186,6 @@ uint64_t now(void);                     /* ns, monotonic */
 /* One round over all queues; *next gets the time at which something is due (0: nothing). True: something was done. */
 bool nic_round(uint64_t *next);
 int doorbell_start(void);
-void doorbell_fork_child(void);
-void memory_fork_child(void);
-void fabric_fork_child(void);
 
 /* ---- trace.c --------------------------------------------------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "pure/bits.h"
 
 struct nic nic;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -152,4 +153,62 @@ void nic_fork_parent(void) { nic_unlock(); pthread_mutex_unlock(&starting); }
 void nic_fork_child(void) {
     nic_unlock();
     pthread_mutex_unlock(&starting);
+}
+
+/* ---- one round ---------------------------------------------------------------------------------------------------------------------- */
+
+enum { FLUSH_EVERY = 5000000 };         /* ns; a receive posted to a broken QP rings no bell */
+
+static void earliest(uint64_t *next, uint64_t time) {
+    if (time && (!*next || time < *next)) *next = time;
+}
+
+/* A call that waits is tried again when it is due, and whenever something else has happened. */
+static bool call_round(struct qp *qp, bool early, uint64_t *next) {
+    if (!qp->call) return false;
+    uint64_t time = now();
+    if (qp->call->due <= time || (early && !qp->call->sent)) {
+        request_again(qp);
+        if (!qp->call) return true;
+    }
+    earliest(next, qp->call->due);
+    return false;
+}
+
+static bool queues_round(bool early, uint64_t *next) {
+    enum { ROUND = 256 };
+    struct qp *qps[ROUND];
+    uint64_t addr[ROUND], word[ROUND];
+    bool fine[ROUND], any = false;
+    for (uint32_t number = nic.qps.first; number < nic.qps.used;) {
+        size_t n = 0;
+        for (; number < nic.qps.used && n < ROUND; number++) {
+            struct qp *qp = table_get(&nic.qps, number);
+            if (!qp || qp->state < STATE_RTS || qp->attr.type == QP_DCT) continue;
+            qps[n] = qp, addr[n++] = qp->attr.db;
+        }
+        memory_read_each(addr, n, word, fine);
+        for (size_t i = 0; i < n; i++) {
+            struct qp *qp = qps[i];
+            if (!fine[i]) continue;
+            any |= call_round(qp, early, next);
+            any |= qp_run(qp, (uint16_t)load_be32((const uint8_t *)&word[i] + 4));
+            if (qp->call) earliest(next, qp->call->due);
+            if (qp->state != STATE_ERR) continue;
+            any |= rq_flush(qp);
+            if (qp->attr.rq_entries && !qp->attr.srq) earliest(next, now() + FLUSH_EVERY);
+        }
+    }
+    return any;
+}
+
+bool nic_round(uint64_t *next) {
+    static bool something;              /* in the round before */
+    *next = 0;
+    bool any = fabric_work();
+    any |= queues_round(something || any, next);
+    earliest(next, fabric_deadline());
+    cq_arm_words();
+    something = any;
+    return any;
 }

@@ -143,7 +143,7 @@ struct cq_attr {
 struct cq {
     struct object object;
     struct cq_attr attr;
-    uint32_t number, producer;
+    uint32_t number, producer, consumer, solicited;  /* consumer as last seen; solicited: the producer behind the last such CQE */
     bool error;
     uint32_t comp_events, async_events; /* written so far */
 };
@@ -200,7 +200,7 @@ struct qp {
     uint16_t sq_head;                   /* block that would be executed next */
     uint16_t rq_head;
     bool draining;                      /* SQD, but a WQE is still under way */
-    uint64_t stream_error;              /* DCI: one bit per stream */
+    uint64_t stream_error;              /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
     struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
 };

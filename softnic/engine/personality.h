@@ -1,5 +1,6 @@
-/* What this NIC can do: read once from MKEYSPEC_SOFTNIC_PERSONALITY, a list `key=value;…` in which `name=` (first) picks the defaults.
- * The capability bits that the shim answers and what the engine executes both follow from this one struct. */
+/* What this NIC can do: read once from MKEYSPEC_SOFTNIC_PERSONALITY, a list `key=value;…` whose `name=` (first) picks the defaults; a
+ * list without `=` is a name alone; nothing at all is connectx7. The capability bits that the shim answers and what the engine executes
+ * both follow from this one struct. Keys: its members' names; sets are joined with `+`. */
 #ifndef SOFTNIC_PERSONALITY_H
 #define SOFTNIC_PERSONALITY_H
 
@@ -14,22 +15,26 @@ struct personality {
     char name[32];
     uint16_t vendor_part_id;            /* PCI device id, also in modalias */
     char fw_ver[32], board_id[32];
-    uint32_t signatures;                /* SIG_* bits; 0: no signature offload */
-    uint32_t block_sizes;               /* 1 << BLOCK_* */
+    uint32_t signatures;                /* SIG_* bits (t10dif+crc32+crc32c+crc64_xp10); 0: no signature offload */
+    uint32_t block_sizes;               /* 1 << BLOCK_* (512+520+4048+4096+4160) */
     bool signature_pipelining;          /* drain_sigerr */
-    enum crypto_mode crypto;
+    enum crypto_mode crypto;            /* none, plaintext, wrapped */
     bool crypto_single_block, crypto_multi_block;   /* LE tweak cap, BE tweak cap */
     uint8_t log_max_deks;
-    uint64_t memcpy_max;                /* bytes of one DMA WQE; 0: no MMO */
-    uint8_t dc_log_streams, dc_log_errored;         /* 0, 0: DC without streams */
+    uint8_t kek[32], kek_length;        /* wrapped: the import key, in hex. Known to everybody, as nothing here is secret */
+    uint64_t memcpy_max;                /* bytes of one DMA WQE, a power of two; 0: no MMO */
     bool dc;
+    uint8_t dc_log_streams, dc_log_errored;         /* 0, 0: DC without streams; at most 6 */
     bool roce;                          /* Ethernet link layer with GIDs; else InfiniBand */
     bool clock_page;
     uint32_t max_mkey_entries;
     bool trap;                          /* false: poll although userfaultfd would work (tests) */
 };
 
-/* NULL and a line on stderr once if the environment names an unknown personality or key; then context creation fails with EINVAL. */
+/* NULL, and once a line on stderr, if the environment names an unknown personality or key; creating a context fails with EINVAL then. */
 const struct personality *personality(void);
+/* The port's GID of this index; false and zeros if there is none. InfiniBand has one, from the node's GUID. RoCE has v1 (even) and v2
+ * (odd indexes) of the link-local address and of 192.0.2.1. */
+bool personality_gid(unsigned index, uint8_t gid[16]);
 
 #endif

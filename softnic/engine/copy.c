@@ -1,0 +1,33 @@
+/* MMO: the device copies memory, from one key to another of the same PD. */
+#include <stdlib.h>
+
+#include "engine.h"
+
+enum { CHUNK = 8 << 20 };
+static struct transfer source, target;
+
+static enum violation aim(struct qp *qp, const struct wqe *wqe, uint64_t offset, uint64_t length) {
+    transfer_begin(&source, qp->attr.pd, qp->number, qp->attr.send_cq);
+    transfer_begin(&target, qp->attr.pd, qp->number, qp->attr.send_cq);
+    enum violation bad = transfer_add(&source, wqe->seg[0].key, wqe->seg[0].addr + offset, length, RIGHT_LOCAL_READ, false);
+    return bad ? bad : transfer_add(&target, wqe->seg[1].key, wqe->seg[1].addr + offset, length, RIGHT_LOCAL_WRITE, true);
+}
+
+uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
+    uint64_t length = wqe->seg[0].length;
+    if (wqe->opmod != MMO_DMA || wqe->segs != 2 || wqe->seg[0].data || wqe->seg[1].data || wqe->seg[1].length != length) return CQE_LOCAL_QP_OP;
+    if (length > personality()->memcpy_max) return CQE_LOCAL_LENGTH;
+    /* The whole of it is checked before a byte moves. */
+    if (aim(qp, wqe, 0, length)) return CQE_LOCAL_PROTECTION;
+    bool plain = !source.place[0].key && !target.place[0].key;
+    uint64_t chunk = plain && length > CHUNK ? CHUNK : length;
+    uint8_t *bytes = malloc(chunk ? chunk : 1), syndrome = 0;
+    if (!bytes) return CQE_LOCAL_QP_OP;
+    for (uint64_t at = 0; at < length && !syndrome; at += chunk) {
+        uint64_t now_length = length - at < chunk ? length - at : chunk;
+        if (aim(qp, wqe, at, now_length) || transfer_emit(&source, bytes) || transfer_absorb(&target, bytes)) syndrome = CQE_LOCAL_PROTECTION;
+    }
+    free(bytes);
+    *sigerr = source.sigerr || target.sigerr;
+    return syndrome;
+}

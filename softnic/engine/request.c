@@ -1,0 +1,215 @@
+/* The requester: a WQE becomes a message, the answer becomes a completion. While the peer is silent or not ready the call waits under
+ * its timers: rnr_retry times the responder's RNR timer, retry_count + 1 times the QP's timeout (IBTA 9.7.5). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum { LONGEST = 1u << 31, DATAGRAM = 4096 };
+static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;   /* ns between two looks at a peer that isn't ready */
+static const uint64_t GRACE = 1000000000;      /* for another process to answer what it has received */
+static struct transfer mine;
+
+static void call_free(struct call *call) {
+    if (call->message) free(call->message->payload);
+    free(call->message);
+    free(call);
+}
+
+void request_drop(struct qp *qp) {
+    if (!qp->call) return;
+    if (qp->call->sent) fabric_forget(qp);
+    call_free(qp->call);
+    qp->call = NULL;
+}
+
+/* The call leaves the QP before its completion is told, so that the completion may change the QP's state. */
+static struct call *detach(struct qp *qp) {
+    struct call *call = qp->call;
+    if (call->sent) fabric_forget(qp);
+    qp->call = NULL;
+    qp->sq_head += call->blocks;
+    return call;
+}
+
+static void fail(struct qp *qp, uint8_t syndrome) {
+    struct call *call = detach(qp);
+    wqe_fail(qp, &call->wqe, syndrome);
+    call_free(call);
+}
+
+static void succeed(struct qp *qp, uint32_t length) {
+    struct call *call = detach(qp);
+    wqe_complete(qp, &call->wqe, length, call->sigerr);
+    call_free(call);
+}
+
+void request_flush(struct qp *qp) {
+    if (!qp->call) return;
+    struct call *call = detach(qp);
+    wqe_fail(qp, &call->wqe, CQE_FLUSHED);
+    call_free(call);
+}
+
+static bool reads(uint8_t opcode) { return opcode == OPCODE_RDMA_READ || opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
+static bool atomic(uint8_t opcode) { return opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
+static bool reliable(const struct qp *qp) { return qp->attr.type == QP_RC || qp->attr.type == QP_DCI; }
+
+/* Where the requester's data is: the source of a send or write, the target of a read or atomic. */
+static enum violation local_places(struct qp *qp, const struct wqe *wqe) {
+    transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
+    return transfer_add_segs(&mine, wqe->seg, wqe->segs, UINT64_MAX, reads(wqe->opcode));
+}
+
+static void address(const struct qp *qp, const struct wqe *wqe, struct message *message) {
+    message->source = qp->number;
+    message->service = (uint8_t)qp->attr.type;
+    message->slid = 1;
+    if (!wqe->av.present) {
+        message->destination = qp->set.dest_qpn;
+        message->sl = qp->set.path.sl;
+        return;
+    }
+    message->destination = wqe->av.dqpn;
+    message->sl = wqe->av.sl;
+    message->dc_key = wqe->av.dc_key;
+    /* A Q_Key with the top bit set means the QP's own (IBTA 10.2.5). */
+    message->qkey = wqe->av.qkey & 0x80000000u ? qp->set.qkey : wqe->av.qkey;
+    message->grh = wqe->av.grh || personality()->roce;
+    message->traffic_class = wqe->av.tclass;
+    message->hop_limit = wqe->av.hop_limit;
+    message->flow_label = wqe->av.flow_label;
+    memcpy(message->dgid, wqe->av.rgid, sizeof message->dgid);
+    personality_gid(wqe->av.sgid_index, message->sgid);
+}
+
+/* 0 or the syndrome with which the WQE fails before anything is sent. */
+static uint8_t build(struct qp *qp, struct call *call) {
+    const struct wqe *wqe = &call->wqe;
+    enum violation bad = local_places(qp, wqe);
+    if (bad) return CQE_LOCAL_PROTECTION;
+    if (mine.length > (qp->attr.type == QP_UD ? DATAGRAM : LONGEST)) return CQE_LOCAL_LENGTH;
+    if (atomic(wqe->opcode) && mine.length < 8) return CQE_LOCAL_LENGTH;
+    struct message *message = call->message = calloc(1, sizeof *message);
+    if (!message) return CQE_LOCAL_QP_OP;
+    address(qp, wqe, message);
+    message->opcode = wqe->opcode;
+    message->solicited = wqe->solicited;
+    message->imm = wqe->imm;
+    message->raddr = wqe->raddr, message->rkey = wqe->rkey;
+    message->swap_add = wqe->swap_add, message->compare = wqe->compare;
+    message->length = atomic(wqe->opcode) ? 8 : mine.length;
+    if (reads(wqe->opcode) || !mine.length) return 0;
+    message->payload_length = mine.length;
+    if (!(message->payload = malloc(mine.length))) return CQE_LOCAL_QP_OP;
+    if (transfer_emit(&mine, message->payload)) return CQE_LOCAL_PROTECTION;
+    call->sigerr = mine.sigerr;
+    return 0;
+}
+
+/* 0 or the syndrome: what was read goes where the WQE says. */
+static uint8_t place(struct qp *qp, struct call *call, const struct answer *answer) {
+    if (answer->length != call->message->length) return CQE_BAD_RESPONSE;
+    if (!answer->length) return 0;
+    enum violation bad = local_places(qp, &call->wqe);
+    if (bad) return CQE_LOCAL_PROTECTION;
+    if (atomic(call->wqe.opcode) && mine.length != answer->length) {
+        /* Only 8 bytes come, however long the list is. */
+        transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
+        if (transfer_add_segs(&mine, call->wqe.seg, call->wqe.segs, answer->length, true)) return CQE_LOCAL_PROTECTION;
+    }
+    if (transfer_absorb(&mine, answer->data)) return CQE_LOCAL_PROTECTION;
+    call->sigerr = mine.sigerr;
+    return 0;
+}
+
+/* IBTA table 45: the responder's RNR NAK timer field, in ns. */
+static uint64_t rnr_time(uint8_t code) {
+    static const uint32_t us10[32] = {
+        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    };
+    return us10[code & 31] * 10000ull;
+}
+
+static uint64_t retry_time(const struct qp *qp) { return (4096ull << (qp->set.timeout & 31)) * (qp->set.retry_count + 1u); }
+
+/* The peer gave no proper answer for `reason`: wait, unless the time for that is up. */
+static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever) {
+    struct call *call = qp->call;
+    uint64_t time = now();
+    if (call->reason != reason) {
+        call->reason = reason;
+        call->started = time;
+        call->interval = SHORTEST_WAIT;
+    }
+    if (!forever && time - call->started >= patience) {
+        fail(qp, reason);
+        return;
+    }
+    call->due = time + call->interval;
+    if (!forever && call->due > call->started + patience) call->due = call->started + patience;
+    if (call->interval < LONGEST_WAIT) call->interval *= 2;
+}
+
+void request_answered(struct qp *qp, struct answer *answer) {
+    struct call *call = qp->call;
+    uint8_t syndrome = 0;
+    if (!call) {                        /* a QP that talks to itself broke as its own responder */
+        free(answer->data);
+        return;
+    }
+    call->sent = false;
+    switch (answer->verdict) {
+    case VERDICT_ACK:
+        if (reads(call->wqe.opcode)) syndrome = place(qp, call, answer);
+        if (syndrome) fail(qp, syndrome);
+        else succeed(qp, (uint32_t)call->message->length);
+        break;
+    case VERDICT_NAK:
+        if (reliable(qp)) fail(qp, answer->syndrome);
+        else succeed(qp, (uint32_t)call->message->length);
+        break;
+    case VERDICT_RNR:
+        if (reliable(qp)) hold(qp, CQE_RNR_RETRY, rnr_time(answer->rnr_timer) * qp->set.rnr_retry, qp->set.rnr_retry == 7);
+        else succeed(qp, (uint32_t)call->message->length);
+        break;
+    case VERDICT_SILENCE:
+        if (reliable(qp)) hold(qp, CQE_TRANSPORT_RETRY, retry_time(qp), qp->set.timeout == 0);
+        else succeed(qp, (uint32_t)call->message->length);
+        break;
+    case VERDICT_LATER:
+        call->sent = true;
+        call->due = now() + GRACE + (qp->set.timeout ? retry_time(qp) : GRACE);
+        break;
+    }
+    free(answer->data);
+}
+
+static void deliver(struct qp *qp) {
+    struct answer answer = {0};
+    transport_send(qp, qp->call->message, &answer);
+    request_answered(qp, &answer);
+}
+
+void request_again(struct qp *qp) {
+    if (qp->call->sent) {               /* the other process is wedged: as if it had never been there */
+        fabric_forget(qp);
+        qp->call->sent = false;
+        struct answer silence = {.verdict = VERDICT_NAK, .syndrome = CQE_TRANSPORT_RETRY};
+        request_answered(qp, &silence);
+        return;
+    }
+    deliver(qp);
+}
+
+void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+    struct call *call = calloc(1, sizeof *call);
+    if (!call) return;                  /* tried again with the next round */
+    memcpy(call->bytes, bytes, len);
+    call->blocks = blocks;
+    wqe_decode(call->bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &call->wqe);
+    qp->call = call;
+    uint8_t syndrome = build(qp, call);
+    if (syndrome) fail(qp, syndrome);
+    else deliver(qp);
+}
