@@ -99,7 +99,8 @@ static int decode(const struct command *command, struct qp_attr *attr, struct ib
         error = attr_number(command, UVERBS_ATTR_CREATE_QP_FLAGS, &flags);
     if (!error)
         error = type_of(type, driver.flags, &attr->type);
-    if (!error && flags & ~(uint64_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
+    /* There is no multicast here, so none of it comes back. */
+    if (!error && flags & ~(uint64_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
         error = EOPNOTSUPP;
     if (!error)
         error = objects(command, attr);

@@ -29,25 +29,12 @@ static bool published;
 
 /* ---- addresses ------------------------------------------------------------------------------------------------------------------ */
 
-/* InfiniBand: the port's one GID, from its GUID. RoCE: v1 and v2 of the link-local address, then of 192.0.2.1 (an address that is for
- * documentation), as a kernel lists them, so v2 has the odd indexes; the rest of the table is empty. */
 bool gid_entry(unsigned index, struct ib_uverbs_gid_entry *entry) {
     bool roce = personality() && personality()->roce;
-    uint8_t gid[16] = { 0xfe, 0x80 };
+    uint8_t gid[16];
 
-    if (index >= (roce ? 4u : 1u))
+    if (!personality_gid(index, gid))
         return false;
-    if (!roce) {
-        memcpy(gid + 8, NODE_GUID, 8);
-    } else if (index < 2) {
-        const uint8_t host[8] = { NODE_MAC[0] ^ 2, NODE_MAC[1], NODE_MAC[2], 0xff, 0xfe, NODE_MAC[3], NODE_MAC[4], NODE_MAC[5] };
-
-        memcpy(gid + 8, host, 8);
-    } else {
-        const uint8_t mapped[16] = { [10] = 0xff, 0xff, 192, 0, 2, 1 };
-
-        memcpy(gid, mapped, 16);
-    }
     memset(entry, 0, sizeof(*entry));
     memcpy(entry->gid, gid, 16);
     entry->gid_index = index;
