@@ -6,6 +6,8 @@
 #include "engine.h"
 #include "pure/aes.h"
 
+enum { PURPOSE_AES_XTS = 3 };
+
 int psv_create(struct context *context, uint32_t pdn, struct psv **out) {
     struct pd *pd = pd_find(pdn);
     if (!pd || pd->object.context != context) return EINVAL;
@@ -70,7 +72,7 @@ static bool import(const struct context *context, struct dek *dek) {
 int dek_create(struct context *context, const struct dek_attr *attr, struct dek **out) {
     struct pd *pd = pd_find(attr->pdn);
     if (personality()->crypto == CRYPTO_NONE) return EOPNOTSUPP;
-    if (!pd || pd->object.context != context || attr->purpose != 0) return EINVAL;
+    if (!pd || pd->object.context != context || attr->purpose != PURPOSE_AES_XTS) return EINVAL;
     if (nic.deks.live >= 1u << personality()->log_max_deks) return ENOMEM;
     struct dek *dek = calloc(1, sizeof *dek);
     if (!dek) return ENOMEM;
