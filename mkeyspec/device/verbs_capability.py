@@ -12,7 +12,8 @@ from mkeyspec.device.verbs_native import Offload
 KINDS = ((0, "crc32"), (1, "crc32c"), (2, "crc64_xp10"))
 T10DIF, CRC = 1, 2
 CSUM = 2
-AES_XTS = 1
+AES_XTS = 0x7
+"""AES_XTS, and its single-block and multi-block engines."""
 WRAPPED = 1
 
 Try = Callable[[], object]

@@ -32,6 +32,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
         "Mlx5SigBlockAttr",
     ),
     "pyverbs.providers.mlx5.mlx5dv_crypto": ("Mlx5DEK", "Mlx5DEKInitAttr", "Mlx5CryptoAttr"),
+    "pyverbs.device": ("get_device_list",),
     "pyverbs.pd": ("PD",),
     "pyverbs.mr": ("MR",),
     "pyverbs.cq": ("CQ",),

@@ -12,7 +12,7 @@ from mkeyspec.plugin.collect import (
     pytest_report_header,
 )
 from mkeyspec.plugin.fixture import device, pytest_pyfunc_call, rig
-from mkeyspec.plugin.option import pytest_addoption, pytest_configure
+from mkeyspec.plugin.option import pytest_addoption, pytest_configure, pytest_load_initial_conftests
 from mkeyspec.plugin.outcome import pytest_runtest_makereport
 from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
 
@@ -23,6 +23,7 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
+    "pytest_load_initial_conftests",
     "pytest_pyfunc_call",
     "pytest_report_header",
     "pytest_runtest_makereport",

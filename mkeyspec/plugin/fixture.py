@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkeyspec.plugin.opening import make_rig, open_device, read_expectations, read_profile
+from mkeyspec.plugin.opening import make_rig, open_device, read_choice, read_expectations, read_profile
 from mkeyspec.plugin.outcome import BEGUN, RIG, Unmet
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.run.mark import case_of, row_needs
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def device(pytestconfig: pytest.Config) -> Iterator[Device]:
     """The device named by `--device`, open for the session (of each xdist worker)."""
-    profile = read_profile(pytestconfig.getoption("--device-profile"))
-    opened = open_device(pytestconfig.getoption("--device"), profile)
+    option = pytestconfig.getoption
+    profile = read_profile(option("--device-profile"))
+    opened = open_device(read_choice(option("--device")), profile, allow_busy_port=option("--allow-busy-port"))
     try:
         yield opened
     finally:
@@ -34,7 +35,7 @@ def rig(pytestconfig: pytest.Config, device: Device) -> Rig:
     """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`."""
     option = pytestconfig.getoption
     info = device.info()
-    expectations = read_expectations(option("--expectations"), info)
+    expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)
     made = make_rig(device, read_profile(option("--device-profile")), expectations, option("--deadline"))
     pytestconfig.stash[RIG] = made
     session_properties(pytestconfig, info)

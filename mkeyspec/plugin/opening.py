@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,20 +9,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from mkeyspec.device.choice import Choice
     from mkeyspec.device.profile import Profile
     from mkeyspec.device.protocol import Device, Info
     from mkeyspec.run.expectation import Expectations
     from mkeyspec.run.rig import Rig
 
-DEVICES = ("model",)
-"""Names that `--device` takes."""
 
+def read_choice(text: str) -> Choice:
+    """What `--device` names; raises UsageError for what it can't."""
+    from mkeyspec.device.choice import parse
+    from mkeyspec.device.protocol import Unavailable
 
-def unknown_device(name: str) -> str:
-    """One line that says what to do."""
-    near = difflib.get_close_matches(name, DEVICES, n=1)
-    advice = f"did you mean {near[0]}?" if near else f"this release runs on: {', '.join(DEVICES)}"
-    return f"error[MKS0901]: no device {name!r}; {advice} (--device model needs no hardware)"
+    try:
+        return parse(text)
+    except Unavailable as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def read_profile(file: str | None) -> Profile:
@@ -36,24 +37,33 @@ def read_profile(file: str | None) -> Profile:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def read_expectations(files: Sequence[str], device: Info | None) -> Expectations:
-    """What the files say of a device; with None they are only read. Raises UsageError."""
+def read_expectations(files: Sequence[str], choice: Choice, device: Info | None) -> Expectations:
+    """What is known of a device; with None the files are only read. Raises UsageError.
+
+    The shipped files speak of drivers, which the model has none of; `files` are read besides.
+    """
+    from mkeyspec import resource
     from mkeyspec.device.protocol import Info
     from mkeyspec.run.expectation import ExpectationError, Expectations
 
+    paths = [Path(name) for name in files]
+    if choice.kind != "model":
+        paths += resource.directory("expectations").glob("*.toml")
     try:
-        return Expectations.load([Path(name) for name in files], device or Info(""))
+        return Expectations.load(paths, device or Info(""))
     except ExpectationError as error:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def open_device(name: str, profile: Profile) -> Device:
-    """One of DEVICES, open."""
-    from mkeyspec.device.model import Model
+def open_device(choice: Choice, profile: Profile, *, allow_busy_port: bool) -> Device:
+    """The device, open; what stands in the way ends the session in one line."""
+    from mkeyspec.device.choice import open_choice
+    from mkeyspec.device.protocol import Unavailable
 
-    if name not in DEVICES:
-        raise pytest.UsageError(unknown_device(name))
-    return Model(profile)
+    try:
+        return open_choice(choice, profile, allow_busy_port=allow_busy_port)
+    except Unavailable as error:
+        pytest.exit(f"mkeyspec: {error}", returncode=int(pytest.ExitCode.USAGE_ERROR))
 
 
 def make_rig(device: Device, profile: Profile, expectations: Expectations, deadline: float) -> Rig:

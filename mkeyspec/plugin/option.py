@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from mkeyspec.plugin.opening import DEVICES, read_expectations, read_profile, unknown_device
+from mkeyspec.plugin.opening import read_choice, read_expectations, read_profile
 
 MARKS = (
     "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
@@ -22,7 +25,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--device",
         default="model",
         metavar="NAME",
-        help=f"what the cases run on: {', '.join(DEVICES)} (default: model, which needs no hardware)",
+        help="what the cases run on: model, soft[:PERSONALITY] (the real driver on a software NIC), or an RDMA device "
+        "as mlx5_0[:PORT] (default: model, which needs no hardware)",
+    )
+    group.addoption(
+        "--allow-busy-port",
+        action="store_true",
+        help="use a port of an RDMA device although its network interface carries an IP address",
     )
     group.addoption(
         "--device-profile",
@@ -50,12 +59,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    """`--device soft` needs a process that was started under the software NIC: start this one anew if it was not.
+
+    Here, because nothing has run and pytest has not yet taken the terminal away; a wrapper, to come before the one
+    that does.
+    """
+    named = early_config.known_args_namespace.device
+    if named.startswith("soft"):
+        from mkeyspec.device import preload
+        from mkeyspec.device.protocol import Unavailable
+
+        choice = read_choice(named)
+        arguments = [str(argument) for argument in early_config.invocation_params.args]
+        worker = "PYTEST_XDIST_WORKER" in os.environ
+        try:
+            preload.ensure(choice.personality, whole=arguments == sys.argv[1:] and not worker)
+        except Unavailable as error:
+            raise pytest.UsageError(str(error)) from None
+    return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     option = config.option
-    if option.device not in DEVICES:
-        raise pytest.UsageError(unknown_device(option.device))
+    choice = read_choice(option.device)
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     for name in (option.device_profile, *option.expectations):
@@ -64,4 +94,4 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.device_profile is not None:
         read_profile(option.device_profile)
     if option.expectations:
-        read_expectations(option.expectations, None)
+        read_expectations(option.expectations, choice, None)

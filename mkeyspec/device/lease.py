@@ -1,0 +1,91 @@
+"""One run a NIC: a lock file per device, held for the run and shared by the processes of it.
+
+The lock is the kernel's (`flock`), so that it goes with the processes that hold it, however they end: the file that
+stays behind means nothing. It names the run, for the message. Workers of one run hold it together; `MKEYSPEC_LEASE`
+in their environment tells them whose it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from mkeyspec.device.protocol import Unavailable
+
+RUN = "MKEYSPEC_LEASE"
+
+
+def folder() -> Path:
+    """Where the lock files are: the machine's, since a NIC is the machine's and not a user's."""
+    shared = Path("/run/lock")
+    return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    descriptor: int
+
+    def release(self) -> None:
+        """Let go; again is nothing."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def take(device: str, *, place: Path | None = None) -> Lease:
+    """Hold `device`, alone or together with the processes of one run. Raises Unavailable (MKS0916) without waiting."""
+    path = (place or folder()) / f"mkeyspec-{device}.lock"
+    run = os.environ.setdefault(RUN, f"{os.getpid()}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        raise Unavailable("MKS0916", f"can't lock {device}: {path}: {error.strerror}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unavailable("MKS0916", f"can't lock {device}: {path} is no plain file; remove it")
+        _take(descriptor, device, run)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return Lease(descriptor)
+
+
+def _take(descriptor: int, device: str, run: str) -> None:
+    """Alone if nobody has it, to write whose it is; then shared, so that workers of the same run can have it too."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _join(descriptor, device, run)
+        return
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps({"run": run, "pid": os.getpid()}).encode(), 0)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+def _join(descriptor: int, device: str, run: str) -> None:
+    holder = holder_of(descriptor)
+    if holder.get("run") == run:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # The first worker of this run is about to share it.
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        return
+    who = f"process {holder['pid']}" if "pid" in holder else "another process"
+    text = f"{device} is in use by another run ({who}); wait for it to end, or name another device"
+    raise Unavailable("MKS0916", text)
+
+
+def holder_of(descriptor: int) -> dict[str, object]:
+    """What the file says of its holder; nothing where it is being written or is not ours."""
+    try:
+        told = json.loads(os.pread(descriptor, 4096, 0) or b"{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
