@@ -97,8 +97,7 @@ def flow(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code inside a table."""
-    return "`" + text.replace("|", "\\|") + "`"
+    return f"`{text}`"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -106,7 +105,8 @@ def listed(names: Iterable[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+    """Cells may hold `|`."""
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 
@@ -266,13 +266,13 @@ def ledger() -> str:
     ]
     pages: dict[str, list[tuple[str, str, str]]] = {}
     for one in requirements().values():
-        pages.setdefault(one.page, []).append((one.id, one.title.replace("|", "\\|"), one.level))
+        pages.setdefault(one.page, []).append((one.id, one.title, one.level))
     for name, rows in pages.items():
         text += [f"## {name}", table(("id", "about", "level"), rows)]
     text += [
         "## Departures and open points",
         flow(DEPARTURES),
-        table(("id", "says"), [(one.id, one.statement.replace("|", "\\|")) for one in departures().values()]),
+        table(("id", "says"), [(one.id, one.statement) for one in departures().values()]),
     ]
     return page("Requirements", *text)
 
