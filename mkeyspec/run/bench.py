@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from errno import errorcode
+from errno import EOPNOTSUPP, errorcode
 from typing import TypeVar
 from zlib import crc32
 
@@ -205,5 +205,7 @@ QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last
 
 
 def errno_name(number: int) -> str:
-    """EINVAL for 22; drivers return errnos positive or negative."""
+    """EINVAL for 22; drivers return errnos positive or negative. Of two names for one number, the man pages'."""
+    if abs(number) == EOPNOTSUPP:
+        return "EOPNOTSUPP"
     return errorcode.get(abs(number), f"errno {abs(number)}")

@@ -53,6 +53,8 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
     for name in members:
         if name not in _QP_MEMBERS:
             raise Unsupported(f"`{name}` of a QP")
+    if members.get("type", "rc") != "rc":
+        members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
     attributes = QpAttributes(**members, pd=bench.pd(step.pd))
     attempt = Attempt(step.at, f"qp {step.name}")
     try:
