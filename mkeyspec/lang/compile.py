@@ -13,10 +13,12 @@ from pathlib import Path
 from mkeyspec import plan, requirement
 from mkeyspec.lang import tree
 from mkeyspec.lang.check import Spans, lint_case
-from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.lang.expand import Tally, expand, library_scope
+from mkeyspec.lang.limit import CASE_ROWS, FILE_ROWS
 from mkeyspec.lang.lower import Lowering
 from mkeyspec.lang.resolve import resolve
+from mkeyspec.lang.row_count import count_rows, most_rows
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import check_sentences
 from mkeyspec.lang.spelling import did_you_mean
@@ -35,10 +37,12 @@ class Compiled:
 def compile_file(path: Path, *, root: Path | None = None) -> Compiled:
     """Compile the file at `path`; `root` of its suite, found if None (`suite.find_root`)."""
     diagnostics = Diagnostics()
-    loaded = load(path, diagnostics, root)
-    if loaded is None:
-        return Compiled(None, diagnostics, None)
-    suite = compile_loaded(loaded, diagnostics)
+    loaded: Loaded | None = None
+    try:
+        loaded = load(path, diagnostics, root)
+        suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
+    except TooManyErrors:
+        suite = None
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 
@@ -48,8 +52,25 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
     resolve(file, loaded.library, diagnostics)
     scope = library_scope(loaded.library, diagnostics)
     tally = Tally()
-    cases = tuple(compile_case(case, scope, diagnostics, tally) for case in file.cases)
+    found = () if _too_many_rows(file.cases, scope, diagnostics) else file.cases
+    cases = tuple(compile_case(case, scope, diagnostics, tally) for case in found)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
+
+
+def _too_many_rows(cases: tuple[tree.Case, ...], library: Scope, diagnostics: Diagnostics) -> bool:
+    """Whether the file has more rows than it may have; found, and reported, before one of them is lowered."""
+    bounds = [most_rows(case) for case in cases]
+    left = FILE_ROWS.most
+    if None not in bounds and sum(bound or 0 for bound in bounds) <= left:
+        return False
+    for case, bound in zip(cases, bounds, strict=True):
+        if bound is None or bound > 1:
+            bound = count_rows(case, library, CASE_ROWS.most).rows
+        left -= bound
+        if left < 0:
+            diagnostics.error(FILE_ROWS.code, FILE_ROWS.broken(), case.name.span, help="divide the file")
+            return True
+    return False
 
 
 def compile_case(case: tree.Case, library: Scope, diagnostics: Diagnostics, tally: Tally) -> plan.Case:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mkeyspec.lang.limit import ERRORS
 from mkeyspec.lang.tree import Span
 
 Severity = Literal["error", "warning"]
@@ -42,18 +43,37 @@ class Diagnostic:
     page: str = ""
 
 
+class TooManyErrors(Exception):
+    """So many that looking for more helps nobody; it has been said, and no pass goes on."""
+
+
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects findings; the same code at the same place is kept once (rows of one case repeat themselves)."""
+    """Collects findings; the same code at the same place is kept once (rows of one case repeat themselves).
+
+    One error more than `ERRORS` allows raises `TooManyErrors`.
+    """
 
     found: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[str, str, int, int]] = field(default_factory=set)
+    _errors: int = 0
 
     def add(self, diagnostic: Diagnostic) -> None:
         key = (diagnostic.code, diagnostic.span.source.name, diagnostic.span.start, diagnostic.span.end)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.found.append(diagnostic)
+        if key in self._seen:
+            return
+        if diagnostic.severity == "error" and diagnostic.code != ERRORS.code:
+            self._errors += 1
+            if self._errors > ERRORS.most:
+                self.end(diagnostic.span)
+                raise TooManyErrors
+        self._seen.add(key)
+        self.found.append(diagnostic)
+
+    def end(self, span: Span) -> None:
+        """Say, once, that what follows `span` is not looked at."""
+        if not any(found.code == ERRORS.code for found in self.found):
+            self.error(ERRORS.code, f"{ERRORS.broken()}; the rest is not read", span)
 
     def error(
         self,

@@ -31,10 +31,15 @@ from mkeyspec.lang.member import attribute, but, index
 from mkeyspec.lang.operation import compare, contains, operate, range_of, unary
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import unknown_name
+from mkeyspec.lang.weight import within
 from mkeyspec.value.bytestring import Literal
 from mkeyspec.value.layout import Chunk
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
+
+
+CALL_STEPS = 8
+"""Steps of evaluation that calling a function of the author's own takes, besides what is in it."""
 
 
 class Condition(NamedTuple):
@@ -107,11 +112,11 @@ def _bytes(expr: tree.Bytes, scope: Scope) -> Value:
 
 
 def _tuple(expr: tree.Tuple, scope: Scope) -> Value:
-    return tuple([evaluate(item, scope) for item in expr.items])
+    return within(tuple([evaluate(item, scope) for item in expr.items]), scope.budget, expr.span)
 
 
 def _list(expr: tree.List, scope: Scope) -> Value:
-    return tuple([_item(item, scope) for item in expr.items])
+    return within(tuple([_item(item, scope) for item in expr.items]), scope.budget, expr.span)
 
 
 def _item(argument: tree.Argument, scope: Scope) -> Value:
@@ -151,7 +156,7 @@ def _comprehension(expr: tree.Comprehension, scope: Scope) -> Value:
     for item in items:
         inner.names[name] = item
         found.append(_item(expr.item, inner))
-    return tuple(found)
+    return within(tuple(found), scope.budget, expr.span)
 
 
 # Calls ---------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def _call(expr: tree.Call, scope: Scope) -> Value:
     if isinstance(function, Function):
         if function.name == "pick":
             return _pick(function, expr, scope)
-        return invoke(function, _arguments(function, expr, scope), scope, expr.span)
+        return within(invoke(function, _arguments(function, expr, scope), scope, expr.span), scope.budget, expr.span)
     if isinstance(function, UserFunction):
         return _user_call(function, expr, scope)
     if type(function) is plan.Any and function.length is None:
@@ -283,7 +288,7 @@ def _user_call(function: UserFunction, expr: tree.Call, scope: Scope) -> Value:
     if inner.depth > CALL_DEPTH.most:
         raise fault(CALL_DEPTH.code, CALL_DEPTH.broken(), expr.span)
     inner.budget = scope.budget
-    inner.budget.spend(1, expr.span)
+    inner.budget.spend(CALL_STEPS, expr.span)
     for name, argument in zip(names, given, strict=True):
         if argument.keyword is not None:
             raise fault(
@@ -314,7 +319,7 @@ def _range(expr: tree.Range, scope: Scope) -> Value:
 
 
 def _unary(expr: tree.Unary, scope: Scope) -> Value:
-    return unary(expr, evaluate(expr.operand, scope), scope)
+    return within(unary(expr, evaluate(expr.operand, scope), scope), scope.budget, expr.span)
 
 
 def _binary(expr: tree.Binary, scope: Scope) -> Value:
@@ -335,7 +340,7 @@ def _binary(expr: tree.Binary, scope: Scope) -> Value:
         if operator == "not in":
             return not contains(expr, left, right, scope)
         return compare(expr, left, right, scope)
-    return operate(expr, left, right, scope)
+    return within(operate(expr, left, right, scope), scope.budget, expr.span)
 
 
 _EVALUATORS: dict[type, Callable[[Any, Scope], Value]] = {

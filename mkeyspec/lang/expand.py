@@ -18,9 +18,9 @@ from mkeyspec.lang.coercion import as_bool
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.function import language
-from mkeyspec.lang.limit import CASE_ROWS, FILE_ROWS
+from mkeyspec.lang.limit import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.lang.meaning import Poison, UserFunction
-from mkeyspec.lang.row_count import more_rows_than
+from mkeyspec.lang.row_count import count_rows
 from mkeyspec.lang.scope import Ledger, Scope
 
 Self = TypeVar("Self", bound="Lowering")
@@ -114,6 +114,9 @@ class _Walk:
         self.choices = Choices()
         self.paths = 1
         """Rows there would be if every `for` had as many values as on the first path."""
+        self.counted = False
+        self.tried = 0
+        """Combinations of values, those included that a `where` took away."""
 
     def on(self, at: int, scope: Scope, lowering: Lowering, row_id: str, sound: bool) -> None:
         """Walk on from statement `at`. Not `sound`: a mistake was found in this row, the rest is looked at for more."""
@@ -166,6 +169,7 @@ class _Walk:
     def leaf(self, lowering: Lowering, row_id: str, sound: bool) -> None:
         self.walked += 1
         self.tally.rows += 1
+        self.library.budget.row()
         if self.walked > CASE_ROWS.most:
             self.too_many()
         if self.tally.rows > FILE_ROWS.most:
@@ -190,8 +194,13 @@ class _Walk:
     def too_many(self) -> None:
         self.enough(CASE_ROWS.code, f"case {self.case.name.text}: {CASE_ROWS.broken()}")
 
-    def enough(self, code: str, message: str) -> None:
-        self.diagnostics.error(code, message, self.case.name.span, help="fewer values, or a `where`")
+    def try_more(self, combinations: int) -> None:
+        self.tried += combinations
+        if self.tried > COMBINATIONS.most:
+            self.enough(COMBINATIONS.code, f"case {self.case.name.text}: {COMBINATIONS.broken()}", "fewer values")
+
+    def enough(self, code: str, message: str, help: str = "fewer values, or a `where`") -> None:
+        self.diagnostics.error(code, message, self.case.name.span, help=help)
         raise _Enough
 
     # for -------------------------------------------------------------------------------------
@@ -206,8 +215,14 @@ class _Walk:
             return
         if not self.walked:
             self.paths *= len(choices)
-            if self.paths > CASE_ROWS.most and more_rows_than(CASE_ROWS.most, self.case, self.library):
-                self.too_many()
+            if self.paths > CASE_ROWS.most and not self.counted:
+                self.counted = True
+                count = count_rows(self.case, self.library, CASE_ROWS.most)
+                if count.rows > CASE_ROWS.most:
+                    self.too_many()
+                self.try_more(count.combinations)
+                self.tried = 0
+        self.try_more(len(choices))
         prefix = row_id + "," if row_id else ""
         names = [name.text for name in statement.names]
         places = {name.text: name.span for name in statement.names}

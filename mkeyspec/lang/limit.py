@@ -39,6 +39,10 @@ CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
 EVALUATION_STEPS = Limit("MKS0712", 1_000_000, "steps of evaluation in one file")
 OPERATORS = Limit("MKS0713", 200, "operators in one expression")
 ERRORS = Limit("MKS0714", 100, "errors in a file")
+STATEMENT_TOKENS = Limit("MKS0715", 50_000, "words and signs in one statement")
+COMBINATIONS = Limit("MKS0716", 50_000, "combinations of values tried for one case")
+VALUE_PARTS = Limit("MKS0717", 500_000, "parts in one value")
+VALUE_DEPTH = Limit("MKS0718", 64, "values inside one another")
 
 ALL = (
     FILE_BYTES,
@@ -55,5 +59,9 @@ ALL = (
     EVALUATION_STEPS,
     OPERATORS,
     ERRORS,
+    STATEMENT_TOKENS,
+    COMBINATIONS,
+    VALUE_PARTS,
+    VALUE_DEPTH,
 )
 """Every limit of the language."""

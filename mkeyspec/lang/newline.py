@@ -81,8 +81,7 @@ class _Arranging:
         if quiet:
             return None
         if len(self.diagnostics.found) >= self.errors:
-            message = f"{limit.ERRORS.broken()}; the rest is not read"
-            self.diagnostics.error(limit.ERRORS.code, message, self.span(token))
+            self.diagnostics.end(self.span(token))
             raise TooMuch
         return mend(self.source, token, self.result.tokens, self.diagnostics)
 

@@ -18,7 +18,7 @@ from lark import Lark, UnexpectedToken
 from mkeyspec.lang import limit, mistake, tree
 from mkeyspec.lang.automaton import Automaton, Stuck
 from mkeyspec.lang.build import Build
-from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.lang.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.lang.file import EDITION, gather
 from mkeyspec.lang.lexer import PREPOSITIONS, STARTS, TEXT, Token, TokenList, Words
 from mkeyspec.lang.newline import TooMuch, arrange
@@ -70,17 +70,19 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
     before = len(diagnostics.found)
     try:
         arranged = arrange(source, tokens, diagnostics)
-    except TooMuch:
+        if len(arranged.tokens) > limit.STATEMENT_TOKENS.most:
+            _short_statements(source, arranged.tokens, diagnostics)
+        parser.build.source = source
+        parser.build.diagnostics = diagnostics
+        try:
+            lines = parser.file.run(arranged.tokens)
+        except Stuck:
+            recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limit.ERRORS.most)
+            lines = recovery.lines(arranged.tokens)
+        places = [Span(source, start, end) for start, end in comments]
+        file = gather(source, lines, tuple(places), diagnostics)
+    except (TooMuch, TooManyErrors):
         return None
-    parser.build.source = source
-    parser.build.diagnostics = diagnostics
-    try:
-        lines = parser.file.run(arranged.tokens)
-    except Stuck:
-        recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limit.ERRORS.most)
-        lines = recovery.lines(arranged.tokens)
-    places = [Span(source, start, end) for start, end in comments]
-    file = gather(source, lines, tuple(places), diagnostics)
     wrong = [d.span.start for d in diagnostics.found[before:] if d.severity == "error" and d.span.source is source]
     return _usable(file, wrong) if wrong else file
 
@@ -92,6 +94,24 @@ def _within(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> bo
     message = f"this file is too long: {limit.TOKENS.broken()}"
     diagnostics.error(limit.TOKENS.code, message, Span(source, last.start_pos, last.end_pos), help="divide it")
     return False
+
+
+def _short_statements(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> None:
+    """Raises `TooMuch` where a statement is so long that finding what is wrong with it would take seconds."""
+    begin = depth = 0
+    for at, token in enumerate(tokens):
+        kind = token.type
+        if kind == "LBRACE":
+            depth += 1
+        elif kind == "RBRACE":
+            depth -= 1
+        elif kind == "END" and depth == 0:
+            if at - begin > limit.STATEMENT_TOKENS.most:
+                message = f"this statement is too long: {limit.STATEMENT_TOKENS.broken()}"
+                span = Span(source, tokens[begin].start_pos, tokens[begin].end_pos)
+                diagnostics.error(limit.STATEMENT_TOKENS.code, message, span, help="divide it, or use a comprehension")
+                raise TooMuch
+            begin = at + 1
 
 
 def _edition(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> bool:
@@ -157,9 +177,7 @@ class _Recovery:
                 if line is not None:
                     lines.append(line)
                 if len(self.diagnostics.found) >= self.most:
-                    message = f"{limit.ERRORS.broken()}; the rest is not read"
-                    span = Span(self.source, token.start_pos, token.end_pos)
-                    self.diagnostics.error(limit.ERRORS.code, message, span)
+                    self.diagnostics.end(Span(self.source, token.start_pos, token.end_pos))
                     break
                 begin = at + 1
         return lines

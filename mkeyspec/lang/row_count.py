@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mkeyspec.lang import tree
 from mkeyspec.lang.choice import Choices
 from mkeyspec.lang.coercion import as_bool
 from mkeyspec.lang.diagnostic import Fault
 from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.limit import COMBINATIONS
 from mkeyspec.lang.meaning import Poison, UserFunction
 from mkeyspec.lang.scope import Scope
 
+COMBINATION_STEPS = 4
+"""Steps of evaluation that trying a combination of values takes."""
 
-def more_rows_than(most: int, case: tree.Case, library: Scope) -> bool:
-    """Has `case` more than `most` rows for certain? False where that depends on declared objects."""
+
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """`rows`: that many, or more. `combinations`: of values that were tried, those included that `where` takes away."""
+
+    rows: int
+    combinations: int
+
+
+def count_rows(case: tree.Case, library: Scope, most: int) -> RowCount:
+    """Count the rows of `case`, until they are more than `most` or more than `COMBINATIONS` are tried.
+
+    Both are 0 where that depends on declared objects.
+    """
     count = _Count(case, most)
     try:
         count.on(0, library.fork())
     except Fault:
-        return False
+        return RowCount(0, 0)
     except _Enough:
-        return True
-    return False
+        pass
+    return RowCount(count.rows, count.combinations)
+
+
+def most_rows(case: tree.Case) -> int | None:
+    """The product of the numbers of values that are written out; None where they are not: `for i in 0..n`."""
+    rows = 1
+    for statement in case.body:
+        if isinstance(statement, tree.For):
+            if len(statement.items) == 1:
+                return None
+            rows *= len(statement.items)
+    return rows
 
 
 class _Enough(Exception):
@@ -30,10 +58,12 @@ class _Enough(Exception):
 class _Count:
     def __init__(self, case: tree.Case, most: int) -> None:
         self.body = [s for s in case.body if isinstance(s, (tree.For, tree.Where, tree.Let))]
-        self.left = most
+        self.most = most
+        self.rows = 0
+        self.combinations = 0
         self.choices = Choices()
         last = max((i for i, s in enumerate(self.body) if isinstance(s, (tree.For, tree.Where))), default=0)
-        self.last = last if isinstance(self.body[last], tree.For) else len(self.body)
+        self.last = last if self.body and isinstance(self.body[last], tree.For) else len(self.body)
         """The `for` behind which no row is pruned: its values are counted, not walked."""
 
     def on(self, at: int, scope: Scope) -> None:
@@ -44,7 +74,11 @@ class _Count:
                 if i == self.last:
                     self.leaves(len(choices))
                     return
+                scope.budget.spend(COMBINATION_STEPS * len(choices), statement.span)
                 for choice in choices:
+                    self.combinations += 1
+                    if self.combinations > COMBINATIONS.most:
+                        raise _Enough
                     inner = scope.fork()
                     for name, value in zip(statement.names, choice.values, strict=True):
                         inner.bind(name.text, value, name.span)
@@ -58,8 +92,8 @@ class _Count:
         self.leaves(1)
 
     def leaves(self, count: int) -> None:
-        self.left -= count
-        if self.left < 0:
+        self.rows += count
+        if self.rows > self.most:
             raise _Enough
 
 

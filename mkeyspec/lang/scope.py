@@ -37,15 +37,25 @@ class NoLedger:
         return None
 
 
+ROW_STEPS = 200
+"""Steps of evaluation that a row has for itself, besides those that a file has."""
+
+
 class Budget:
     """How much evaluation a file may still ask for; one for all of its scopes."""
 
-    __slots__ = ("left", "spent")
+    __slots__ = ("left", "measured", "spent")
 
     def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
         self.left = left
+        self.measured: dict[int, tuple[object, int, int]] = {}
+        """Parts and depth of large values (`lang.weight`), by identity; the value is kept, so that it stays its own."""
         self.spent: Optional[Diagnostic] = None
         """Where it ran out; said once, though nothing can be evaluated from there on."""
+
+    def row(self) -> None:
+        """A row is done: it has paid for itself by being one of a limited number."""
+        self.left = min(self.left + ROW_STEPS, EVALUATION_STEPS.most)
 
     def spend(self, steps: int, span: Span) -> None:
         self.left -= steps

@@ -380,6 +380,9 @@ def test_too_many_errors_end_the_reading() -> None:
         ("if a { }" + " else if a { }" * 30_000, "MKS0713"),
         ("let x = f" + "(1)" * 50_000, "MKS0713"),
         ("a\n" * 130_000, "MKS0702"),
+        ("let x = [" + "1, " * 30_000 + "3 4]", "MKS0715"),
+        ("post { " + "send m; " * 30_000 + "}", "MKS0715"),
+        (")\n" * 5_000, "MKS0714"),
         ("let x = " + "9" * 100_000, "MKS0709"),
         ("let x = 0x" + "f" * 33, "MKS0709"),
     ],
@@ -388,7 +391,8 @@ def test_too_many_errors_end_the_reading() -> None:
 def test_limits(text: str, code: str) -> None:
     start = time.monotonic()
     _, codes = parsed(f"mks 1\ncase c\n{text}\n")
-    assert codes == [code]
+    assert codes[-1] == code
+    assert len(codes) == 1 or code == "MKS0714"
     assert time.monotonic() - start < 5  # a second, on a machine with nothing else to do
 
 

@@ -12,9 +12,10 @@ import pytest
 from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import fault
+from mkeyspec.lang.compile import compile_file
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.expand import Tally, expand, library_scope
-from mkeyspec.lang.limit import CALL_DEPTH, CASE_ROWS, FILE_ROWS
+from mkeyspec.lang.limit import CALL_DEPTH, CASE_ROWS, ERRORS, FILE_ROWS
 from mkeyspec.lang.parse import parse
 from mkeyspec.lang.scope import Ledger, NoLedger, Scope
 from mkeyspec.lang.source import Source
@@ -123,3 +124,35 @@ def test_functions_inside_one_another_are_limited() -> None:
     assert diagnostics.found == []
     _, diagnostics = rows_of(f"mks 1\nlet f0(x) = x\n{lets}let a = f{depth - 1}(1)\ncase c\n    let b = a\n")
     assert [found.code for found in diagnostics] == ["MKS0711"]
+
+
+SLOW = {
+    "rows of a file, each case within its limit": (
+        "".join(f"case c{i}\n    for a in 0..9_000\n    memory m[64]\n" for i in range(40)),
+        "MKS0705",
+    ),
+    "errors of a pass behind the parser": (
+        "case c\n" + "".join(f"    memory w{i}[zz{i}]\n" for i in range(20_000)),
+        "MKS0714",
+    ),
+    "calls of functions": (
+        "let f0(n) = n\n"
+        + "".join(f"let f{i}(n) = f{i - 1}(n) + f{i - 1}(n)\n" for i in range(1, 60))
+        + "case c\n    memory m[f59(1)]\n",
+        "MKS0712",
+    ),
+    "combinations": (
+        "case c\n" + "".join(f"    for a{i} in 0..9\n" for i in range(12)) + "    where a0 + a11 == 99\n",
+        "MKS0716",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "code"), SLOW.values(), ids=SLOW)
+def test_what_would_take_minutes_is_refused_at_once(text: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "slow.mks").write_text(f"mks 1\n{text}", encoding="utf-8")
+    began = time.process_time()
+    compiled = compile_file(tmp_path / "slow.mks", root=tmp_path)
+    assert time.process_time() - began < 5  # a second, on a machine with nothing else to do
+    assert code in [found.code for found in compiled.diagnostics]
+    assert len(compiled.diagnostics.errors) <= ERRORS.most + 1
