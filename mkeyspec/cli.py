@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, list, explain.
+"""The command line: check, compile, run, list, explain, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one case ran, and none failed
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkeyspec import __version__
+from mkeyspec import __version__, softnic_cli
 from mkeyspec.listing import requirements_text, suite_data, suite_text
 from mkeyspec.session import NOTHING, OK, USAGE, Failure, run_session
 from mkeyspec.store import SUFFIX, Result, Store, Unwritable, compile_source, find_sources
@@ -126,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain = _command(commands, "explain", _explain, "say what a code or a requirement means", _EXPLAIN)
     explain.add_argument("what", nargs="?", metavar="CODE", help="MKS2101, CFG-07…; without it, all codes are listed")
+    softnic_cli.add(_command, commands)
     return parser
 
 

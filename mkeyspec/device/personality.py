@@ -77,7 +77,7 @@ def personality(given: str = DEFAULT) -> Personality:
     whole = dict(personality(known).members) | own
     made = Personality(known, tuple(whole.items()))
     if len(made.environment[VARIABLE].encode()) > LONGEST:
-        raise PersonalityError(f"{path}: longer than the {LONGEST} bytes that the library takes; shorten fw_ver or board_id")
+        raise PersonalityError(f"{path}: more than the {LONGEST} bytes that the library takes; shorten fw_ver")
     return made
 
 

@@ -1,4 +1,4 @@
-"""WQEs and CQEs decoded: dumps of a real driver, elements laid out here by hand, and what is cut off or makes no sense."""
+"""WQEs and CQEs decoded: dumps of a real driver, elements laid out by hand, and what is cut off or makes no sense."""
 
 from __future__ import annotations
 

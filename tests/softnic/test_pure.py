@@ -1,4 +1,4 @@
-"""The software NIC's arithmetic: published values, the bitwise judge, and the references, which share no code with it."""
+"""The software NIC's arithmetic: published values, the bitwise judge, and the references (no shared code)."""
 
 from __future__ import annotations
 
