@@ -41,16 +41,19 @@ class Choice:
 
 
 def parse(text: str) -> Choice:
-    """What `--device` names. Raises Unavailable (MKS0901, MKS0915); touches nothing."""
+    """What `--device` names. Raises Unavailable (MKS0901, MKS0911); touches nothing."""
     if text == "model":
         return Choice("model")
     if text == "soft":
         return Choice("soft", SOFT_NIC)
     if text.startswith("soft:"):
-        from mkeyspec.device import personality
+        from mkeyspec.device.personality import PersonalityError, personality
 
         wanted = text.removeprefix("soft:")
-        personality.value(wanted)
+        try:
+            personality(wanted)
+        except PersonalityError as error:
+            raise Unavailable("MKS0911", str(error)) from None
         return Choice("soft", SOFT_NIC, personality=wanted)
     match = _NIC.match(text)
     known = match is not None and (_LOOKS_LIKE_ONE.match(match[1]) or _is_there(match[1]))

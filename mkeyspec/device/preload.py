@@ -8,12 +8,13 @@ same process number, and its exit code is whoever called's to see.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from mkeyspec.device import personality, softnic
+from mkeyspec.device import softnic
+from mkeyspec.device.personality import VARIABLE, PersonalityError, personality
 from mkeyspec.device.protocol import Unavailable
 
 _RESTARTED = "MKEYSPEC_SOFTNIC_RESTARTED"
@@ -28,42 +29,54 @@ def active() -> bool:
         return False
 
 
-def suits(wanted: str | None, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether this process has the personality that is wanted; None takes what is there."""
-    have = (os.environ if environment is None else environment).get(personality.VARIABLE) or personality.DEFAULT
-    return active() and (wanted is None or have == personality.value(wanted))
+def suits(wanted: str | None) -> bool:
+    """Whether this process runs on the personality that is wanted; None takes what is there."""
+    if not active():
+        return False
+    if wanted is None:
+        return True
+    have = os.environ.get(VARIABLE) or personality().environment[VARIABLE]
+    return have == _personality(wanted)[VARIABLE]
+
+
+def _personality(wanted: str) -> dict[str, str]:
+    try:
+        return personality(wanted).environment
+    except PersonalityError as error:
+        raise Unavailable("MKS0911", str(error)) from None
 
 
 def environment(wanted: str | None) -> dict[str, str]:
-    """The environment of a process on the software NIC. Raises Unavailable (MKS0914, MKS0915)."""
-    value = personality.value(wanted) if wanted is not None else None
+    """The environment of a process on the software NIC. Raises Unavailable (MKS0910, MKS0911)."""
+    own = {} if wanted is None else _personality(wanted)
+    if wanted is None and VARIABLE not in os.environ:
+        own = personality().environment
     library = softnic.library()
     if library is None:
-        raise Unavailable("MKS0914", f"no software NIC: {softnic.missing()}; `mkeyspec doctor` says what to install")
-    before = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
-    others = [item for item in before if Path(item).name != softnic.NAME]
-    found = {**os.environ, "LD_PRELOAD": " ".join([str(library), *others])}
-    if value is not None:
-        found[personality.VARIABLE] = value
-    return found
+        raise Unavailable("MKS0910", f"no software NIC: {softnic.missing()}; `mkeyspec doctor` says what to install")
+    if re.search(r"[\s:]", str(library)):
+        raise Unavailable("MKS0910", f"the loader can't preload {library}: its path has a blank or a colon; move it")
+    before = re.split(r"[\s:]+", os.environ.get("LD_PRELOAD", ""))
+    others = [item for item in before if item and Path(item).name != softnic.NAME]
+    return {**os.environ, **own, "LD_PRELOAD": ":".join([str(library), *others])}
 
 
 def ensure(wanted: str | None, *, whole: bool) -> None:
     """Return if this process is on the software NIC; else start it anew, and don't return.
 
     `whole`: this call's caller is the process's own command, so that its arguments tell all there is to do again.
-    Raises Unavailable (MKS0914, MKS0915).
+    Raises Unavailable (MKS0910, MKS0911, MKS0921).
     """
     if suits(wanted):
         return
+    found = environment(wanted)
     if os.environ.get(_RESTARTED) == str(os.getpid()):
-        raise Unavailable(
-            "MKS0914", f"the loader did not preload {softnic.library()}: is this Python static or setuid?"
-        )
+        text = f"the loader did not preload {softnic.library()}: is this Python static or setuid?"
+        raise Unavailable("MKS0921", text)
     if not whole:
-        text = "this process can't be started anew; start it with `mkeyspec softnic exec -- COMMAND`"
-        raise Unavailable("MKS0914", f"no software NIC in this process: {text}")
-    _restart(environment(wanted))
+        text = "this process was not started on the software NIC and can't start itself anew"
+        raise Unavailable("MKS0921", f"{text}: write `mkeyspec softnic exec -- COMMAND`")
+    _restart(found)
 
 
 def _restart(environment: dict[str, str]) -> NoReturn:

@@ -157,7 +157,7 @@ def _importable(name: str) -> bool:
 
 
 def load() -> Any:
-    """The classes of CLASSES as one namespace. Raises Unavailable (MKS0910, MKS0911, MKS0918) with what to do."""
+    """The classes of CLASSES as one namespace. Raises Unavailable (MKS0913, MKS0914, MKS0918) with what to do."""
     # Importing pyverbs configures the root logger (logging.basicConfig at INFO), which is not its business here.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
@@ -173,10 +173,10 @@ def load() -> Any:
             text = "there is no pyverbs in this Python"
         else:
             text = f"this pyverbs was built for another Python: there is no module {missing}"
-        raise Unavailable("MKS0910", f"{text}; `mkeyspec doctor` says how to get it") from None
+        raise Unavailable("MKS0913", f"{text}; `mkeyspec doctor` says how to get it") from None
     except (ImportError, AttributeError) as error:
         text = f"pyverbs and the libraries that it found don't fit together: {str(error).splitlines()[0]}"
-        raise Unavailable("MKS0911", f"{text}; `mkeyspec doctor` says which are there") from None
+        raise Unavailable("MKS0914", f"{text}; `mkeyspec doctor` says which are there") from None
     finally:
         for handler in list(root.handlers):
             if handler not in handlers:

@@ -29,7 +29,7 @@ def open_device(
     present = devices(pyverbs)
     if name not in present:
         there = f"there are: {', '.join(present)}" if present else "this machine has none"
-        raise Unavailable("MKS0912", f"no RDMA device {name!r}; {there}")
+        raise Unavailable("MKS0915", f"no RDMA device {name!r}; {there}")
     busy = "" if allow_busy_port else port.in_use(name, number)
     if busy:
         text = f"port {number} of {name} is in use: {busy}; name another port, or say --allow-busy-port"
@@ -73,12 +73,12 @@ def _open_context(pyverbs: Any, name: str) -> Any:
     try:
         return pyverbs.Mlx5Context(attr, name)
     except pyverbs.PyverbsUserError:
-        raise Unavailable("MKS0912", f"{name} is no mlx5 device") from None
+        raise Unavailable("MKS0915", f"{name} is no mlx5 device") from None
     except pyverbs.PyverbsRDMAError as error:
         number = abs(int(getattr(error, "error_code", 0) or 0))
         if number in (errno.EACCES, errno.EPERM):
             text = f"no permission to open {name}; /dev/infiniband/uverbs* must be readable and writable for you"
-            raise Unavailable("MKS0913", text) from None
+            raise Unavailable("MKS0920", text) from None
         if number == errno.EOPNOTSUPP:
             text = f"{name} opens without DEVX only, which mkeys need: kernel and firmware must offer it"
             raise Unavailable("MKS0919", text) from None
@@ -100,7 +100,7 @@ def _why(error: Exception) -> str:
 def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:
     count = int(context.query_device().phys_port_cnt)
     if not 1 <= number <= count:
-        raise Unavailable("MKS0912", f"{name} has no port {number}; it has {count}")
+        raise Unavailable("MKS0915", f"{name} has no port {number}; it has {count}")
     attr = context.query_port(number)
     if int(attr.state) != ACTIVE:
         raise Unavailable("MKS0919", f"port {number} of {name} is not active; bring its link up")
