@@ -251,8 +251,11 @@ class Course:
 
     def _cancel(self, step: plan.Cancel) -> None:
         bench = self.bench
-        count = bench.device.cancel(bench.pair(step.qp, step.at).owner.qp, step.id)
+        pair = bench.pair(step.qp, step.at)
+        count = bench.device.cancel(pair.owner.qp, step.id)
         attempt = Attempt(step.at, f"cancel {step.id}")
+        if count > 0:
+            pair.peer.cancel(step.id)
         if count < 0:
             attempt.phase, attempt.reason = "cancel", errno_name(count)
         if step.label is not None:

@@ -33,6 +33,9 @@ class Due:
     imm: int | None = None
     invalidated: int | None = None
     got: Completion | None = None
+    sender: int | None = None
+    """Of a receive: the wr_id of the request whose message it takes."""
+    receive: Receive | None = None
 
 
 class Unobserved(LookupError):
@@ -133,6 +136,18 @@ class End:
     def broken(self) -> bool:
         """Whether a request failed that owed no completion."""
         return any(stray.status != "success" for stray in self.stray)
+
+    def cancel(self, wr_id: int) -> None:
+        """The other end's requests of this number deliver no message: the receives they had wait for the next."""
+        for due in [due for due in reversed(self.due_recv) if due.sender == wr_id]:
+            self.due_recv.remove(due)
+            if due in self.loose:
+                self.loose.remove(due)
+            if due.receive is not None:
+                due.receive.due = None
+                if due.receive.label is not None:
+                    due.receive.label.dues.remove(due)
+                self.receives.appendleft(due.receive)
 
     def take_strays(self) -> list[Completion]:
         strays, self.stray = self.stray, []

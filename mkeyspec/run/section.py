@@ -84,6 +84,8 @@ def owe(end: End, planned: Planned, order: int) -> Due:
         byte_len=None if receive.byte_len_open else planned.delivers,
         imm=planned.imm,
         invalidated=planned.invalidated,
+        sender=planned.wr_id,
+        receive=receive,
     )
     receive.due = due
     if receive.label is not None:
