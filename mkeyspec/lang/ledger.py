@@ -176,9 +176,8 @@ class Ledger:
         if found is not None:
             return found
         if label is None:
-            raise fault(
-                "MKS0321", "there is no wire here: nothing was transmitted", span, help="transmit k by send"
-            )
+            message = "there is no wire here: no `transmit` before this goes through"
+            raise fault("MKS0321", message, span, help="transmit k by send")
         raise fault("MKS0321", f"`{label}` has no wire: only a `transmit` has", span)
 
     def wire_segment(self, of: WireRef, span: Span) -> Segment:

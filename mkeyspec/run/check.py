@@ -61,8 +61,9 @@ def judge(bench: Bench, step: Check, record: SignatureError | None) -> Failure |
         got = {"offset": record.offset, "expected": record.expected_value, "actual": record.actual_value}
         for name, value in wanted:
             if got[name] != value:
-                details += [("expected", f"{name} {value:#x}{_block(bench, step, name, value)}")]
-                details += [("got", f"{name} {got[name]:#x}{_block(bench, step, name, got[name])}")]
+                said = _said(bench, step, name)
+                details += [("expected", f"{said} {value:#x}{_block(bench, step, name, value)}")]
+                details += [("got", f"{said} {got[name]:#x}{_block(bench, step, name, got[name])}")]
         if details:
             details.append(("record", _text(record)))
     if not details:
@@ -135,6 +136,13 @@ def _with(step: Check, name: str, value: Union[Int, str, ByteString]) -> Check:
 def _text(record: SignatureError) -> str:
     kind = _NAMES.get(record.type, f"type {record.type}")
     return f"{kind}, offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
+
+
+def _said(bench: Bench, step: Check, name: str) -> str:
+    """The case's word for a member of the record that it pins: `found` or `computed`, unless it names the member."""
+    if name == "offset" or getattr(step, name) is not None:
+        return name
+    return "found" if (name == "actual") == (bench.profile.err_actual == "field") else "computed"
 
 
 def _block(bench: Bench, step: Check, name: str, value: int) -> str:

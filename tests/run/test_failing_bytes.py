@@ -309,6 +309,15 @@ def test_a_wrong_block_is_told_as_a_block() -> None:
     assert ("got", "offset 0x203 (515: block 0)") in failure.details
 
 
+def test_a_wrong_value_is_told_in_the_words_of_the_case() -> None:
+    tested, _ = rig()
+    [failure] = failures(tested, *validating(2, BAD), changed(CHECK, computed=Literal(bytes(4))))
+    assert failure.message == "mkey_check of `k` says bad_guard, but with another computed"
+    assert ("expected", "computed 0x0") in failure.details
+    [failure] = failures(tested, *validating(2, BAD), changed(CHECK, expected=1))
+    assert ("expected", "expected 0x1") in failure.details
+
+
 def test_a_check_the_driver_refuses() -> None:
     tested, _ = rig()
     assert codes(tested, *plain(), Check(at(5), "k", ("ok",))) == ["MKS2001"]
