@@ -168,6 +168,7 @@ uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const str
     if (!umr.inline_ && translation_len + bsf_len) {
         if (!(fetched = fetch_list(qp, &umr, translation_len + bsf_len))) return CQE_LOCAL_PROTECTION;
         translation = fetched, bsf = bsf_len ? fetched + translation_len : NULL;
+        trace_umr_list(qp, translation, translation_len, bsf, bsf_len);
     }
     bool fine = (!translation_len || take_translation(key, translation, translation_len, &change)) && (!bsf_len || take_bsf(key, bsf, bsf_len, &change));
     free(fetched);

@@ -192,6 +192,8 @@ int doorbell_start(void);
 extern bool tracing;
 void trace_start(void);
 void trace_wqe(const struct qp *qp, const uint8_t *wqe, size_t len);
+/* What a UMR that is not inline has in memory; either part may be empty. */
+void trace_umr_list(const struct qp *qp, const uint8_t *translation, size_t translation_len, const uint8_t *bsf, size_t bsf_len);
 void trace_receive(const struct qp *qp, const struct receive *receive);
 void trace_cqe(const struct cq *cq, const uint8_t cqe[64]);
 

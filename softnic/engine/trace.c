@@ -33,7 +33,14 @@ void trace_start(void) {
 }
 
 /* A record that is too long for the stack is made a second time. */
-struct record { const char *kind; const struct qp *qp; const struct cq *cq; const struct receive *receive; const uint8_t *bytes; size_t len; };
+struct record {
+    const char *kind;
+    const struct qp *qp;
+    const struct cq *cq;
+    const struct receive *receive;
+    const uint8_t *bytes, *bsf;
+    size_t len, bsf_len;
+};
 
 static size_t record_make(const struct record *record, char *out, size_t room) {
     static const char *const services[] = { [QP_RC] = "RC", [QP_UC] = "UC", [QP_UD] = "UD", [QP_DCI] = "DCI", [QP_DCT] = "DCT" };
@@ -50,6 +57,10 @@ static size_t record_make(const struct record *record, char *out, size_t room) {
         sheet_hex(&sheet, "qpn", record->qp->number, 6);
         sheet_number(&sheet, "index", record->receive->index);
         describe_segs(&sheet, record->receive->seg, record->receive->segs);
+    } else if (!strcmp(record->kind, "umr_list")) {
+        sheet_hex(&sheet, "qpn", record->qp->number, 6);
+        if (record->len) describe_translation(&sheet, record->bytes, record->len);
+        if (record->bsf_len) describe_bsf(&sheet, record->bsf, record->bsf_len);
     } else {
         describe_wqe(&sheet, record->bytes, record->len, record->qp->attr.type == QP_UD || record->qp->attr.type == QP_DCI);
     }
@@ -76,6 +87,11 @@ static void record_write(const struct record *record) {
 
 void trace_wqe(const struct qp *qp, const uint8_t *wqe, size_t len) {
     if (tracing) record_write(&(struct record){ .kind = "wqe", .qp = qp, .bytes = wqe, .len = len });
+}
+
+void trace_umr_list(const struct qp *qp, const uint8_t *translation, size_t translation_len, const uint8_t *bsf, size_t bsf_len) {
+    if (tracing)
+        record_write(&(struct record){ .kind = "umr_list", .qp = qp, .bytes = translation, .len = translation_len, .bsf = bsf, .bsf_len = bsf_len });
 }
 
 void trace_receive(const struct qp *qp, const struct receive *receive) {
