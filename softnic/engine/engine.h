@@ -130,6 +130,7 @@ struct call {                           /* a WQE whose message is under way, or 
     struct message *message;
     bool sent, sigerr;                  /* in the fabric's hands; this side's own check failed */
     uint64_t started, interval, due;    /* since when the peer isn't ready; when to look again */
+    uint64_t serial;                    /* the fabric's name for it; 0: its answer is not wanted any more */
     uint8_t reason;                     /* the syndrome if that lasts too long */
 };
 void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
@@ -149,7 +150,9 @@ struct message {
     uint8_t sgid[16], dgid[16];
     uint64_t payload_length;
     uint8_t *payload;
+    unsigned references;                /* the call's, and one while the fabric writes it */
 };
+void message_release(struct message *message);
 enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_LATER };
 struct answer {
     enum verdict verdict;
@@ -160,7 +163,7 @@ struct answer {
 };
 void respond(const struct message *message, struct answer *answer);
 /* VERDICT_LATER: another process answers, and request_answered is called then. */
-void transport_send(struct qp *qp, const struct message *message, struct answer *answer);
+void transport_send(struct qp *qp, struct message *message, struct answer *answer);
 void request_answered(struct qp *qp, struct answer *answer);
 uint32_t transport_first_qpn(void);     /* the bits that name this process */
 
@@ -168,12 +171,12 @@ enum { QPN_BITS = 13 };                 /* of a QPN: the number inside the proce
 int fabric_start(void);                 /* 0 if there is a fabric and we have an address in it */
 bool fabric_is_up(void);
 uint32_t fabric_slot(void);
-bool fabric_send(struct qp *qp, const struct message *message);
+bool fabric_send(struct qp *qp, struct message *message);   /* false: there is nobody */
 void fabric_forget(struct qp *qp);
 struct pollfd;
 size_t fabric_poll_fds(struct pollfd *fds, size_t room);
 bool fabric_work(void);                 /* reads and writes what is ready; true: something was done */
-uint64_t fabric_deadline(void);
+void fabric_fork_child(void);
 
 /* ---- nic.c -------------------------------------------------------------------------------------------------------------------------------------------- */
 

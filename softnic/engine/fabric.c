@@ -1,11 +1,340 @@
-/* Two processes: not yet. */
+/* The wire between processes: every process that opens the NIC under one fabric name listens on an abstract unix socket whose name ends
+ * in a number, and that number is the top of its QPNs. bind() gives the number out, the kernel takes it back when the process ends.
+ *
+ * A requester connects to the process that a QPN names and sends whole messages; the answers come back on the same connection. A QP has
+ * one message under way at a time, which bounds what is in flight. Only processes of the same user are talked to. A connection that
+ * breaks is silence for what was under way on it: the retry timer decides then, as with a cable that was pulled.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include "engine.h"
 
-int fabric_start(void) { return 0; }
-bool fabric_is_up(void) { return false; }
-uint32_t fabric_slot(void) { return 0; }
-bool fabric_send(struct qp *qp, const struct message *message) { (void)qp; (void)message; return false; }
-void fabric_forget(struct qp *qp) { (void)qp; }
-size_t fabric_poll_fds(struct pollfd *fds, size_t room) { (void)fds; (void)room; return 0; }
-bool fabric_work(void) { return false; }
-uint64_t fabric_deadline(void) { return 0; }
+enum { SLOTS = 1 << (24 - QPN_BITS), NAME_MOST = 64, LINKS_MOST = 512, BACKLOG = 128 };
+enum { MAGIC = 0x4d4b5331, REQUEST = 1, ANSWER = 2 };
+#define PAYLOAD_MOST (1ull << 31)
+
+struct frame {                          /* both ends are this code on this machine: host order, magic and size tell if not */
+    uint32_t magic, size, kind, qpn;    /* qpn: the requester's */
+    uint64_t serial, length;            /* of the call; bytes that follow */
+    struct message message;             /* REQUEST, but its pointer */
+    struct answer answer;               /* ANSWER, but its pointer */
+};
+
+struct chunk {                          /* on its way out */
+    struct frame frame;
+    const uint8_t *payload;
+    struct message *request;            /* whose payload it is; or */
+    uint8_t *owned;
+    size_t done;
+    struct chunk *next;
+};
+
+struct link {
+    int fd;
+    uint32_t slot;                      /* outgoing: the process at the other end */
+    bool outgoing, broken;
+    struct chunk *first, **last;
+    struct frame in;
+    uint8_t *payload;
+    size_t got;                         /* bytes of the frame and its payload so far */
+};
+
+static int listener = -1;
+static uint32_t own_slot;
+static uint64_t serials;
+static struct link *links[LINKS_MOST];
+static size_t link_count;
+
+bool fabric_is_up(void) { return listener >= 0; }
+uint32_t fabric_slot(void) { return own_slot; }
+
+/* ---- names --------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *fabric_name(void) {
+    const char *name = getenv("MKEYSPEC_SOFTNIC_FABRIC");
+    return name && *name ? name : NULL;
+}
+
+static socklen_t address(uint32_t slot, struct sockaddr_un *out) {
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    int n = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "mkeyspec-softnic/%u/%.*s/%u", (unsigned)geteuid(), NAME_MOST, fabric_name(), slot);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int socket_new(void) { return fd_high(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
+int fabric_start(void) {
+    fabric_fork_child();
+    const char *name = fabric_name();
+    if (!name) return 0;
+    if (strlen(name) > NAME_MOST) {
+        fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC has more than %d characters\n", NAME_MOST);
+        return EINVAL;
+    }
+    int fd = socket_new();
+    if (fd < 0) return errno;
+    uint32_t first = (uint32_t)getpid() * 2654435761u;
+    for (uint32_t i = 0; i < SLOTS - 1; i++) {
+        struct sockaddr_un un;
+        own_slot = 1 + (first + i) % (SLOTS - 1);
+        socklen_t len = address(own_slot, &un);
+        if (!bind(fd, (struct sockaddr *)&un, len)) {
+            if (listen(fd, BACKLOG)) break;
+            listener = fd;
+            return 0;
+        }
+        if (errno != EADDRINUSE) break;
+    }
+    int error = errno;
+    close(fd);
+    fprintf(stderr, "mkeyspec softnic: fabric %s: %s\n", name, strerror(error));
+    return error;
+}
+
+/* A child must not keep its parent's ends open: the peers would not see it die. */
+void fabric_fork_child(void) {
+    if (listener >= 0) close(listener);
+    for (size_t i = 0; i < link_count; i++) close(links[i]->fd);
+    link_count = 0;
+    listener = -1;
+}
+
+/* ---- links --------------------------------------------------------------------------------------------------------------------------- */
+
+static bool same_user(int fd) {
+    struct ucred who;
+    socklen_t len = sizeof who;
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == geteuid();
+}
+
+static struct link *link_add(int fd, bool outgoing, uint32_t slot) {
+    struct link *link = link_count < LINKS_MOST && same_user(fd) ? calloc(1, sizeof *link) : NULL;
+    if (!link) {
+        close(fd);
+        return NULL;
+    }
+    link->fd = fd, link->outgoing = outgoing, link->slot = slot;
+    link->last = &link->first;
+    links[link_count++] = link;
+    return link;
+}
+
+static struct link *link_to(uint32_t slot) {
+    for (size_t i = 0; i < link_count; i++)
+        if (links[i]->outgoing && !links[i]->broken && links[i]->slot == slot) return links[i];
+    struct sockaddr_un un;
+    socklen_t len = address(slot, &un);
+    int fd = socket_new();
+    if (fd < 0) return NULL;
+    if (connect(fd, (struct sockaddr *)&un, len)) {
+        close(fd);
+        return NULL;
+    }
+    return link_add(fd, true, slot);
+}
+
+static void chunk_free(struct chunk *chunk) {
+    if (chunk->request) message_release(chunk->request);
+    free(chunk->owned);
+    free(chunk);
+}
+
+static void link_free(struct link *link) {
+    for (struct chunk *chunk = link->first, *next; chunk; chunk = next) {
+        next = chunk->next;
+        chunk_free(chunk);
+    }
+    free(link->payload);
+    close(link->fd);
+    free(link);
+}
+
+/* Everything that was under way on it hears nothing any more. */
+static void link_end(size_t i) {
+    struct link *link = links[i];
+    links[i] = links[--link_count];
+    bool outgoing = link->outgoing;
+    uint32_t slot = link->slot;
+    link_free(link);
+    if (!outgoing) return;
+    for (uint32_t number = nic.qps.first; number < nic.qps.used; number++) {
+        struct qp *qp = table_get(&nic.qps, number);
+        if (!qp || !qp->call || !qp->call->sent || qp->call->message->destination >> QPN_BITS != slot) continue;
+        struct answer silence = {.verdict = VERDICT_SILENCE};
+        request_answered(qp, &silence);
+    }
+}
+
+static void chunk_queue(struct link *link, struct chunk *chunk) {
+    *link->last = chunk;
+    link->last = &chunk->next;
+}
+
+/* ---- out ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool link_write(struct link *link) {
+    bool any = false;
+    while (link->first && !link->broken) {
+        struct chunk *chunk = link->first;
+        struct iovec part[2] = {{(uint8_t *)&chunk->frame + chunk->done, 0}, {(uint8_t *)(uintptr_t)chunk->payload, chunk->frame.length}};
+        struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+        if (chunk->done < sizeof chunk->frame) {
+            part[0].iov_len = sizeof chunk->frame - chunk->done;
+        } else {
+            size_t into = chunk->done - sizeof chunk->frame;
+            part[1].iov_base = (uint8_t *)part[1].iov_base + into;
+            part[1].iov_len -= into;
+            message.msg_iov = part + 1, message.msg_iovlen = 1;
+        }
+        ssize_t done = sendmsg(link->fd, &message, MSG_NOSIGNAL);
+        if (done < 0) {
+            if (errno == EINTR) continue;
+            if (errno != EAGAIN) link->broken = true;
+            return any;
+        }
+        any = true;
+        chunk->done += (size_t)done;
+        if (chunk->done < sizeof chunk->frame + chunk->frame.length) continue;
+        link->first = chunk->next;
+        if (!link->first) link->last = &link->first;
+        chunk_free(chunk);
+    }
+    return any;
+}
+
+static struct chunk *chunk_new(uint32_t kind, uint32_t qpn, uint64_t serial, const uint8_t *payload, uint64_t length) {
+    struct chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk) return NULL;
+    chunk->frame.magic = MAGIC, chunk->frame.size = sizeof chunk->frame, chunk->frame.kind = kind;
+    chunk->frame.qpn = qpn, chunk->frame.serial = serial, chunk->frame.length = length;
+    chunk->payload = payload;
+    return chunk;
+}
+
+bool fabric_send(struct qp *qp, struct message *message) {
+    struct link *link = link_to(message->destination >> QPN_BITS);
+    struct chunk *chunk = link ? chunk_new(REQUEST, qp->number, ++serials, message->payload, message->payload_length) : NULL;
+    if (!chunk) return false;
+    chunk->frame.message = *message;
+    chunk->frame.message.payload = NULL;
+    chunk->request = message;
+    message->references++;
+    qp->call->serial = chunk->frame.serial;
+    chunk_queue(link, chunk);
+    link_write(link);
+    return true;
+}
+
+/* What is half out goes out whole; its answer finds nobody. */
+void fabric_forget(struct qp *qp) { qp->call->serial = 0; }
+
+/* ---- in ------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool frame_fine(const struct link *link) {
+    const struct frame *in = &link->in;
+    if (in->magic != MAGIC || in->size != sizeof *in || in->length > PAYLOAD_MOST) return false;
+    if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_SILENCE;
+    return in->kind == REQUEST && in->message.payload_length == in->length && in->message.length <= PAYLOAD_MOST && in->message.service <= QP_DCT;
+}
+
+static void take_request(struct link *link) {
+    struct answer answer = {0};
+    link->in.message.payload = link->payload;
+    respond(&link->in.message, &answer);
+    struct chunk *chunk = chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);
+    if (!chunk) {
+        free(answer.data);
+        link->broken = true;
+        return;
+    }
+    chunk->frame.answer = answer;
+    chunk->frame.answer.data = NULL;
+    chunk->owned = answer.data;
+    chunk_queue(link, chunk);
+    link_write(link);
+}
+
+static void take_answer(struct link *link) {
+    struct qp *qp = qp_find(link->in.qpn);
+    struct answer answer = link->in.answer;
+    answer.data = NULL;
+    if (!qp || !qp->call || !qp->call->sent || qp->call->serial != link->in.serial || answer.length != link->in.length) return;
+    answer.data = link->payload;        /* the callee's now */
+    link->payload = NULL;
+    request_answered(qp, &answer);
+}
+
+static bool link_read(struct link *link) {
+    bool any = false;
+    while (!link->broken) {
+        uint8_t *to = (uint8_t *)&link->in + link->got;
+        size_t want = sizeof link->in - link->got;
+        if (link->got >= sizeof link->in) {
+            to = link->payload + (link->got - sizeof link->in);
+            want = sizeof link->in + link->in.length - link->got;
+        }
+        ssize_t done = recv(link->fd, to, want, 0);
+        if (done <= 0) {
+            if (done < 0 && errno == EINTR) continue;
+            if (!done || errno != EAGAIN) link->broken = true;
+            return any;
+        }
+        any = true;
+        link->got += (size_t)done;
+        if (link->got == sizeof link->in) {
+            if (!frame_fine(link) || (link->in.length && !(link->payload = malloc(link->in.length)))) {
+                link->broken = true;
+                return any;
+            }
+        }
+        if (link->got < sizeof link->in || link->got < sizeof link->in + link->in.length) continue;
+        link->got = 0;
+        if (link->outgoing) take_answer(link);
+        else take_request(link);
+        free(link->payload);
+        link->payload = NULL;
+    }
+    return any;
+}
+
+static bool accept_all(void) {
+    bool any = false;
+    for (int fd; (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; any = true) link_add(fd_high(fd), false, 0);
+    return any;
+}
+
+bool fabric_work(void) {
+    if (listener < 0) return false;
+    bool any = accept_all();
+    for (size_t i = 0; i < link_count;) {
+        struct link *link = links[i];
+        any |= link_read(link);
+        any |= link_write(link);
+        if (link->broken) {
+            link_end(i);
+            any = true;
+        } else {
+            i++;
+        }
+    }
+    return any;
+}
+
+size_t fabric_poll_fds(struct pollfd *fds, size_t room) {
+    size_t n = 0;
+    if (listener < 0 || !room) return 0;
+    fds[n++] = (struct pollfd){.fd = listener, .events = POLLIN};
+    for (size_t i = 0; i < link_count && n < room; i++)
+        fds[n++] = (struct pollfd){.fd = links[i]->fd, .events = (short)(POLLIN | (links[i]->first ? POLLOUT : 0))};
+    return n;
+}

@@ -151,6 +151,7 @@ void nic_fork_parent(void) { nic_unlock(); pthread_mutex_unlock(&starting); }
 /* The child has no device thread and its doorbells are not trapped: the parent's contexts are dead in it. A context that the child opens
  * itself starts a NIC of its own. */
 void nic_fork_child(void) {
+    fabric_fork_child();
     nic_unlock();
     pthread_mutex_unlock(&starting);
 }
@@ -207,7 +208,6 @@ bool nic_round(uint64_t *next) {
     *next = 0;
     bool any = fabric_work();
     any |= queues_round(something || any, next);
-    earliest(next, fabric_deadline());
     cq_arm_words();
     something = any;
     return any;

@@ -11,8 +11,7 @@ static const uint64_t GRACE = 1000000000;      /* for another process to answer 
 static struct transfer mine;
 
 static void call_free(struct call *call) {
-    if (call->message) free(call->message->payload);
-    free(call->message);
+    if (call->message) message_release(call->message);
     free(call);
 }
 
@@ -92,6 +91,7 @@ static uint8_t build(struct qp *qp, struct call *call) {
     if (atomic(wqe->opcode) && mine.length < 8) return CQE_LOCAL_LENGTH;
     struct message *message = call->message = calloc(1, sizeof *message);
     if (!message) return CQE_LOCAL_QP_OP;
+    message->references = 1;
     address(qp, wqe, message);
     message->opcode = wqe->opcode;
     message->solicited = wqe->solicited;
