@@ -294,6 +294,7 @@ class FetchAdd:
     remote_addr: int
     rkey: int
     add: int
+    dc: DcAddress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +384,7 @@ class Unavailable(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"error[{code}]: {message}")
         self.code = code
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
