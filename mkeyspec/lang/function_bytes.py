@@ -58,7 +58,7 @@ def _xts(name: str, done: str) -> Function:
             Parameter("unit", "int", keyword_only=True),
         ),
         "bytes",
-        f"`data` {done} by AES-XTS in data units of `unit` bytes; unit i has the tweak `tweak + i`, the last may be shorter.",
+        f"`data` {done} by AES-XTS in units of `unit` bytes: unit i has tweak `tweak + i`, the last may be shorter.",
         transform,
     )
 
