@@ -35,7 +35,8 @@ ORDERS = ("big", "little")
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
 OFFERS = frozenset({
     "qp.rc", "qp.uc", "qp.ud", "qp.xrc_send", "qp.raw_packet", "block_signature", "update_tag",
-    "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "signature.t10dif",
+    "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "memcpy", "raw_wqe", "qp.dci",
+    "qp.dci_streams", "pipelining", "crypto", "crypto.plaintext", "signature.t10dif",
     "signature.crc32", "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520",
     "block.4048", "block.4096", "block.4160"
 })  # fmt: skip
@@ -44,9 +45,16 @@ OFFERS = frozenset({
 
 DRIVER_ERRNO = {
     "send_queue_full": "ENOMEM", "send_sges": "EINVAL", "qp_not_ready": "EINVAL", "both_domains_none": "EINVAL",
-    "mkey_length": "EINVAL",
+    "mkey_length": "EINVAL", "crypto_dek": "EINVAL", "dek_key": "EINVAL", "dc_address": "EINVAL",
+    "qp_streams": "EINVAL",
 }  # fmt: skip
 """Refusals of the driver that no page speaks of (ledger 2.1)."""
+
+
+CAPABILITIES = OFFERS | {
+    "crypto", "crypto.plaintext", "crypto.wrapped", "memcpy", "raw_wqe", "pipelining", "qp.dci", "qp.dci_streams",
+}  # fmt: skip
+"""What any device may offer."""
 
 
 class ProfileError(ValueError):
@@ -71,6 +79,7 @@ class Profile:
 
     name: str = _value("default", "how reports call this profile")
     without: tuple[str, ...] = _value((), "offers of the model that this device lacks")
+    require: tuple[str, ...] = _value((), "capabilities whose absence fails a case that needs them, not skips it")
 
     # Arithmetic (table 0 of the signature notes).
     crc32_reflect: bool = _value(False, "CRC32 takes bits least significant first")
@@ -117,7 +126,9 @@ class Profile:
     wqe_overhead: int = _value(192, "bytes of a configuration WQE before its layout (X-LIM-01)")
     wqe_unit: int = _value(64, "a WQE's size is rounded up to this")
     wqe_max: int = _value(1024, "longest WQE (X-LIM-06)")
-    bsf_bytes: int = _value(64, "inline room that signature attributes take")
+    bsf_bytes: int = _value(64, "inline room that signature attributes take, and crypto attributes")
+    max_wr_memcpy_length: int = _value(1 << 31, "longest memcpy; 0 is none at all (WRP-23)")
+    dci_mkey_operations: bool = _value(True, "a DCI has the mkey builders of RC; in rdma-core it has none (X-DIFF-14)")
     entries_rounding: int = _value(4, "max_entries is rounded up to a multiple of this (X-LIM-07)")
     stride_bits: int = _value(32, "width of bytes_count and of the stride; 16 truncates (X-LIM-02)")
     access_supported: int = _value(0xF, "access flags the setter takes (X-DIFF-01)")
@@ -143,6 +154,10 @@ class Profile:
     status_overrun: str = _status("loc_len_err", "message longer than the receive, at the receiver")
     status_overrun_sender: str = _status("rem_inv_req_err", "the same, at the sender")
     status_atomic: str = _status("rem_inv_req_err", "a misaligned atomic, at the requester")
+    status_crypto: str = _status("loc_prot_err", "no crypto attributes, another keytag, an unfit length (X-OPEN-26)")
+    status_raw: str = _status("loc_qp_op_err", "a raw WQE that can't be read")
+    status_dct: str = _status("retry_exc_err", "no DCT of that number and key, at the initiator")
+    status_stream: str = _status("loc_qp_op_err", "a stream that the DCI does not have")
     status_configure: str = _status("loc_qp_op_err", "a configuration that fails when it runs (X-OPEN-19)")
     status_invalidate: str = _status("loc_prot_err", "invalidation refused, at the mkey's side (X-OPEN-27)")
     status_invalidate_sender: str = _status("rem_inv_req_err", "the same, at the sender")
@@ -157,7 +172,7 @@ class Profile:
 
     @property
     def offers(self) -> frozenset[str]:
-        return OFFERS - frozenset(self.without)
+        return OFFERS - frozenset(self.without if self.max_wr_memcpy_length else (*self.without, "memcpy"))
 
     def departures(self) -> dict[str, object]:
         """Members that are not the default's."""
@@ -227,6 +242,12 @@ def _check(item: Field[Any], value: Any) -> None:
         raise ProfileError(f"`{item.name}` is at least 1")
     if item.name == "without" and not OFFERS.issuperset(value):
         raise ProfileError(f"`without`: the model offers no {', '.join(map(str, set(value) - OFFERS))}")
+    if item.name == "require":
+        for name in value:
+            if name not in CAPABILITIES:
+                near = get_close_matches(str(name), CAPABILITIES, n=1)
+                hint = f"; did you mean `{near[0]}`?" if near else ""
+                raise ProfileError(f"`require`: no device offers {_show(name)}{hint}")
     if item.name == "err_priority" and sorted(map(str, value)) != ["app", "guard", "ref"]:
         raise ProfileError("`err_priority` is guard, app and ref in some order")
     if item.name == "errno":

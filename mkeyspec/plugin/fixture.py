@@ -31,8 +31,13 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
 
 
 @pytest.fixture(scope="session")
-def rig(pytestconfig: pytest.Config, device: Device) -> Rig:
-    """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`."""
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`.
+
+    It asks for the device when it is made: pytest looks up again in each test whatever a fixture's signature names.
+    """
+    device: Device = request.getfixturevalue("device")
+    pytestconfig = request.config
     option = pytestconfig.getoption
     info = device.info()
     expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)

@@ -55,7 +55,8 @@ class Rig:
     def begin(self, case: CaseInfo) -> list[str]:
         """Start a case. Returns what it needs and the device lacks: not empty means don't run it (and don't finish it).
 
-        Raises Blocked when an earlier case left the device unhealthy.
+        Raises Blocked when an earlier case left the device unhealthy, CaseFailed when what is lacking is what the
+        profile requires.
         """
         if self._course is not None and self._case is not None:
             # The test function left the last case by an exception of its own.
@@ -72,10 +73,20 @@ class Rig:
             raise Blocked(self._blocked.culprit, self._blocked.symptom)
         unmet = self.unmet(case.needs)
         if unmet:
+            self._required(case, unmet)
             return unmet
         self._case = case
         self._course = Course(Bench(self.device, self.profile, self.deadline, case.id), self.expectations, self.verdict)
         return []
+
+    def _required(self, case: CaseInfo, unmet: list[str]) -> None:
+        required = [need for need in unmet if need in self.profile.require]
+        if not required:
+            return
+        details = (("required", f"by the profile {self.profile.name}"), ("device", self.device.info().device))
+        message = f"the device lacks {', '.join(required)}"
+        self.verdict = Verdict("fail", [Failure("MKS2009", case.at, message, details, True)])
+        raise CaseFailed(diagnosis.render(case, self.verdict, self.statement), tuple(self.verdict.failures))
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:
         """Which of these needs the device does not meet, each as one phrase."""

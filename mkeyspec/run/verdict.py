@@ -11,6 +11,9 @@ from mkeyspec.plan import At, Need
 Status = Literal["pass", "fail", "known", "skip"]
 
 
+_START = At(1, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class CaseInfo:
     """One expanded case.
@@ -24,6 +27,8 @@ class CaseInfo:
     verifies: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     path: Path | None = None
+    at: At = _START
+    """Where the case begins."""
 
 
 @dataclass(frozen=True, slots=True)
