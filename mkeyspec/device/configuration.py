@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mkeyspec.constants import BLOCK_BYTES, Access, BgType, ConfFlag, CrcType, MkeyFlag, SendFlag, SigType
+from mkeyspec.device.crypto import AES_XTS, ORDERS, RAW, Crypto, Key, attributes
 from mkeyspec.device.key import IndirectKey, Layout, ListLayout, StridedLayout
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
+    CryptoAttr,
     Interleaved,
     SetAccess,
     SetCrypto,
@@ -24,7 +26,6 @@ from mkeyspec.device.protocol import (
     SigBlockDomain,
     SigCrc,
     SigT10dif,
-    Unsupported,
 )
 from mkeyspec.device.signature import Arithmetic, Signature, same_structure
 
@@ -34,7 +35,7 @@ M8, M16, M32, M64 = 0xFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 ACCESS_BITS = sum(int(flag) for flag in Access)
 INLINE = int(SendFlag.INLINE)
 RESET_SIG_ATTR = int(ConfFlag.RESET_SIG_ATTR)
-UPDATE_TAG = int(MkeyFlag.UPDATE_TAG)
+UPDATE_TAG, CRYPTO = int(MkeyFlag.UPDATE_TAG), int(MkeyFlag.CRYPTO)
 SEEDS = {
     int(CrcType.CRC32): (0, M32), int(CrcType.CRC32C): (0, M32), int(CrcType.CRC64_XP10): (0, M64)
 }  # fmt: skip
@@ -65,6 +66,7 @@ class Configuration:
     access: int | None = None
     layout: Layout | None = None
     signature: Signature | None = None
+    crypto: Crypto | None = None
     strided_full: bool = False
     """The interleaved layout leaves no entry for its header, and nobody has said so yet (X-DIFF-06)."""
 
@@ -82,11 +84,12 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """mlx5dv_wr_mkey_configure and its setters on a QP with `room` bytes for a configuration."""
+    """mlx5dv_wr_mkey_configure and its setters on a QP with `room` bytes for a configuration; `deks` by handle."""
 
     profile: Profile
     arithmetic: Arithmetic
     room: int
+    deks: dict[int, Key]
 
     def begin(
         self, mkey: IndirectKey, wr_id: int, flags: int, lkey: int, num_setters: int, conf_flags: int, comp_mask: int
@@ -119,24 +122,26 @@ class Builder:
         elif isinstance(setter, SetSignature):
             self._signature(configuration, setter.attr)
         elif isinstance(setter, SetCrypto):
-            raise Unsupported("crypto: the model has no crypto mkeys")
+            self._crypto(configuration, setter.attr)
         configuration.seen += 1
         if not configuration.open:
             self.finish(configuration)
 
     def finish(self, configuration: Configuration) -> None:
-        """Layout and signature attributes have to fit in one WQE (X-LIM-01, X-LIM-03)."""
-        if configuration.signature is None:
+        """Layout, signature and crypto attributes have to fit in one WQE, and with each other (X-LIM-01, X-LIM-03)."""
+        blocks = (configuration.signature is not None) + (configuration.crypto is not None)
+        if not blocks:
             return
         layout = configuration.layout
         taken = 0
         if layout is not None:
             taken = (16 * (len(layout.entries) + isinstance(layout, StridedLayout)) + 63) // 64 * 64
-        if taken + self.profile.bsf_bytes > self.room:
+        if taken + blocks * self.profile.bsf_bytes > self.room:
             raise Broken("interleaved_room" if isinstance(layout, StridedLayout) else "list_room")
         length = configuration.mkey.layout.length if configuration.mkey.layout is not None else 0
         if (layout.length if layout is not None else length) > M32:
             raise Broken("mkey_length")
+        check_order(configuration)
 
     # Setters ---------------------------------------------------------------------------------
 
@@ -203,6 +208,36 @@ class Builder:
         if attr.flags & 1 and not same_structure(signature.mem, signature.wire):
             raise Broken("copy_mask_structure")
         configuration.signature = signature
+
+    def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
+        """The rules of mlx5dv_wr_set_mkey_crypto (XCRY-01 to XCRY-05)."""
+        if not configuration.mkey.flags & CRYPTO:
+            raise Broken("mkey_without_crypto")
+        if configuration.crypto is not None:
+            raise Broken("setter_called_twice")
+        if attr.comp_mask & M64:
+            raise Broken("crypto_comp_mask")
+        if attr.crypto_standard != AES_XTS:
+            raise Broken("crypto_standard")
+        if attr.signature_crypto_order not in ORDERS:
+            raise Broken("crypto_order")
+        if attr.data_unit_size not in BLOCK_BYTES:
+            raise Broken("crypto_data_unit")
+        dek = self.deks.get(attr.dek.handle)
+        if dek is None:
+            raise Broken("crypto_dek")
+        configuration.crypto = attributes(attr, dek)
+
+
+def check_order(configuration: Configuration) -> None:
+    """Where the cipher works between the fields, only one side has fields (XCRY-07): as they are after this request."""
+    mkey = configuration.mkey
+    crypto = configuration.crypto or mkey.crypto
+    signature = configuration.signature or (None if configuration.reset else mkey.signature)
+    if crypto is None or signature is None or crypto.at != RAW:
+        return
+    if signature.mem is not None and signature.wire is not None:
+        raise Broken("crypto_order_domains")
 
 
 def check_domain(domain: SigBlockDomain) -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mkeyspec.constants import Access
 
 if TYPE_CHECKING:
+    from mkeyspec.device.crypto import Crypto
     from mkeyspec.device.signature import Signature
 
 Bytes = npt.NDArray[np.uint8]
@@ -94,11 +95,13 @@ class IndirectKey:
     layout: Layout | None = None
     signature: Signature | None = None
     state: SignatureState | None = None
+    crypto: Crypto | None = None
 
     def forget(self, access: int) -> None:
-        """Layout, rights and signature go; what was reported stays to be read."""
+        """Layout, rights, signature and crypto go; what was reported stays to be read."""
         self.layout = None
         self.signature = None
+        self.crypto = None
         self.access = access
 
 

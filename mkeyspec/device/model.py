@@ -1,8 +1,9 @@
 """The model device: two endpoints in pure Python, the golden semantics written from the man pages.
 
-Objects and their handles live here; what a section may say is `section` and `configuration`, what a key
-reaches is `key`, what a message does is `transfer` and `signature`. Everything happens in `post`, in order;
-`poll` only tells. Steps that this release of the model does not offer raise `Unsupported`.
+Objects and their handles live here; what a section may say is `section` and `configuration`, what is done with it
+is `execution`, what a key reaches is `key`, what a message does is `transfer`, `signature` and `crypto`. Everything
+happens in `post` and `resume`, in order; `poll` and `events` only tell. Steps that the model does not offer raise
+`Unsupported`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.constants import MkeyFlag
-from mkeyspec.device.configuration import M8, M32, Builder, Configuration
+from mkeyspec.constants import MkeyFlag, QpOps
+from mkeyspec.device import crypto
+from mkeyspec.device.configuration import M8, M32, Builder
+from mkeyspec.device.dynamic import DCI, M64, Targets
+from mkeyspec.device.execution import Execution
 from mkeyspec.device.key import IndirectKey, KeyTable, Region, SignatureState
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
@@ -22,33 +26,35 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
-    FetchAdd,
     Info,
-    LocalInv,
     Memory,
     Mkey,
     Pd,
     Qp,
     QpAttributes,
     QpPair,
-    Read,
     Refused,
-    Send,
     Sge,
     Side,
     SignatureError,
-    Unsupported,
     WorkRequest,
 )
-from mkeyspec.device.queue import ERR, OPS_OF_TYPE, RESET, Notice, Queue, Receive, room
-from mkeyspec.device.section import Section, Work
+from mkeyspec.device.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, Queue, Receive, room
+from mkeyspec.device.section import Section
 from mkeyspec.device.signature import Arithmetic
-from mkeyspec.device.transfer import REMOTE_INVALIDATE, SUCCESS, Transfer
+from mkeyspec.device.transfer import REMOTE_INVALIDATE, Transfer
 
 DEFAULT_QP = QpAttributes()
+RESPONDER = QpAttributes(type=DCI, send_ops=0)
 BLOCK_SIGNATURE, CRYPTO, UPDATE_TAG = (
     int(flag) for flag in (MkeyFlag.BLOCK_SIGNATURE, MkeyFlag.CRYPTO, MkeyFlag.UPDATE_TAG)
 )
+MKEY_OFFERS = (
+    (BLOCK_SIGNATURE, "block_signature"), (CRYPTO, "crypto"), (UPDATE_TAG, "update_tag"),
+    (REMOTE_INVALIDATE, "remote_invalidate"),
+)  # fmt: skip
+QP_OFFERS = ((int(QpOps.RAW_WQE), "raw_wqe"), (int(QpOps.MEMCPY), "memcpy"))
+MOST_STREAMS = 1 << 15
 MKEY_FLAGS = sum(int(flag) for flag in MkeyFlag)
 FIRST_INDEX = 0x1A0
 FIRST_ADDRESS = 0x7F4C_0000_0000
@@ -64,7 +70,11 @@ class Model:
         self.profile = profile if profile is not None else Profile()
         self.arithmetic = Arithmetic(self.profile)
         self.tables: dict[str, KeyTable] = {"owner": KeyTable(), "peer": KeyTable()}
-        self.transfer = Transfer(self.profile, self.arithmetic, self.tables)
+        self.targets = Targets()
+        self.execution = Execution(
+            self.profile, Transfer(self.profile, self.arithmetic, self.tables, self.targets)
+        )
+        self._deks: dict[int, crypto.Key] = {}
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}
         self.default_pair: QpPair | None = None
@@ -74,6 +84,10 @@ class Model:
         """As new: the same keys, addresses and numbers for every case, whatever ran before."""
         for table in self.tables.values():
             table.keys.clear()
+        self.targets.keys.clear()
+        self.execution.events.clear()
+        self._deks.clear()
+        self._responder: Queue | None = None
         self._memories: dict[int, Region] = {}
         self._mkeys: dict[int, IndirectKey] = {}
         self._queues: dict[int, Queue] = {}
@@ -97,7 +111,9 @@ class Model:
         return Info("model", versions={"profile": self.profile.name})
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(self.profile.offers, {"max_wr_memcpy_length": 0})
+        offers = self.profile.offers
+        longest = self.profile.max_wr_memcpy_length if "memcpy" in offers else 0
+        return Capabilities(offers, {"max_wr_memcpy_length": longest})
 
     # Objects ---------------------------------------------------------------------------------
 
@@ -143,10 +159,7 @@ class Model:
         call = "mlx5dv_create_mkey"
         if create_flags <= 0 or create_flags & ~MKEY_FLAGS:
             raise Refused(call, self.profile.errno_of("create_flags"))
-        if create_flags & CRYPTO:
-            raise Unsupported("crypto: the model has no crypto mkeys")
-        for flag, offer in ((BLOCK_SIGNATURE, "block_signature"), (UPDATE_TAG, "update_tag"),
-                            (REMOTE_INVALIDATE, "remote_invalidate")):  # fmt: skip
+        for flag, offer in MKEY_OFFERS:
             if create_flags & flag and offer not in self.profile.offers:
                 raise Refused(call, self.profile.errno_of("create_flags"))
         step = self.profile.entries_rounding
@@ -186,41 +199,79 @@ class Model:
         kind, expected, actual, offset = record
         return SignatureError(kind, actual, expected, offset)
 
+    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+        """A plaintext DEK: 128- or 256-bit AES-XTS, its two halves different (FIPS 140-2 IG A.9)."""
+        call = "mlx5dv_dek_create"
+        if "crypto" not in self.profile.offers:
+            raise Refused(call, errno.EOPNOTSUPP)
+        try:
+            made = crypto.key(key, keytag)
+        except ValueError:
+            raise Refused(call, self.profile.errno_of("dek_key")) from None
+        dek = Dek(self._next())
+        self._deks[dek.handle] = made
+        return dek
+
     # Queue pairs -----------------------------------------------------------------------------
 
     def qp_pair(self, attributes: QpAttributes) -> QpPair:
         if attributes == DEFAULT_QP and self.default_pair is not None:
             return self.default_pair
-        allowed = OPS_OF_TYPE.get(attributes.type)
-        if allowed is None or attributes.send_ops & M32 & ~allowed:
-            raise Refused("mlx5dv_create_qp", self.profile.errno_of("qp_operations"))
-        if attributes.sig_pipelining:
-            raise Unsupported("signature pipelining: the model does not stop in SQD")
-        if attributes.type == "dci" or attributes.streams:
-            raise Unsupported("DC: the model has no DCI")
-        for flag, reason in ((8, "raw WQE: the model reads no WQEs"), (16, "memcpy: the model has none")):
-            if attributes.send_ops & flag:
-                raise Unsupported(reason)
+        self._look_at(attributes)
         return self._pair(attributes)
 
+    def _look_at(self, attributes: QpAttributes) -> None:
+        """What a QP may be made for (WRP-03, WRP-21, XCAN-02)."""
+        call, profile = "mlx5dv_create_qp", self.profile
+        kind, ops = attributes.type, attributes.send_ops & M32
+        allowed = OPS_OF_TYPE.get(kind, 0)
+        if kind == DCI and not profile.dci_mkey_operations:
+            allowed &= ~MKEY_OPS
+        wanted = [f"qp.{kind}", *(offer for flag, offer in QP_OFFERS if ops & flag)]
+        if attributes.sig_pipelining:
+            wanted.append("pipelining")
+        if ops & ~allowed or not profile.offers.issuperset(wanted):
+            raise Refused(call, profile.errno_of("qp_operations"))
+        if attributes.streams:
+            most = MOST_STREAMS if kind == DCI and "qp.dci_streams" in profile.offers else 0
+            if not 0 < attributes.streams <= most:
+                raise Refused(call, profile.errno_of("qp_streams"))
+
     def _pair(self, attributes: QpAttributes) -> QpPair:
+        owner = self._end("owner", attributes)
+        if attributes.type == DCI:
+            owner.peer = self._answering()
+        else:
+            owner.peer = self._end("peer", attributes)
+            owner.peer.peer = owner
+        return QpPair(owner.qp, owner.peer.qp)
+
+    def _end(self, side: Side, attributes: QpAttributes) -> Queue:
         sizes = (attributes.max_send_wr, attributes.max_recv_wr, attributes.max_send_sge, attributes.max_recv_sge)
         rooms = None
         if min(*sizes, attributes.max_inline_data) >= 0 and max(sizes) <= 1 << 15:
             rooms = room(self.profile, attributes)
         if rooms is None:
             raise Refused("mlx5dv_create_qp", errno.EINVAL)
-        ends = []
-        for side in ("owner", "peer"):
-            handle = self._next()
-            pd = attributes.pd if attributes.pd is not None and attributes.pd.side == side else None
-            number = 0x100 + handle
-            qp = Qp(handle, "owner" if side == "owner" else "peer", number, rooms.max_inline_data)
-            queue = Queue(handle, qp.side, attributes, rooms, self._pd_of(qp.side, pd, "mlx5dv_create_qp"), qp)
-            self._queues[handle] = queue
-            ends.append(queue)
-        ends[0].peer, ends[1].peer = ends[1], ends[0]
-        return QpPair(ends[0].qp, ends[1].qp)
+        pd = attributes.pd if attributes.pd is not None and attributes.pd.side == side else None
+        domain = self._pd_of(side, pd, "mlx5dv_create_qp")
+        handle = self._next()
+        qp = Qp(handle, side, 0x100 + handle, rooms.max_inline_data)
+        queue = self._queues[handle] = Queue(handle, side, attributes, rooms, domain, qp)
+        return queue
+
+    def _answering(self) -> Queue:
+        """The far end of every DCI: what the case's DCTs receive into."""
+        if self._responder is None:
+            self._responder = self._end("peer", RESPONDER)
+        return self._responder
+
+    def dct(self, key: int) -> int:
+        if "qp.dci" not in self.profile.offers:
+            raise Refused("mlx5dv_create_qp", errno.EOPNOTSUPP)
+        number = 0x100 + self._next()
+        self.targets.keys[number] = key & M64
+        return number
 
     def reconnect(self, pair: QpPair) -> QpPair:
         for qp in (pair.owner, pair.peer):
@@ -234,18 +285,20 @@ class Model:
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
         queue = self._queues.get(qp.handle)
-        if queue is None:
+        if queue is None or queue is self._responder:
             return errno.EINVAL
         builder = self._builders.get(queue.room.inline)
         if builder is None:
-            builder = self._builders[queue.room.inline] = Builder(self.profile, self.arithmetic, queue.room.inline)
+            builder = self._builders[queue.room.inline] = Builder(
+                self.profile, self.arithmetic, queue.room.inline, self._deks
+            )
         section = Section(queue, builder, self._mkey_of)
         section.build(requests)
         if section.rule is not None or abort:
             self._disturb(section.touched)
             return 0 if section.rule is None or abort else self.profile.errno_of(section.rule)
         for work in section.posted:
-            self._execute(queue, work)
+            self.execution.take(queue, work)
         return 0
 
     def _disturb(self, touched: Sequence[IndirectKey]) -> None:
@@ -257,71 +310,11 @@ class Model:
             if mkey.state is not None:
                 mkey.state.unknown = True
 
-    def _execute(self, queue: Queue, work: Work) -> None:
-        queue.head += work.slots if isinstance(work, Configuration) else 1
-        if queue.state == ERR:
-            queue.sent(work.wr_id, work.flags, "wr_flush_err", "")
-            return
-        length = 0
-        transfer = self.transfer
-        if isinstance(work, Configuration):
-            status, opcode = self._run_configure(queue, work), "driver1"
-        elif isinstance(work, Send):
-            (status, length), opcode = transfer.send(queue, work), "send"
-        elif isinstance(work, Read):
-            (status, length), opcode = transfer.read(queue, work), "rdma_read"
-        elif isinstance(work, FetchAdd):
-            (status, length), opcode = transfer.fetch_add(queue, work), "fetch_add"
-        elif isinstance(work, LocalInv):
-            status, opcode = self._run_local_inv(queue, work), "local_inv"
-        else:
-            (status, length), opcode = transfer.write(queue, work), "rdma_write"
-        queue.sent(work.wr_id, work.flags, status, opcode, length)
-        if status != SUCCESS:
-            queue.fail()
-
-    def _run_configure(self, queue: Queue, work: Configuration) -> str:
-        """The device takes over what the work request addresses, the rest stays (CFG-08, CFG-09)."""
-        mkey, state = work.mkey, work.mkey.state
-        if mkey.pd != queue.pd or work.strided_full or not self._offered(work):
-            return self.profile.status_configure
-        mkey.free = False
-        mkey.key = mkey.key & ~M8 | work.tag
-        if work.access is not None:
-            mkey.access = work.access
-        if work.layout is not None:
-            mkey.layout = work.layout
-        if work.reset or work.signature is not None:
-            mkey.signature = work.signature
-        if state is not None:
-            if work.reset or work.signature is not None:
-                state.unknown = False
-            state.armed = True
-            state.moved = 0
-        return SUCCESS
-
-    def _offered(self, work: Configuration) -> bool:
-        """A signature that the device doesn't have must not pass for one (SIG-22, CRC-01, X-DIFF-09)."""
-        if work.signature is None or not self.profile.without:
-            return True
-        offers = self.profile.offers
-        return all(
-            f"signature.{domain.kind}" in offers and f"block.{domain.block}" in offers
-            for domain in (work.signature.mem, work.signature.wire)
-            if domain is not None
-        )
-
-    def _run_local_inv(self, queue: Queue, work: LocalInv) -> str:
-        """CFG-10, CFG-11: one effect, whichever call posts it."""
-        found = self.tables[queue.side].keys.get((work.rkey & M32) >> 8)
-        if not isinstance(found, IndirectKey) or found.key != work.rkey & M32 or found.pd != queue.pd:
-            return self.profile.status_invalidate
-        self.transfer.invalidate(found)
-        return SUCCESS
-
     def post_recv(self, qp: Qp, wr_id: int, sges: Sequence[Sge]) -> int:
         queue = self._queues.get(qp.handle)
-        if queue is None or queue.state == RESET or len(sges) > queue.attributes.max_recv_sge:
+        if queue is None or queue.state == RESET or (queue.attributes.type == DCI and queue is not self._responder):
+            return errno.EINVAL
+        if len(sges) > queue.attributes.max_recv_sge:
             return errno.EINVAL
         if len(queue.receives) >= queue.attributes.max_recv_wr:
             return errno.ENOMEM
@@ -349,21 +342,19 @@ class Model:
         return found
 
     def events(self) -> list[AsyncEvent]:
-        return []
+        found = self.execution.events.copy()
+        self.execution.events.clear()
+        return found
 
-    # Not in this release ---------------------------------------------------------------------
+    # Signature pipelining --------------------------------------------------------------------
 
     def cancel(self, qp: Qp, wr_id: int) -> int:
-        raise Unsupported("signature pipelining: the model does not cancel")
+        queue = self._queues.get(qp.handle)
+        return -errno.EINVAL if queue is None else self.execution.cancel(queue, wr_id)
 
     def resume(self, qp: Qp) -> int:
-        raise Unsupported("signature pipelining: the model does not stop in SQD")
-
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        raise Unsupported("crypto: the model has no keys")
-
-    def dct(self, key: int) -> int:
-        raise Unsupported("DC: the model has no DCT")
+        queue = self._queues.get(qp.handle)
+        return errno.EINVAL if queue is None else self.execution.resume(queue)
 
     # End -------------------------------------------------------------------------------------
 

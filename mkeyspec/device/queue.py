@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from mkeyspec.constants import QpOps
 from mkeyspec.device.key import IndirectKey
@@ -12,14 +12,14 @@ from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Completion, Qp, QpAttributes, Sge, Side
 
 RESET, RTS, SQD, ERR = "reset", "rts", "sqd", "err"
+RAW = "driver2"
 
 MKEY_OPS = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
 OPS_OF_TYPE = {
-    "rc": 0x1F, "dci": int(QpOps.RAW_WQE | QpOps.MEMCPY),
-    "uc": int(QpOps.RAW_WQE), "ud": int(QpOps.RAW_WQE), "xrc_send": int(QpOps.RAW_WQE),
-    "raw_packet": int(QpOps.RAW_WQE),
+    "rc": 0x1F, "dci": 0x1F, "uc": int(QpOps.RAW_WQE), "ud": int(QpOps.RAW_WQE),
+    "xrc_send": int(QpOps.RAW_WQE), "raw_packet": int(QpOps.RAW_WQE),
 }  # fmt: skip
-"""mlx5 op flags that a type of QP can be created with (WRP-03, WRP-06)."""
+"""mlx5 op flags that a type of QP can be created with (WRP-03, WRP-06, WRP-19). A DCI has those of RC (WRP-33)."""
 
 
 class Room(NamedTuple):
@@ -57,6 +57,16 @@ class Notice(NamedTuple):
     record: tuple[int, int, int, int]
 
 
+@dataclass(slots=True)
+class Pending:
+    """A work request that waits in a queue that is drained. `cancelled`: it is a NOP by now (XCAN-04)."""
+
+    work: Any
+    wr_id: int
+    slots: int
+    cancelled: bool = False
+
+
 class Done(NamedTuple):
     """A completion, and up to which send slot it frees the queue."""
 
@@ -80,18 +90,48 @@ class Queue:
     entries: deque[Union[Done, Notice]] = field(default_factory=deque)
     head: int = 0
     tail: int = 0
+    pending: deque[Pending] = field(default_factory=deque)
+    waiting: int = 0
+    """Slots of what is pending."""
+    tripped: bool = False
+    """A signature error was noted at this end since its last work request began."""
+    broken: set[int] = field(default_factory=set)
+    """Streams in error."""
 
     def clear(self) -> None:
         """Back to RTS with nothing in it."""
         self.state = RTS
         self.receives.clear()
         self.entries.clear()
-        self.head = self.tail = 0
+        self.pending.clear()
+        self.broken.clear()
+        self.head = self.tail = self.waiting = 0
+
+    def hold(self, work: Any, slots: int) -> None:
+        """The queue is drained: what is posted waits."""
+        self.pending.append(Pending(work, work.wr_id, slots))
+        self.waiting += slots
+
+    def next(self) -> Pending:
+        """The first of what waits, which waits no more."""
+        first = self.pending.popleft()
+        self.waiting -= first.slots
+        return first
+
+    def cancel(self, wr_id: int) -> int:
+        """What waits under this id becomes NOPs; how many (XCAN-05)."""
+        found = [pending for pending in self.pending if pending.wr_id == wr_id and not pending.cancelled]
+        for pending in found:
+            pending.cancelled = True
+        return len(found)
 
     def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
-        """A work request of this end is over. Success is told only where it was asked for (CFG-17)."""
+        """A work request of this end is over. Success is told only where it was asked for (CFG-17).
+
+        A raw WQE asks for itself, whatever the QP's requests do (WRP-28).
+        """
         if status == "success":
-            if flags & 2 or self.attributes.sq_sig_all:
+            if flags & 2 or (self.attributes.sq_sig_all and opcode != RAW):
                 done = Completion(self.qp, "send", wr_id, status, opcode, byte_len)
                 self.entries.append(Done(done, self.head))
         else:
@@ -106,7 +146,11 @@ class Queue:
         self.entries.append(Done(done, None))
 
     def fail(self) -> None:
-        """To the error state; the receives still posted are flushed."""
+        """To the error state; what waits and the receives still posted are flushed."""
         self.state = ERR
+        while self.pending:
+            flushed = self.next()
+            self.head += flushed.slots
+            self.sent(flushed.wr_id, 0, "wr_flush_err", "")
         while self.receives:
             self.received(self.receives.popleft().wr_id, "wr_flush_err")

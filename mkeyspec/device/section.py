@@ -7,14 +7,16 @@ setters keep quiet behind an error, builders don't, so that of several faults th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from mkeyspec.constants import QpOps
-from mkeyspec.device.configuration import M32, Broken, Builder, Configuration
+from mkeyspec.device.configuration import M32, M64, Broken, Builder, Configuration
+from mkeyspec.device.dynamic import DCI
 from mkeyspec.device.key import IndirectKey
 from mkeyspec.device.protocol import (
     Configure,
+    DcAddress,
     FetchAdd,
     LocalInv,
     Memcpy,
@@ -34,12 +36,14 @@ from mkeyspec.device.protocol import (
     Write,
 )
 from mkeyspec.device.queue import ERR, RTS, SQD, Queue
+from mkeyspec.device.wqe import RawWork, decode
 
-Work = Union[Configuration, Send, Write, Read, FetchAdd, LocalInv]
+Work = Union[Configuration, Send, Write, Read, FetchAdd, LocalInv, Memcpy, RawWork]
 """What is left to execute."""
 
 OPS = {
-    Configure: int(QpOps.MKEY_CONFIGURE), MrList: int(QpOps.MR_LIST), MrInterleaved: int(QpOps.MR_INTERLEAVED)
+    Configure: int(QpOps.MKEY_CONFIGURE), MrList: int(QpOps.MR_LIST), MrInterleaved: int(QpOps.MR_INTERLEAVED),
+    Memcpy: int(QpOps.MEMCPY), RawWqe: int(QpOps.RAW_WQE),
 }  # fmt: skip
 
 
@@ -70,27 +74,54 @@ class Section:
             elif isinstance(request, (Send, Write, Read, FetchAdd, LocalInv)):
                 self._data(request)
             elif isinstance(request, Memcpy):
-                raise Unsupported("memcpy: the model has no memory-to-memory copies")
+                self._memcpy(request)
             else:
                 assert isinstance(request, RawWqe)
-                raise Unsupported("raw WQE: the model reads no WQEs")
+                self._raw(request)
         self._left_open()
 
     def _data(self, request: Send | Write | Read | FetchAdd | LocalInv) -> None:
         attributes = self.queue.attributes
-        if not isinstance(request, (FetchAdd, LocalInv)):
-            if request.dc is not None:
-                raise Unsupported("DC: the model has no DCT")
-            if len(request.sges) > attributes.max_send_sge:
-                self._error("send_sges")
-                return
-        if attributes.type not in ("rc", "uc"):
-            raise Unsupported(f"{attributes.type}: the model moves no data on this type of QP")
-        if isinstance(request, (Read, FetchAdd)) and attributes.type != "rc":
+        self._moves_data(attributes.type)
+        if isinstance(request, (Send, Write, Read)) and len(request.sges) > attributes.max_send_sge:
+            self._error("send_sges")
+        elif isinstance(request, (Read, FetchAdd)) and attributes.type == "uc":
+            self._error("qp_operation_missing")
+        elif not isinstance(request, LocalInv) and not self._addressed(request.dc):
+            self._error("dc_address")
+        elif self._take(1):
+            self.posted.append(request)
+
+    def _moves_data(self, qp_type: str) -> None:
+        if qp_type not in ("rc", "uc", DCI):
+            raise Unsupported(f"{qp_type}: the model moves no data on this type of QP")
+
+    def _addressed(self, dc: DcAddress | None) -> bool:
+        """An address is what a DCI's requests have and others have not (WRP-31); a stream, one made with streams."""
+        attributes = self.queue.attributes
+        if dc is None or attributes.type != DCI:
+            return (dc is None) == (attributes.type != DCI)
+        return dc.stream is None or attributes.streams > 0
+
+    def _memcpy(self, request: Memcpy) -> None:
+        """Closed by its builder, on a DCI too (X-DIFF-16). Lengths: WRP-22."""
+        length = request.length & M64
+        if not self.queue.attributes.send_ops & OPS[Memcpy]:
+            self._error("qp_operation_missing")
+        elif not 0 < length <= self.builder.profile.max_wr_memcpy_length:
+            self._error("memcpy_length")
+        elif self._take(1):
+            self.posted.append(replace(request, length=length))
+
+    def _raw(self, request: RawWqe) -> None:
+        """The driver looks at nothing but its room; the WQE is read when it is posted (WRP-26)."""
+        queue = self.queue
+        if not queue.attributes.send_ops & OPS[RawWqe]:
             self._error("qp_operation_missing")
             return
+        self._moves_data(queue.attributes.type)
         if self._take(1):
-            self.posted.append(request)
+            self.posted.append(decode(request, queue.qp.number, queue.attributes.type))
 
     def _configure(self, request: Configure | MrList | MrInterleaved) -> None:
         if not self.queue.attributes.send_ops & OPS[request.__class__]:
@@ -163,7 +194,8 @@ class Section:
 
     def _take(self, slots: int) -> bool:
         self.slots += slots
-        if self.queue.head - self.queue.tail + self.slots > self.queue.room.slots:
+        queue = self.queue
+        if queue.head + queue.waiting - queue.tail + self.slots > queue.room.slots:
             self._error("send_queue_full")
             return False
         return True

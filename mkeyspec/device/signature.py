@@ -6,6 +6,7 @@ hardware is known to do. The arithmetic is `reference`'s; which of it a domain u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from mkeyspec.reference.dif import CSUM, SIZE, Guard, dif_blocks
 from mkeyspec.reference.frame import frame, split
 
 Flags = npt.NDArray[np.bool_]
+Between = Callable[[Bytes], Bytes]
 T10_SIZE = SIZE
 CRC_KINDS = {int(CrcType.CRC32): "crc32", int(CrcType.CRC32C): "crc32c", int(CrcType.CRC64_XP10): "crc64_xp10"}
 REF_REMAP, APP_ESCAPE, APP_REF_ESCAPE = (int(flag) for flag in T10difFlag)
@@ -177,18 +179,26 @@ class Arithmetic:
 
     # The operation ---------------------------------------------------------------------------
 
-    def transmit(self, signature: Signature, memory: Bytes, length: int, before: int) -> tuple[Bytes, Bad | None]:
-        """Memory bytes to `length` wire bytes. `before`: raw bytes of the message so far, for ref tags."""
-        stream, bad = self._convert(signature, signature.mem, signature.wire, memory, before)
+    def transmit(
+        self, signature: Signature, memory: Bytes, length: int, before: int, between: Between | None = None
+    ) -> tuple[Bytes, Bad | None]:
+        """Memory bytes to `length` wire bytes. `before`: raw bytes of the message so far, for ref tags.
+
+        `between` is done to the data when the input's fields are off, and the output's not yet on.
+        """
+        stream, bad = self._convert(signature, signature.mem, signature.wire, memory, before, between)
         return stream[:length], bad
 
-    def receive(self, signature: Signature, wire: Bytes, before: int) -> tuple[Bytes, Bad | None]:
+    def receive(
+        self, signature: Signature, wire: Bytes, before: int, between: Between | None = None
+    ) -> tuple[Bytes, Bad | None]:
         """Wire bytes to memory bytes."""
-        return self._convert(signature, signature.wire, signature.mem, wire, before)
+        return self._convert(signature, signature.wire, signature.mem, wire, before, between)
 
     def _convert(
-        self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int
-    ) -> tuple[Bytes, Bad | None]:
+        self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,
+        between: Between | None,
+    ) -> tuple[Bytes, Bad | None]:  # fmt: skip
         bad: Bad | None = None
         stored: Bytes | None = None
         data = stream
@@ -196,6 +206,8 @@ class Arithmetic:
             data, stored = self._taken_apart(source, stream)
             if signature.check_mask and len(stored):
                 bad = self._first_bad(signature, source, data, stored, before)
+        if between is not None:
+            data = between(data)
         if target is None:
             return data, bad
         count = len(data) // target.block
