@@ -203,7 +203,9 @@ class BrokenFile(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any, **__: Any) -> Any:
         if not isinstance(excinfo.value, Broken):
             return super().repr_failure(excinfo)
-        return case_report(excinfo, self.path, self.outcome.line, self.outcome.text)
+        lines = self.outcome.text.split("\n")
+        error = next((line for line in lines if line.startswith("error[")), lines[0])  # warnings may stand before it
+        return case_report(excinfo, self.path, self.outcome.line, error)
 
 
 class Broken(Exception):
