@@ -200,10 +200,55 @@ def test_a_cancelled_request_keeps_its_segments() -> None:
 
 def test_scatter_list_of_a_receive() -> None:
     segs = (pure.WqeSeg * 8)()
-    element = pointer(16, 7, 0x1000) + pointer(0, 7, 0) + pointer(32, 8, 0x2000) + pointer(0, 0x100, 0)
-    for length, room, count in ((64, 8, 3), (64, 2, 2), (48, 8, 3), (47, 8, 2), (0, 8, 0)):
+    element = pointer(16, 0x100, 0x1000) + pointer(0, 7, 0) + pointer(32, 8, 0x2000) + pointer(0, 0x100, 0)
+    element += pointer(16, 7, 0x1000)
+    for length, room, count in ((80, 8, 3), (64, 2, 2), (48, 8, 3), (47, 8, 2), (0, 8, 0)):
         assert pure.library().segs_decode(element, length, segs, room) == count
     assert (segs[2].data, segs[2].length, segs[2].key, segs[2].addr) == (None, 32, 8, 0x2000)
+
+
+def test_length_of_inline_data_has_ten_bits() -> None:
+    record = pure.described(pure.WQE, wqe(0x0A, struct.pack(">I", 0xFFFFFC04) + b"abcd" + bytes(8)))
+    assert record["data"] == [{"length": 4, "inline": b"abcd".hex()}]
+
+
+def test_memcpy_of_zero_is_two_gigabytes() -> None:
+    record = pure.described(pure.WQE, wqe(0x2F, bytes(16) + pointer(0, 1, 2) + pointer(5, 1, 2)))
+    assert [one["length"] for one in record["data"]] == [1 << 31, 5]
+
+
+@pytest.mark.parametrize("flag", [0x80, 0x20, 0x10, 0x08])
+def test_flags_of_a_umr_one_by_one(flag: int) -> None:
+    record = pure.described(pure.WQE, umr(b"", flags=flag))["umr"]
+    assert (record["inline"], record["check_free"], record["check_qpn"]) == (flag == 0x80, flag == 0x20, flag == 0x08)
+    assert ("translation_offset" in record) is (flag == 0x10)
+    assert ("bsf_octowords" in record) is (flag != 0x10)
+
+
+def test_one_structure_in_both_domains() -> None:
+    """sbs: byte 2 is the copy mask, and the wire has the memory's block size; without it there is no copy mask."""
+    words = struct.pack(">II", 0x22000011, 0x23000012) + bytes(48)
+    decoded = pure.bsf(struct.pack(">BBBBI", 0x90, 0xF0, 0xA5, 3, 0x1234) + words)
+    assert decoded is not None
+    signature = decoded[0]
+    assert (signature.sbs, signature.copy_mask, signature.check_mask, signature.raw_size) == (True, 0xA5, 0xF0, 0x1234)
+    assert [(one.block, one.psv, one.ones) for one in signature.domain] == [(4096, 0x11, True), (4096, 0x12, False)]
+    decoded = pure.bsf(struct.pack(">BBBBI", 0xA0, 0xF0, 1, 3, 0x1234) + words)
+    assert decoded is not None
+    assert (decoded[0].sbs, decoded[0].copy_mask) == (False, 0)
+    assert [one.block for one in decoded[0].domain] == [512, 4096]
+
+
+def test_members_of_a_crypto_part() -> None:
+    part = struct.pack(">BBBBIB7x16sII8s", 0x81, 3, 0, 0, 7, 4, bytes(range(16)), 0xFF010203, 0, b"keytag!!") + bytes(
+        16
+    )
+    decoded = pure.bsf(part)
+    assert decoded is not None
+    signature, crypto = decoded
+    assert (signature.present, crypto.present) == (False, True)
+    assert (crypto.size, crypto.order, crypto.raw_size, crypto.block) == (2, 3, 7, 4160)
+    assert (bytes(crypto.tweak), crypto.dek, bytes(crypto.keytag)) == (tweak, 0x010203, b"keytag!!")
 
 
 def test_a_short_room_is_not_written_beyond() -> None:

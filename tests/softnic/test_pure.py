@@ -93,6 +93,15 @@ def test_any_pieces(kind: str, ones: bool, data: bytes, cuts: list[int]) -> None
         assert field == guard_blocks(CSUM, data, len(data), seed).tobytes()
 
 
+@pytest.mark.parametrize("kind", sorted(SIZE))
+def test_every_place_to_cut(kind: str) -> None:
+    data = bytes(37 * i & 255 for i in range(13))
+    expected = bitwise.stored(kind, data, 0)
+    for a in range(len(data) + 1):
+        for b in range(a, len(data) + 1):
+            assert stored(kind, [data[:a], data[a:b], data[b:]], 0) == expected, (a, b)
+
+
 def test_a_long_sum_is_folded_in_time() -> None:
     data = b"\xff" * (1 << 21)
     assert stored("csum", [data, b"\xfe"], 0xFFFF) == bitwise.internet_checksum(b"\xfe", 0xFFFF).to_bytes(2, "big")
