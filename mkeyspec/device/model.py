@@ -20,6 +20,7 @@ from mkeyspec.device.configuration import M8, M32, Builder
 from mkeyspec.device.dynamic import DCI, M64, Targets
 from mkeyspec.device.execution import Execution
 from mkeyspec.device.key import IndirectKey, KeyTable, Region, SignatureState
+from mkeyspec.device.movement import Movement
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
     AsyncEvent,
@@ -71,9 +72,8 @@ class Model:
         self.arithmetic = Arithmetic(self.profile)
         self.tables: dict[str, KeyTable] = {"owner": KeyTable(), "peer": KeyTable()}
         self.targets = Targets()
-        self.execution = Execution(
-            self.profile, Transfer(self.profile, self.arithmetic, self.tables, self.targets)
-        )
+        movement = Movement(self.profile, self.arithmetic, self.tables)
+        self.execution = Execution(self.profile, Transfer(self.profile, movement, self.tables, self.targets))
         self._deks: dict[int, crypto.Key] = {}
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}

@@ -205,7 +205,8 @@ class Queues:
             if attributes.streams:
                 mask |= names.DV_MASK_STREAMS
                 log = max(0, attributes.streams - 1).bit_length()
-                streams = pyverbs.Mlx5DCIStreamInitAttr(log_num_concurent=log, log_num_errored=0)
+                # Every stream may be in error before the QP is, so that each breaks alone.
+                streams = pyverbs.Mlx5DCIStreamInitAttr(log_num_concurent=log, log_num_errored=log)
             dc = pyverbs.Mlx5DVDCInitAttr(dc_type=names.DV_DCI, dci_streams=streams)
         extra = pyverbs.Mlx5DVQPInitAttr(
             comp_mask=mask, create_flags=flags, dc_init_attr=dc, send_ops_flags=attributes.send_ops

@@ -117,6 +117,7 @@ class Section:
             rkey, addr = fit(request.rkey, U32, "rkey"), fit(request.remote_addr, U64, "remote_addr")
             add = fit(request.add, U64, "add")
             self.calls.append(lambda: qp.wr_atomic_fetch_add(rkey, addr, add))
+            self._addressed(request)
             self._data((request.sge,))
         else:
             self._message(request)
@@ -148,7 +149,7 @@ class Section:
         self._addressed(request)
         self._data(request.sges)
 
-    def _addressed(self, request: Send | Write | Read) -> None:
+    def _addressed(self, request: Send | Write | Read | FetchAdd) -> None:
         """Where a datagram or a DC message goes."""
         end = self.end
         qp, kind, address = end.handle, end.attributes.type, end.address

@@ -113,9 +113,7 @@ def _body(wr_id: int, opcode: int, imm: int, rest: _Rest, stream: int | None) ->
         return (FetchAdd(wr_id, 0, sges[0], addr, rkey, add, dc) if len(sges) == 1 else Malformed()), dc
     sges = _data(rest, inline=opcode != READ)
     if opcode in (SEND, SEND_IMM, SEND_INVAL):
-        return Send(
-            wr_id, 0, sges, imm if opcode == SEND_IMM else None, imm if opcode == SEND_INVAL else None, dc
-        ), dc
+        return Send(wr_id, 0, sges, imm if opcode == SEND_IMM else None, imm if opcode == SEND_INVAL else None, dc), dc
     if opcode in (WRITE, WRITE_IMM):
         return Write(wr_id, 0, sges, addr, rkey, imm if opcode == WRITE_IMM else None, dc), dc
     if opcode == READ:

@@ -307,7 +307,9 @@ class Builder:
             sges, local = self.sges((wr.into,), but)
             addr, rkey, far = self.remote(wr.source, but)
             planned.names_mkey = local or far
-            planned.request = protocol.FetchAdd(wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add))
+            planned.request = protocol.FetchAdd(
+                wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options)
+            )
         elif isinstance(wr, plan.Invalidate):
             planned.names_mkey = True
             rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)

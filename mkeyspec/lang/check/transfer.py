@@ -281,13 +281,13 @@ def _crypto(look: Look, request: object, part: Part, key: MkeyState, length: Int
     if size is None or not isinstance(job, int):
         return
     rest = job % size
-    if rest and (job % 16 or rest > size - 16):
+    if rest and (job % 16 or not 16 <= rest <= size - 16):
         look.broken(
             "crypto_job",
             f"{count(job, 'byte')} are no job for data units of {size}",
             part,
             fallback=request,
-            notes=(Note("a multiple of the unit, or of 16 with at most unit - 16 bytes in the last unit"),),
+            notes=(Note("a multiple of the unit, or of 16 with 16 to unit - 16 bytes in the last unit"),),
         )
 
 
