@@ -171,6 +171,10 @@ EXPORT int faccessat(int at, const char *path, int mode, int flags) {
 
 /* ---- descriptors --------------------------------------------------------------------------------------------------------------------- */
 
+static bool usable(int fd) {
+    return fd_kind(fd) == FD_FILE && !process_is_other();
+}
+
 EXPORT int ioctl(int fd, unsigned long request, ...) {
     va_list list;
     void *argument;
@@ -179,9 +183,9 @@ EXPORT int ioctl(int fd, unsigned long request, ...) {
     va_start(list, request);
     argument = va_arg(list, void *);
     va_end(list);
-    if (request != RDMA_VERBS_IOCTL || fd_kind(fd) < FD_FILE)
+    if (request != RDMA_VERBS_IOCTL || fd_kind(fd) == FD_FOREIGN)
         return NEXT(ioctl)(fd, request, argument);
-    error = fd_kind(fd) == FD_FILE && !process_is_other() ? command_run(fd, argument) : EIO;
+    error = usable(fd) ? command_run(fd, argument) : EIO;
     if (!error)
         return 0;
     errno = error;
@@ -229,9 +233,12 @@ EXPORT int socket(int domain, int type, int protocol) {
 
 #define MMAP(name) \
     EXPORT void *name(void *start, size_t length, int protection, int flags, int fd, off_t offset) { \
-        if (!(flags & MAP_ANONYMOUS) && fd_kind(fd) == FD_FILE && !process_is_other()) \
+        if (flags & MAP_ANONYMOUS || fd_kind(fd) == FD_FOREIGN) \
+            return NEXT(name)(start, length, protection, flags, fd, offset); \
+        if (usable(fd)) \
             return page_map(fd, start, length, flags, offset); \
-        return NEXT(name)(start, length, protection, flags, fd, offset); \
+        errno = EIO; \
+        return MAP_FAILED; \
     }
 MMAP(mmap)
 MMAP(mmap64)

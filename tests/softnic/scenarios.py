@@ -1,0 +1,425 @@
+"""What the shim must do, as functions that run under the preload: `python scenarios.py NAME`.
+
+test_shim.py runs each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import multiprocessing
+import os
+import select
+import socket
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from commands_fuzz import fuzz
+from uverbs import (
+    PATH,
+    Attr,
+    Device,
+    handle,
+    libc,
+    message,
+    out,
+    raw_ioctl,
+    refusal,
+    u32,
+    u64,
+    value,
+)  # fmt: skip
+
+SYSFS = os.environ.get("SYSFS_PATH", "")
+
+
+def names(directory: str) -> list[str]:
+    return sorted(path.name for path in Path(directory).iterdir())
+
+
+def discovery() -> None:
+    """Netlink is refused, the char device is one, and sysfs names it; other hardware can't be reached."""
+    assert refusal(libc, "socket", socket.AF_NETLINK, socket.SOCK_RAW, 20) == "EPROTONOSUPPORT"
+    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE).close()
+    status = Path(PATH.decode()).stat()
+    assert stat.S_ISCHR(status.st_mode)
+    assert (os.major(status.st_rdev), os.minor(status.st_rdev)) == (1, 5)
+    for root in (SYSFS, "/sys"):
+        assert Path(f"{root}/class/infiniband_verbs/uverbs0/ibdev").read_text() == "mlx5_0\n"
+        assert Path(f"{root}/class/infiniband/mlx5_0/ports/1/pkeys/0").read_text() == "0xffff\n"
+        assert "d00001021" in Path(f"{root}/class/infiniband/mlx5_0/device/modalias").read_text()
+        assert os.access(f"{root}/class/infiniband/mlx5_0/ports/1", os.R_OK)
+        assert not Path(f"{root}/class/infiniband/mlx5_1").exists()
+    assert names("/sys/class/infiniband") == ["mlx5_0"]
+    assert Path("/sys/class/net").is_dir()
+    for other in ("uverbs1", "uverbs00", "uverbs"):
+        assert not Path(f"/dev/infiniband/{other}").exists()
+
+
+def lazy() -> None:
+    """A process that never looks for devices leaves nothing behind, not even while it runs."""
+    assert SYSFS
+    assert not Path(SYSFS).name.startswith(".")
+    assert Path(SYSFS).name not in names(str(Path(SYSFS).parent))
+
+
+def published() -> None:
+    """One that does has a directory of its own, which only it may read; test_shim.py sees it go."""
+    Device().close()
+    names(f"{SYSFS}/class/infiniband")
+    assert stat.S_IMODE(Path(SYSFS).stat().st_mode) == 0o700
+    print(SYSFS)
+
+
+def killed() -> None:
+    names(f"{SYSFS}/class/infiniband")
+    print(SYSFS, flush=True)
+    os.kill(os.getpid(), 9)
+
+
+def own_sysfs() -> None:
+    """A SYSFS_PATH that the user set stays."""
+    assert SYSFS == "/somewhere/else"
+
+
+def children() -> None:
+    """A child has a directory of its own, whatever it inherits; a shell of children costs nothing."""
+    names(f"{SYSFS}/class/infiniband")
+    program = "import os; print(os.environ['SYSFS_PATH']); print(os.listdir('/sys/class/infiniband'))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    assert said[0] != SYSFS
+    assert said[1] == "['mlx5_0']"
+    assert subprocess.run(["/bin/true"], check=True, capture_output=True).stderr == b""
+    assert names(f"{SYSFS}/class/infiniband") == ["mlx5_0"]
+
+
+def life() -> None:
+    """One of each object; EBUSY in the wrong order; handles are recycled."""
+    device = Device()
+    pd, pdn = device.pd()
+    start = device.memory(8192)
+    mr, key = device.mr(pd, start, 8192)
+    cq = device.cq()
+    qp, qpn = device.qp(pd, cq)
+    mkey = device.mkey(pdn)
+    uar, offset = device.uar()
+    page = device.map(offset)
+    assert len({pd, mr, cq, qp, mkey, uar}) == 6
+    assert qpn
+    assert key
+    assert refusal(device.destroy_pd, pd) == "EBUSY"
+    assert refusal(device.destroy_cq, cq) == "EBUSY"
+    device.destroy_qp(qp)
+    assert device.destroy_cq(cq) == (0, 0)
+    device.destroy_mr(mr)
+    device.command(0x1001, 0x1001, handle(0x1000, mkey))
+    libc("munmap", page, 4096)
+    device.command(0x1008, 0x1001, handle(0x1000, uar))
+    device.destroy_pd(pd)
+    for gone in (pd, mr, cq, qp, mkey, uar, 0, 0xFFFFFF, 1 << 40):
+        assert refusal(device.destroy_mr, gone) == "ENOENT"
+    device.close()
+
+
+def recycled() -> None:
+    """Handles and keys come back: a program that makes and frees many never runs out."""
+    device = Device()
+    pd, pdn = device.pd()
+    start = device.memory(4096)
+    highest = 0
+    for _ in range(50_000):
+        mr, _key = device.mr(pd, start, 4096)
+        highest = max(highest, mr)
+        device.destroy_mr(mr)
+    for _ in range(10_000):
+        mkey = device.mkey(pdn)
+        device.command(0x1001, 0x1001, handle(0x1000, mkey))
+    assert highest < 5000
+    device.close()
+
+
+def two_contexts() -> None:
+    """Handles of one file mean nothing in another, and one file's end is not the other's."""
+    one, two = Device(), Device()
+    pd, pdn = one.pd()
+    other, _ = two.pd()
+    start = one.memory(4096)
+    mr, key = one.mr(pd, start, 4096)
+    assert refusal(two.destroy_mr, mr) == "ENOENT"
+    assert refusal(two.mkey, pdn) == "EREMOTEIO"
+    channel = one.channel()
+    assert refusal(two.cq, channel=channel) == "EBADF"
+    two.close()
+    assert one.mr(pd, start, 4096)[1] != key
+    assert refusal(one.destroy_pd, other) == "EBUSY"  # the same number, another PD
+    one.close()
+
+
+def closing() -> None:
+    """close() takes everything along; numbers of fds are used again at once."""
+    device = Device()
+    first = device.fd
+    pd, pdn = device.pd()
+    device.mr(pd, device.memory(4096), 4096)
+    cq = device.cq(channel=device.channel())
+    device.qp(pd, cq)
+    device.mkey(pdn)
+    _, offset = device.uar()
+    page = device.map(offset)
+    device.close()
+    (ctypes.c_uint64).from_address(page + 0x800).value = 1  # a late doorbell reaches nobody
+    libc("munmap", page, 4096)
+    plain = os.open("/dev/null", os.O_RDONLY)
+    assert plain == first
+    assert refusal(libc, "ioctl", plain, ctypes.c_ulong(0xC0181B01), ctypes.create_string_buffer(24)) == "ENOTTY"
+    os.close(plain)
+    again = Device()
+    assert again.fd == first
+    assert again.pd()[0] == pd
+    again.close()
+    for way in (lambda fd: os.dup2(os.open("/dev/null", os.O_RDONLY), fd), lambda fd: os.closerange(fd, fd + 1)):
+        device = Device()
+        fd = device.fd
+        way(fd)
+        assert refusal(libc, "ioctl", fd, ctypes.c_ulong(0xC0181B01), ctypes.create_string_buffer(24)) in (
+            "ENOTTY",
+            "EBADF",
+        )
+
+
+def channels() -> None:
+    """Event files are pipes; a closed one is forgotten, and its number means the next one."""
+    device = Device()
+    channel = device.channel()
+    cq = device.cq(channel=channel)
+    assert refusal(device.cq, channel=device.async_fd()) == "EBADF"
+    assert refusal(device.cq, channel=device.fd) == "EBADF"
+    assert refusal(device.cq, channel=-1 & 0xFFFFFFFF) == "EBADF"
+    assert select.select([channel], [], [], 0) == ([], [], [])
+    libc("close", channel)
+    assert refusal(device.cq, channel=channel) == "EBADF"
+    other = device.channel()
+    assert other == channel
+    device.destroy_cq(cq)
+    device.destroy_cq(device.cq(channel=other))
+    fcntl.fcntl(other, fcntl.F_SETFL, os.O_NONBLOCK)
+    device.close()
+    assert os.read(other, 8) == b""  # the end of the file, once the device is gone
+
+
+def refusals() -> None:
+    """errno for what is wrong, one at a time."""
+    bare = Device(context=False)
+    assert refusal(bare.pd) == "EINVAL"
+    assert refusal(bare.command, 0, 0, u64(2, 1)) == "ENOSPC"  # libibverbs' probe
+    assert refusal(bare.command, 0, 2, u64(0, 1), out(1, 48)) == "EINVAL"
+    bare.close()
+    device = Device()
+    pd, pdn = device.pd()
+    start = device.memory(8192)
+    assert (
+        refusal(device.command, 0, 3, out(0, 4), out(1, 8), value(0x1000, bytes(32)), out(0x1001, 72)) == "EOPNOTSUPP"
+    )
+    for method in ((99, 0), (3, 9), (0x1003, 0x1000), (14, 0), (11, 0), (12, 0)):
+        assert refusal(device.command, *method) == "EOPNOTSUPP"
+    for number in (0, 2, 19, 24, 30, 37, 0x80000012, 0x80000032, 1 << 40):
+        assert refusal(device.write, number, bytes(64), 64) == "EOPNOTSUPP"
+    assert refusal(device.command, 0, 2, u64(0, 2), out(1, 48)) == "EINVAL"
+    assert refusal(device.command, 0, 6, u64(0, 1), u64(1, 1), u32(2, 0), out(3, 32)) == "ENODATA"
+    assert refusal(device.command, 0, 6, u64(0, 1), u64(1, 99), u32(2, 0), out(3, 32)) == "EINVAL"
+    assert refusal(device.command, 0, 5, u64(0, 32), u32(1, 0), out(2, 0), out(3, 8)) == "EINVAL"
+    # Regions
+    for access, name in (
+        (2, "EINVAL"),
+        (8, "EINVAL"),
+        (1 << 6, "EOPNOTSUPP"),
+        (1 << 10, "EINVAL"),
+        (1 << 31, "EINVAL"),
+    ):
+        assert refusal(device.mr, pd, start, 4096, access) == name
+    assert refusal(device.mr, pd, start, 0) == "EINVAL"
+    assert refusal(device.mr, pd, start, 4096, iova=start + 1) == "EINVAL"
+    assert refusal(device.mr, pd, 0, 4096) == "EFAULT"
+    assert refusal(device.mr, pd, start, 1 << 46) == "EFAULT"
+    assert refusal(device.mr, pd, start, (1 << 64) - start) == "EINVAL"
+    assert refusal(device.mr, pd + 1, start, 4096) == "ENOENT"
+    device.mr(pd, start, 4096, access=1 << 20)  # optional rights are
+    # Queues
+    for entries in (0, 1 << 22, 1 << 31):
+        assert refusal(device.cq, entries, buf=start) == "EINVAL"
+    assert refusal(device.cq, vector=4) == "EINVAL"
+    assert refusal(device.cq, size=96) == "EINVAL"
+    assert refusal(device.cq, buf=0) == "EFAULT"
+    assert refusal(device.cq, db=0) == "EFAULT"
+    assert refusal(device.cq, db=start + 4) == "EFAULT"
+    cq = device.cq()
+    for wrong in ({"sq": 63}, {"sq": 1 << 31}, {"rq": 3}, {"rq": 1 << 20}, {"shift": 31}, {"shift": 0}):
+        assert refusal(device.qp, pd, cq, **wrong) == "EINVAL"
+    assert refusal(device.qp, pd, cq, buf=1 << 20) == "EFAULT"
+    assert refusal(device.qp, pd, cq, db=8) == "EFAULT"
+    assert refusal(device.qp, pd, cq, 0xFF) == "EINVAL"
+    for kind in (8, 9, 10, 0, 1 << 40):
+        assert refusal(device.qp, pd, cq, kind) == "EOPNOTSUPP"
+    assert refusal(device.qp, cq, cq) == "ENOENT"
+    assert refusal(device.qp, pd, pd) == "ENOENT"
+    # DEVX
+    assert refusal(device.mkey, 0xFFFFFF) == "EREMOTEIO"
+    assert refusal(device.mkey, pdn, access=0x85) == "EREMOTEIO"
+    assert refusal(device.devx, bytes(8)) == "EINVAL"
+    assert refusal(device.devx, bytes(16)) == "EOPNOTSUPP"
+    assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, cq)) == "ENOENT"
+    assert (
+        refusal(device.command, 0x1000, 0x1000, value(0x1000, struct.pack(">HHHH8x", 0x762, 0, 0, 0)), out(0x1001, 64))
+        == "EOPNOTSUPP"
+    )
+    # Pages
+    _, offset = device.uar()
+    for where, length in ((offset, 8192), (0x5000 << 12, 4096), (5 << 20, 4096), (offset, 0)):
+        assert refusal(device.map, where, length) in ("EINVAL", "EOPNOTSUPP")
+    # Malformed messages
+    good = message(0, 2, [u64(0, 1), out(1, 48)])
+    assert refusal(libc, "ioctl", device.fd, ctypes.c_ulong(0xC0181B01), ctypes.c_void_p(8)) == "EFAULT"
+    for at, byte in ((0, 0), (0, 23), (0, 25), (6, 0), (6, 200), (7, 255)):
+        bad = bytearray(good)
+        bad[at] = byte
+        assert refusal(raw_ioctl, device.fd, bad) == "EINVAL"
+    assert refusal(device.command, 0, 2, u64(0, 1), Attr(1, 48, 16)) == "EFAULT"
+    assert refusal(device.write, 9, bytes(16), 12) == "EINVAL"
+    assert refusal(device.command, 0, 0, u64(2, 9), Attr(0, 40, 16), out(1, 12)) == "EFAULT"
+    device.close()
+
+
+def undone() -> None:
+    """What can't be answered is not left behind: its number comes again."""
+    device = Device()
+    pd, _ = device.pd()
+    start = device.memory(4096)
+    request = struct.pack("<QQQQII", 0, start, 4096, start, pd, 15)
+    for _ in range(2000):
+        assert refusal(device.command, 0, 0, u64(2, 9), value(0, request), Attr(1, 12, 16)) == "EFAULT"
+        assert refusal(device.command, 0, 0, u64(2, 3), value(0, bytes(8)), Attr(1, 4, 16)) == "EFAULT"
+        assert refusal(device.command, 0, 0, u64(2, 0x11), value(0, bytes(8)), Attr(1, 4, 16)) == "EFAULT"
+    assert device.mr(pd, start, 4096)[0] < 1000
+    device.destroy_pd(device.pd()[0])
+    device.close()
+
+
+def longer_buffers() -> None:
+    """A newer library's longer answers are filled up with zeros, an older one's shorter ones cut."""
+    device = Device()
+    back = device.command(0, 2, u64(0, 1), out(1, 200))[1]
+    assert isinstance(back, bytes)
+    assert back[48:] == bytes(152)
+    assert back[:48] != bytes(48)
+    short = device.command(0, 2, u64(0, 1), out(1, 20))[1]
+    assert short == back[:20]
+    device.close()
+
+
+def threads_and_forks() -> None:
+    """Children by fork, vfork and exec while a thread uses the device.
+
+    A forked one can't use ours, and may open its own.
+    """
+    import threading
+
+    device = Device()
+    pd, _ = device.pd()
+    start = device.memory(4096)
+    stop, failed = threading.Event(), []
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                mr, _key = device.mr(pd, start, 4096)
+                device.destroy_mr(mr)
+        except OSError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    channel = device.channel()
+    for _ in range(20):
+        subprocess.run(["/bin/true"], check=True, close_fds=True)
+    for _ in range(20):
+        child = os.fork()
+        if not child:
+            try:
+                assert refusal(device.pd) == "EIO"
+                assert refusal(device.map, 0) != ""
+                os.close(channel)
+                os.close(device.fd)
+                own = Device()
+                own.destroy_pd(own.pd()[0])
+                own.close()
+            except BaseException as error:
+                print(repr(error), file=sys.stderr, flush=True)
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    stop.set()
+    thread.join()
+    assert not failed
+    device.cq(channel=channel)
+    device.close()
+
+
+def _pool_work(_number: int) -> int:
+    own = Device()
+    pd, _ = own.pd()
+    own.close()
+    return pd
+
+
+def process_pool() -> None:
+    device = Device()
+    device.pd()
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        assert pool.map(_pool_work, range(12)) == [1] * 12
+    device.close()
+
+
+def many_threads() -> None:
+    """Files opened and closed by many threads at once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(number: int) -> None:
+        for _ in range(60):
+            device = Device()
+            device.mkey(device.pd()[1])
+            _, offset = device.uar()
+            page = device.map(offset)
+            (ctypes.c_uint64).from_address(page + 0x800).value = number
+            if number % 2:
+                libc("munmap", page, 4096)
+            device.close()
+            if not number % 2:
+                libc("munmap", page, 4096)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+def unknown_personality() -> None:
+    """errno of an unknown personality, and one line about it."""
+    device = Device(context=False)
+    assert refusal(Device) == "EINVAL"
+    device.close()
+
+
+SCENARIOS: dict[str, Callable[[], None]] = {
+    function.__name__: function
+    for function in (
+        discovery, lazy, published, killed, own_sysfs, children, life, recycled, two_contexts, closing, channels,
+        refusals, undone, longer_buffers, threads_and_forks, process_pool, many_threads, unknown_personality, fuzz,
+    )
+}  # fmt: skip
+
+if __name__ == "__main__":
+    SCENARIOS[sys.argv[1]]()

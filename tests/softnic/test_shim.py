@@ -1,0 +1,118 @@
+"""The shim, by uverbs commands alone: no pyverbs, no libibverbs, so it runs wherever there is a C compiler.
+
+Each scenario is a process of its own under the preload (scenarios.py), as each program that uses the software NIC is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.device import softnic
+
+HERE = Path(__file__).parent
+SOURCES = HERE.parents[1] / "softnic"
+PLAIN = (
+    "discovery", "lazy", "published", "children", "life", "recycled", "two_contexts", "closing", "channels", "refusals",
+    "undone", "longer_buffers", "threads_and_forks", "process_pool", "many_threads", "fuzz",
+)  # fmt: skip
+SANITIZED = ("life", "two_contexts", "closing", "channels", "refusals", "undone", "many_threads", "fuzz")
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    found = softnic.library()
+    if found is not None:
+        return found
+    reason = softnic.missing() or ""
+    if os.environ.get("MKEYSPEC_REQUIRE_SOFT") == "1":
+        pytest.fail(f"MKEYSPEC_REQUIRE_SOFT=1, and {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def sanitized() -> str:
+    """What to preload for AddressSanitizer and UBSan: their libraries, then ours."""
+    if not shutil.which("gcc") or not shutil.which("make"):
+        pytest.skip("no gcc and make to build with sanitizers")
+    said = [
+        subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True)
+        for name in ("asan", "ubsan")
+    ]
+    runtimes = [run.stdout.strip() for run in said]
+    if not all(Path(runtime).is_absolute() for runtime in runtimes):
+        pytest.skip("gcc has no sanitizer libraries: apt-get install libasan8 libubsan1")
+    (SOURCES / "build").mkdir(exist_ok=True)
+    with (SOURCES / "build" / "asan.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", "-s", "-C", str(SOURCES), "asan", "CC=gcc"], check=True, capture_output=True)
+    return " ".join([*runtimes, str(SOURCES / "build" / "asan" / softnic.NAME)])
+
+
+def _start(preload: str | Path, scenario: str, temporary: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: text for name, text in os.environ.items() if name not in ("LD_PRELOAD", "SYSFS_PATH")}
+    ours = {"LD_PRELOAD": str(preload), "TMPDIR": str(temporary), "ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run(
+        [sys.executable, str(HERE / "scenarios.py"), scenario], capture_output=True, text=True, timeout=120,
+        env={**plain, **ours, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("scenario", PLAIN)
+def test_scenario(library: Path, tmp_path: Path, scenario: str) -> None:
+    done = _start(library, scenario, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == [], "a process leaves nothing behind"
+
+
+@pytest.mark.parametrize("scenario", SANITIZED)
+def test_under_sanitizers(sanitized: str, tmp_path: Path, scenario: str) -> None:
+    done = _start(sanitized, scenario, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_directory_that_the_user_set_stays(library: Path, tmp_path: Path) -> None:
+    assert _start(library, "own_sysfs", tmp_path, SYSFS_PATH="/somewhere/else").returncode == 0
+
+
+def test_unknown_personality_is_one_line_and_an_errno(library: Path, tmp_path: Path) -> None:
+    done = _start(library, "unknown_personality", tmp_path, MKEYSPEC_SOFTNIC_PERSONALITY="connectx99")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "connectx99" in done.stderr
+
+
+def test_what_a_killed_process_left_is_swept_away(library: Path, tmp_path: Path) -> None:
+    killed = _start(library, "killed", tmp_path)
+    assert killed.returncode == -9
+    left = Path(killed.stdout.strip())
+    assert left.parent == tmp_path
+    assert left.is_dir()
+    foreign = tmp_path / "mkeyspec-softnic-1-1-0000000000000000"  # another pid namespace's
+    foreign.mkdir()
+    assert _start(library, "published", tmp_path).returncode == 0
+    assert not left.exists()
+    assert foreign.is_dir()
+
+
+def test_preloading_costs_little(library: Path, tmp_path: Path) -> None:
+    """The constructor runs in each process that inherits the preload, ls and sh included."""
+
+    def best(preload: str) -> float:
+        times = []
+        for _ in range(15):
+            start = time.perf_counter()
+            subprocess.run(["/bin/true"], env={"LD_PRELOAD": preload, "TMPDIR": str(tmp_path)}, check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert best(str(library)) - best("") < 0.005
+    assert list(tmp_path.iterdir()) == []
