@@ -240,10 +240,9 @@ def test_one_structure_in_both_domains() -> None:
 
 
 def test_members_of_a_crypto_part() -> None:
-    part = struct.pack(">BBBBIB7x16sII8s", 0x81, 3, 0, 0, 7, 4, bytes(range(16)), 0xFF010203, 0, b"keytag!!") + bytes(
-        16
-    )
-    decoded = pure.bsf(part)
+    tweak = bytes(range(16))
+    part = struct.pack(">BBBBIB7x16sII8s", 0x81, 3, 0, 0, 7, 4, tweak, 0xFF010203, 0, b"keytag!!")
+    decoded = pure.bsf(part + bytes(16))
     assert decoded is not None
     signature, crypto = decoded
     assert (signature.present, crypto.present) == (False, True)
