@@ -108,7 +108,8 @@ def expected() -> dict[str, int]:
     """Every number that this project relies on, by the headers' name."""
     found = dict(ABI)
     for members, prefix in _PREFIXES.items():
-        found.update({prefix + member.name: int(member) for member in members if member.name is not None})
+        # __members__, since iterating over flags leaves out those of several bits.
+        found.update({prefix + name: int(member) for name, member in members.__members__.items()})
     found.update({f"MLX5DV_BLOCK_SIZE_{size}": value for value, size in constants.BLOCK_BYTES.items()})
     found.update({f"IBV_WC_{name.upper()}": value for value, name in enumerate(constants.WC_STATUS)})
     return found
@@ -161,6 +162,20 @@ def load() -> Any:
     # Importing pyverbs configures the root logger (logging.basicConfig at INFO), which is not its business here.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
+    try:
+        found = _classes()
+        told = {**flat(VERBS_ENUMS), **flat(MLX5_ENUMS)}
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+    wrong = disagreements(told)
+    if wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise Unavailable("MKS0918", f"this pyverbs numbers the headers' names otherwise: {wrong[0]}{more}")
+    return found
+
+
+def _classes() -> Any:
     found = SimpleNamespace()
     try:
         for module, names in CLASSES.items():
@@ -177,13 +192,4 @@ def load() -> Any:
     except (ImportError, AttributeError) as error:
         text = f"pyverbs and the libraries that it found don't fit together: {str(error).splitlines()[0]}"
         raise Unavailable("MKS0914", f"{text}; `mkeyspec doctor` says which are there") from None
-    finally:
-        for handler in list(root.handlers):
-            if handler not in handlers:
-                root.removeHandler(handler)
-        root.setLevel(level)
-    wrong = disagreements({**flat(VERBS_ENUMS), **flat(MLX5_ENUMS)})
-    if wrong:
-        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise Unavailable("MKS0918", f"this pyverbs numbers the headers' names otherwise: {wrong[0]}{more}")
     return found

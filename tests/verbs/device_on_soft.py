@@ -15,6 +15,7 @@ import pytest
 
 from mkeyspec.constants import Access, MkeyFlag, QpOps
 from mkeyspec.device.protocol import (
+    AsyncEvent,
     Completion,
     Configure,
     DcAddress,
@@ -31,6 +32,7 @@ from mkeyspec.device.protocol import (
     SetAccess,
     SetList,
     SetSignature,
+    Setter,
     Sge,
     SigBlockAttr,
     SigBlockDomain,
@@ -63,7 +65,8 @@ def nic(opened: Verbs) -> Iterator[Verbs]:
 
 
 def wait(nic: Verbs, qp: Qp, count: int, seconds: float = 2.0) -> list[Completion]:
-    end, found = monotonic() + seconds, []
+    end = monotonic() + seconds
+    found: list[Completion] = []
     while len(found) < count and monotonic() < end:
         found += nic.poll(qp)
         sleep(1e-4)
@@ -75,7 +78,7 @@ def configured(nic: Verbs, pair: QpPair, length: int = 512, *, sign: bool = Fals
     memory = nic.memory("owner", length, access=ALL)
     nic.write(memory, 0, np.arange(length, dtype=np.uint8))
     mkey = nic.mkey("owner", create_flags=flags | (int(MkeyFlag.BLOCK_SIGNATURE) if sign else 0), max_entries=4)
-    setters = [SetAccess(ALL), SetList((Sge(memory.addr, length, memory.lkey),))]
+    setters: list[Setter] = [SetAccess(ALL), SetList((Sge(memory.addr, length, memory.lkey),))]
     if sign:
         setters.append(SetSignature(SigBlockAttr(CRC, None, check_mask=0xFF)))
     assert nic.post(pair.owner, [Configure(1, SIGNALED | INLINE, mkey, len(setters), tuple(setters))]) == 0
@@ -210,7 +213,8 @@ def test_events_carry_their_queue(nic: Verbs) -> None:
     target = nic.memory("peer", 512, access=ALL)
     note = Write(3, SIGNALED | FENCE, (), target.addr, target.rkey)
     assert nic.post(pair.owner, [Write(2, SIGNALED, (Sge(0, 512, mkey.lkey),), target.addr, target.rkey), note]) == 0
-    end, events = monotonic() + 2, []
+    end = monotonic() + 2
+    events: list[AsyncEvent] = []
     while not events and monotonic() < end:
         events = nic.events()
     assert [(event.kind, event.qp) for event in events] == [("sq_drained", pair.owner)]
