@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, list, explain, softnic.
+"""The command line: check, compile, run, list, explain, doctor, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one case ran, and none failed
@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import json
 import os
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkeyspec import __version__, softnic_cli
+from mkeyspec import __version__, doctor_cli, requirements_cli, softnic_cli
 from mkeyspec.listing import requirements_text, suite_data, suite_text
-from mkeyspec.session import NOTHING, OK, USAGE, Failure, run_session
-from mkeyspec.store import SUFFIX, Result, Store, Unwritable, compile_source, find_sources
+from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session
+from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, compile_source, find_sources
 
 if TYPE_CHECKING:
     from mkeyspec.lang.diagnostic import Diagnostic
@@ -72,17 +72,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.rest = [word for word in rest if word not in words]
         if options.rest and options.command is not _run:
             _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
+        # Whether this process's own command line says all there is to do, should it have to start itself anew.
+        options.whole = arguments is None
         code: int = options.command(options)
         sys.stdout.flush()
         return code
-    except (Failure, Unwritable) as error:
+    except (Failure, Unwritable, Unreadable) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:  # `mkeyspec list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+    except Exception as error:  # a defect of ours: what a user can do about it is to report it
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        print(f"mkeyspec: error[MKS0999]: mkeyspec itself failed; please report it: {what}", file=sys.stderr)
+        if os.environ.get("MKEYSPEC_TRACEBACK"):
+            traceback.print_exception(error)
+        return INTERNAL
 
 
 # Options -------------------------------------------------------------------------------------
@@ -108,7 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", _run, "compile, run, and leave a JUnit report", _RUN)
     _paths(run)
     _generated(run)
-    run.add_argument("--device", metavar="NAME", help="what to run on (default: model)")
+    run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
+    run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
@@ -126,6 +136,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain = _command(commands, "explain", _explain, "say what a code or a requirement means", _EXPLAIN)
     explain.add_argument("what", nargs="?", metavar="CODE", help="MKS2101, CFG-07…; without it, all codes are listed")
+    doctor_cli.add(_command, commands)
+    requirements_cli.add(_command, commands, _sources, project)
     softnic_cli.add(_command, commands)
     return parser
 
@@ -221,6 +233,8 @@ def _run(options: argparse.Namespace) -> int:
         if not Path(path.split("::", 1)[0]).exists():
             hint = "; write an option of pytest and its value as one word (--tb=short)" if options.rest else ""
             raise Failure("MKS0903", f"no such file or directory: {path}{hint}")
+        _be_a_source(Path(path.split("::", 1)[0]), SUFFIX, ".py")
+    find_sources(path for path in map(Path, given) if path.is_dir())
     for name, value in (
         ("--device", options.device),
         ("--device-profile", options.device_profile),
@@ -228,6 +242,8 @@ def _run(options: argparse.Namespace) -> int:
     ):
         if value is not None:
             arguments.append(f"{name}={value}")
+    doctor_cli.start_on(options.device or "model", whole=options.whole)
+    arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]
     for name, value in (("-n", options.workers), ("-k", options.k), ("-m", options.m)):
         if value is not None:
@@ -269,6 +285,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     from mkeyspec.code import CODES, explanation
+    from mkeyspec.lang.spelling import id_meant
     from mkeyspec.requirement import departures, requirements
 
     if options.what is None:
@@ -292,8 +309,7 @@ def _explain(options: argparse.Namespace) -> int:
     if departure is not None:
         print(f"{departure.id}: {departure.statement}")
         return OK
-    near = difflib.get_close_matches(wanted, [*CODES, *requirements(), *departures()], n=3, cutoff=0.6)
-    advice = f"did you mean {' or '.join(near)}?" if near else "`mkeyspec explain` lists the codes"
+    advice = id_meant(wanted, [*CODES, *requirements(), *departures()]) or "`mkeyspec explain` lists the codes"
     raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")
 
 
@@ -328,9 +344,13 @@ def _sources(paths: Iterable[str]) -> list[Path]:
     for path in given:
         if not path.exists():
             raise Failure("MKS0903", f"no such file or directory: {path}")
-        if not path.is_dir() and path.suffix != SUFFIX:
-            raise Failure("MKS0903", f"{path} is no {SUFFIX} file")
+        _be_a_source(path, SUFFIX)
     return find_sources(given)
+
+
+def _be_a_source(path: Path, *suffixes: str) -> None:
+    if not path.is_dir() and path.suffix not in suffixes:
+        raise Failure("MKS0903", f"{path} is no {SUFFIX} file")
 
 
 def _once(findings: Iterable[Iterable[Diagnostic]]) -> list[Diagnostic]:

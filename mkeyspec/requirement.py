@@ -1,8 +1,7 @@
 """The ledger of requirements: what each man page promises and demands, by id.
 
 Read from `requirements/*.toml`, one file a page; `departures.toml` holds the ids a case may name
-with `known` and the open points. Issue-sized facts about an entry (section, level, what counts as
-positive and as negative) stay in the file; what the tools need is here.
+with `known`, and the open points.
 """
 
 from __future__ import annotations
@@ -33,7 +32,25 @@ class Requirement:
     observe: tuple[str, ...]
     positive: str
     negative: str
+    negative_judged: str
+    """How the negative half is seen: `claim` (a case claims it), `exactness` (every positive case does), `not`, or ""."""
+    negative_reason: str
     treatment: str
+    """`strict`, `implementation` (alternatives or a record), or `untestable`."""
+    reason: str
+    note: str
+    sentences: tuple[str, ...]
+    """The page's sentences as `drift` knows them: number of words and hash, e.g. "18:f4cd64f70f2f"."""
+
+    @property
+    def wants_positive(self) -> bool:
+        """There has to be a case in which it holds."""
+        return self.treatment != "untestable" and bool(self.positive)
+
+    @property
+    def wants_negative(self) -> bool:
+        """There has to be a case that claims a refusal or a report."""
+        return self.treatment != "untestable" and self.negative_judged == "claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +86,12 @@ def requirements() -> dict[str, Requirement]:
                 observe=tuple(entry["observe"]),
                 positive=entry.get("positive", ""),
                 negative=entry.get("negative", ""),
-                treatment=entry.get("treatment", "strict"),
+                negative_judged=entry.get("negative_judged", ""),
+                negative_reason=entry.get("negative_reason", ""),
+                treatment=entry["treatment"],
+                reason=entry.get("reason", ""),
+                note=entry.get("note", ""),
+                sentences=tuple(entry.get("sentences", ())),
             )
     return found
 
