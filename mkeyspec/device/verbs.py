@@ -260,7 +260,7 @@ class Verbs:
         try:
             return int(end.handle.cancel_posted_send_wrs(verbs_request.fit(wr_id, verbs_request.U64, "wr_id")))
         except self.pyverbs.PyverbsRDMAError as error:
-            return -(abs(int(error.error_code)) or 1)
+            return -names.errno_of(error)
 
     def resume(self, qp: Qp) -> int:
         end = self._sending(qp)
@@ -271,7 +271,7 @@ class Verbs:
         try:
             end.handle.modify(attr, names.QP_STATE | names.QP_CUR_STATE)
         except self.pyverbs.PyverbsRDMAError as error:
-            return abs(int(error.error_code)) or 1
+            return names.errno_of(error)
         return 0
 
     # End -------------------------------------------------------------------------------------

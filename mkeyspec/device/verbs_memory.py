@@ -21,6 +21,7 @@ ALIGNMENT = 64
 GAP = 256
 """Bytes between two regions; more than a guard zone, so that a gap isn't jumped over by being off by one field."""
 CHUNK = 4 << 20
+CHUNKS = 4
 IDLE_BYTES = 64 << 20
 IDLE_REGIONS = 512
 """What is kept for later cases, at most; it stays pinned, and memlock is everybody's."""
@@ -79,6 +80,14 @@ def _chunk(size: int) -> Chunk:
     return Chunk(pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size)
 
 
+def _first(chunks: list[Chunk], key: Key) -> tuple[Chunk, int] | None:
+    for chunk in chunks:
+        addr = chunk.carve(key.length, key.misaligned)
+        if addr is not None:
+            return chunk, addr
+    return None
+
+
 @dataclass(slots=True, eq=False)
 class Arena:
     """Regions of both sides. `mr` is pyverbs' class."""
@@ -109,20 +118,21 @@ class Arena:
         return Region(key, addr, data, mr, chunk, pooled)
 
     def _carve(self, key: Key) -> tuple[Chunk, int]:
+        """Room in a chunk; in a new one, unless there are many, of which idle regions may hold up most."""
         chunks = self.chunks.setdefault(key.side, [])
-        for chunk in chunks:
-            addr = chunk.carve(key.length, key.misaligned)
-            if addr is not None:
-                return chunk, addr
-        self._evict(self.idle_bytes // 2)
+        found = _first(chunks, key)
+        if found is None and len(chunks) >= CHUNKS:
+            self._evict(0, 0)
+            found = _first(chunks, key)
+        if found is not None:
+            return found
         size = CHUNK
         while size < key.length + key.misaligned + GAP + ALIGNMENT:
             size *= 2
-        chunk = _chunk(size)
-        chunks.append(chunk)
-        addr = chunk.carve(key.length, key.misaligned)
-        assert addr is not None
-        return chunk, addr
+        chunks.append(_chunk(size))
+        found = _first(chunks[-1:], key)
+        assert found is not None
+        return found
 
     def give_back(self, region: Region, *, keep: bool) -> None:
         """A case is over with it. `keep`: the case passed, so nothing of the device still has business there."""
@@ -136,7 +146,7 @@ class Arena:
         if self.idle_bytes > IDLE_BYTES or self.idle_count > IDLE_REGIONS:
             self._evict(IDLE_BYTES // 2, IDLE_REGIONS // 2)
 
-    def _evict(self, most: int, count: int = IDLE_REGIONS) -> None:
+    def _evict(self, most: int, count: int) -> None:
         """Deregister what has waited longest, until no more than `most` bytes and `count` regions wait."""
         while self.idle and (self.idle_bytes > most or self.idle_count > count):
             key, regions = next(iter(self.idle.items()))
@@ -147,11 +157,7 @@ class Arena:
                 del self.idle[key]
 
     def close(self) -> None:
-        for regions in self.idle.values():
-            for region in regions:
-                region.close()
-        self.idle.clear()
-        self.idle_bytes = self.idle_count = 0
+        self._evict(0, 0)
 
 
 _NO_BYTES = np.empty(0, np.uint8)

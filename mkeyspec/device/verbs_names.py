@@ -9,6 +9,7 @@ here and in `mkeyspec.constants`, and what a pyverbs does say is compared with t
 from __future__ import annotations
 
 import enum
+import errno
 import importlib
 import logging
 import sys
@@ -155,6 +156,12 @@ def _importable(name: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+def errno_of(error: Any) -> int:
+    """The errno that a pyverbs error carries, positive; EIO where it has none, which pyverbs writes as -1."""
+    number = getattr(error, "error_code", None)
+    return abs(number) if isinstance(number, int) and number not in (0, -1) else errno.EIO
 
 
 def load() -> Any:

@@ -75,7 +75,7 @@ def _open_context(pyverbs: Any, name: str) -> Any:
     except pyverbs.PyverbsUserError:
         raise Unavailable("MKS0915", f"{name} is no mlx5 device") from None
     except pyverbs.PyverbsRDMAError as error:
-        number = abs(int(getattr(error, "error_code", 0) or 0))
+        number = verbs_names.errno_of(error)
         if number in (errno.EACCES, errno.EPERM):
             text = f"no permission to open {name}; /dev/infiniband/uverbs* must be readable and writable for you"
             raise Unavailable("MKS0920", text) from None
@@ -86,15 +86,14 @@ def _open_context(pyverbs: Any, name: str) -> Any:
 
 
 def _why(error: Exception) -> str:
-    number = abs(int(getattr(error, "error_code", 0) or getattr(error, "errno", 0) or 0))
-    text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    number = error.errno if isinstance(error, Refused) else verbs_names.errno_of(error)
+    text = (error.call if isinstance(error, Refused) else str(error).strip() or type(error).__name__).splitlines()[0]
+    text = text.rstrip(".")
     if number == errno.ENOMEM:
         limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
         if limit != resource.RLIM_INFINITY:
             text += f"; locked memory is limited to {limit >> 10} KiB, `ulimit -l unlimited` lifts that"
-    if number and not isinstance(error, Refused):
-        text += f" ({errno.errorcode.get(number, number)})"
-    return text
+    return f"{text} ({errno.errorcode.get(number, number)})"
 
 
 def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:

@@ -325,7 +325,7 @@ class Section:
         except self.pyverbs.PyverbsRDMAError as error:
             # Only wr_complete raises this: it has rolled back, and unlocked.
             end.spent = True
-            return abs(int(error.error_code)) or 1
+            return names.errno_of(error)
         except BaseException:
             end.spent = True
             qp.wr_abort()
@@ -358,7 +358,7 @@ def post_send(pyverbs: Any, end: End, request: LocalInv) -> int:
         end.handle.post_send(wr)
     except pyverbs.PyverbsRDMAError as error:
         end.spent = True
-        return abs(int(error.error_code)) or 1
+        return names.errno_of(error)
     finally:
         wr.close()
     return 0
@@ -376,7 +376,7 @@ def post_recv(pyverbs: Any, end: End, wr_id: int, sges: Sequence[Sge]) -> int:
     try:
         queue.post_recv(wr)
     except pyverbs.PyverbsRDMAError as error:
-        return abs(int(error.error_code)) or 1
+        return names.errno_of(error)
     finally:
         wr.close()
         for sge in made:
@@ -386,6 +386,5 @@ def post_recv(pyverbs: Any, end: End, wr_id: int, sges: Sequence[Sge]) -> int:
 
 
 def refused(call: str, error: Any) -> Refused:
-    """A pyverbs error as the protocol's; it carries errno, or -1 where pyverbs had none."""
-    number = getattr(error, "error_code", None)
-    return Refused(call, abs(int(number)) if isinstance(number, int) and number not in (0, -1) else 5)
+    """A pyverbs error as the protocol's."""
+    return Refused(call, names.errno_of(error))
