@@ -239,6 +239,17 @@ def test_one_structure_in_both_domains() -> None:
     assert [one.block for one in decoded[0].domain] == [512, 4096]
 
 
+@pytest.mark.parametrize(("seed", "bg"), [(0x88, "0xffff"), (0x80, "0x0000")])
+@pytest.mark.parametrize(("sort", "bg_type"), [(1, "CRC"), (2, "CSUM")])
+def test_t10dif_described(seed: int, bg: str, sort: int, bg_type: str) -> None:
+    inline_part = struct.pack(">HHIBB3xBH", 0x8000, 1, 2, sort, seed, 1, 0xFFFF)
+    element = umr(bytes(64), struct.pack(">BBBBIII", 0x80, 0xFF, 0, 2, 0, 0, 9) + bytes(32) + inline_part)
+    assert pure.described(pure.WQE, element)["signature_mem"] == {
+        "sig": "T10DIF", "block_size": 520, "bg_type": bg_type, "bg": bg, "app_tag": "0x0001", "ref_tag": "0x00000002",
+        "flags": ["APP_ESCAPE"], "refresh": False, "repeat": True, "psv": "0x000009",
+    }  # fmt: skip
+
+
 def test_members_of_a_crypto_part() -> None:
     tweak = bytes(range(16))
     part = struct.pack(">BBBBIB7x16sII8s", 0x81, 3, 0, 0, 7, 4, tweak, 0xFF010203, 0, b"keytag!!")
