@@ -10,6 +10,7 @@ Nothing here waits, and nothing here knows what kind of NIC it talks to.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import errno
@@ -73,6 +74,7 @@ class Verbs:
         """QPs by their number, those of this case that are gone included: an event may name them."""
         self._capabilities = self._read_capabilities()
         _forget_in_children(self)
+        _close_at_exit(self)
 
     # About -----------------------------------------------------------------------------------
 
@@ -330,6 +332,19 @@ def _forget_in_children(device: Verbs) -> None:
 
     with contextlib.suppress(AttributeError):
         os.register_at_fork(after_in_child=after)
+
+
+def _close_at_exit(device: Verbs) -> None:
+    """Left to the interpreter's end, pyverbs' objects go in any order, and crash."""
+    reference = weakref.ref(device)
+
+    def close() -> None:
+        held = reference()
+        if held is not None:
+            with contextlib.suppress(Exception):
+                held.close()
+
+    atexit.register(close)
 
 
 def _runs(requests: Sequence[WorkRequest]) -> list[list[WorkRequest] | LocalInv]:

@@ -12,6 +12,7 @@ from mkeyspec.plugin.collect import (
     pytest_report_header,
 )
 from mkeyspec.plugin.fixture import device, pytest_pyfunc_call, rig
+from mkeyspec.plugin.opening import pytest_sessionstart, pytest_unconfigure
 from mkeyspec.plugin.option import pytest_addoption, pytest_configure, pytest_load_initial_conftests
 from mkeyspec.plugin.outcome import pytest_runtest_makereport
 from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
@@ -28,6 +29,8 @@ __all__ = [
     "pytest_report_header",
     "pytest_runtest_makereport",
     "pytest_sessionfinish",
+    "pytest_sessionstart",
     "pytest_testnodedown",
+    "pytest_unconfigure",
     "rig",
 ]

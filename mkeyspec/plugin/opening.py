@@ -55,15 +55,45 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def open_device(choice: Choice, profile: Profile, *, allow_busy_port: bool) -> Device:
-    """The device, open; what stands in the way ends the session in one line."""
+def open_device(config: pytest.Config) -> Device:
+    """The device of `--device`. Raises Unavailable with what stands in the way."""
     from mkeyspec.device.choice import open_choice
+
+    option = config.getoption
+    profile = read_profile(option("--device-profile"))
+    return open_choice(read_choice(option("--device")), profile, allow_busy_port=option("--allow-busy-port"))
+
+
+DEVICE: pytest.StashKey[Device] = pytest.StashKey()
+"""In the config's stash: the device that was opened when the session started, until the first test takes it."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A device that can't be opened ends the session here, in one line, and not in every test.
+
+    Under xdist the controller opens it to see that it can be, and leaves it to the workers.
+    """
+    config = session.config
+    if config.getoption("--collect-only") or hasattr(config, "workerinput") or config.getoption("--device") == "model":
+        return
     from mkeyspec.device.protocol import Unavailable
 
     try:
-        return open_choice(choice, profile, allow_busy_port=allow_busy_port)
+        device = open_device(config)
     except Unavailable as error:
-        pytest.exit(f"mkeyspec: {error}", returncode=int(pytest.ExitCode.USAGE_ERROR))
+        raise pytest.UsageError(str(error)) from None
+    if config.pluginmanager.hasplugin("dsession"):
+        device.close()
+    else:
+        config.stash[DEVICE] = device
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A device that no test took."""
+    device = config.stash.get(DEVICE, None)
+    if device is not None:
+        del config.stash[DEVICE]
+        device.close()
 
 
 def make_rig(device: Device, profile: Profile, expectations: Expectations, deadline: float) -> Rig:
