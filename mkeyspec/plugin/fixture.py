@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkeyspec.plugin.opening import make_rig, open_device, read_choice, read_expectations, read_profile
+from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
 from mkeyspec.plugin.outcome import BEGUN, RIG, Unmet
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.run.mark import case_of, row_needs
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def device(pytestconfig: pytest.Config) -> Iterator[Device]:
     """The device named by `--device`, open for the session (of each xdist worker)."""
-    option = pytestconfig.getoption
-    profile = read_profile(option("--device-profile"))
-    opened = open_device(read_choice(option("--device")), profile, allow_busy_port=option("--allow-busy-port"))
+    opened = pytestconfig.stash.get(DEVICE, None)
+    if opened is None:
+        from mkeyspec.device.protocol import Unavailable
+
+        try:
+            opened = open_device(pytestconfig)
+        except Unavailable as error:
+            pytest.fail(str(error), pytrace=False)
+    else:
+        del pytestconfig.stash[DEVICE]
     try:
         yield opened
     finally:
