@@ -156,6 +156,15 @@ WC_OPCODE = {
 }  # fmt: skip
 """enum ibv_wc_opcode, names without IBV_WC_, lower case. driver1 is MLX5DV_WC_UMR, driver2 RAW_WQE, driver3 MEMCPY."""
 
+CAPABILITIES = frozenset({
+    "qp.rc", "qp.uc", "qp.ud", "qp.xrc_send", "qp.raw_packet", "qp.dci", "qp.dci_streams", "block_signature",
+    "update_tag", "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "memcpy", "raw_wqe",
+    "pipelining", "crypto", "crypto.plaintext", "crypto.wrapped", "signature.t10dif", "signature.crc32",
+    "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520", "block.4048", "block.4096",
+    "block.4160",
+})  # fmt: skip
+"""What a device may offer, by the names that `needs` takes."""
+
 STATUS_CLASS = {
     "local_protection": ("loc_prot_err", "loc_access_err", "loc_qp_op_err", "loc_len_err"),
     "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),

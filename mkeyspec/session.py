@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.store import Unwritable
+
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes of the command line."""
 
@@ -60,7 +62,7 @@ class Tally:
         text = crash.message if crash is not None else report.longreprtext
         code = _CODE.search(text[:200])
         self.failed[code[0] if code is not None else "another error"] += 1
-        if code is not None and code[0] < "MKS2000":
+        if code is not None and code[0] < "MKS2":
             self.broken = True
 
     def line(self) -> str:
@@ -69,6 +71,8 @@ class Tally:
         if self.known:
             parts.append(f"{self.known.total()} known{_reasons(self.known)}")
         parts.append(f"{self.skipped.total()} skipped{_reasons(self.skipped)}")
+        if not (self.passed or self.failed or self.known or self.skipped):
+            parts.append("for no case was selected")
         return ", ".join(parts)
 
 
@@ -141,9 +145,6 @@ def _make_writable(folder: Path, option: str, file: Path | None = None) -> None:
         probe.touch()
         probe.unlink()
         if file is not None and file.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
+            raise IsADirectoryError
     except OSError as error:
-        where = os.path.relpath(file or folder)
-        raise Failure(
-            "MKS0902", f"can't write {where}: {error.strerror}; make it writable, or name another place with {option}"
-        ) from None
+        raise Unwritable(file or folder, error, option) from None

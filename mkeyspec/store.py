@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from mkeyspec import __version__, resource
 from mkeyspec.emit.header import Header, digest_of_files, read_header, with_header
@@ -39,12 +39,29 @@ class Unwritable(Exception):
 
     code = "MKS0902"
 
-    def __init__(self, path: Path, error: OSError) -> None:
-        reason = error.strerror or str(error)
-        super().__init__(
-            f"error[{self.code}]: can't write {path}: {reason}; "
-            f"make {path.parent} writable or name another directory (--generated, --junit)"
-        )
+    def __init__(self, path: Path, error: OSError, option: str = "--generated") -> None:
+        place = path
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        if place == path and path.is_dir() and isinstance(error, (IsADirectoryError, PermissionError)):
+            mend = f"a directory is in its place: move it away, or name another place with {option}"
+        elif not place.is_dir() and (place != path or isinstance(error, FileExistsError)):
+            mend = f"{os.path.relpath(place)} is not a directory: move it away, or name another place with {option}"
+        else:
+            folder = place if place.is_dir() else place.parent
+            reason = error.strerror or str(error)
+            mend = f"{reason}; make {os.path.relpath(folder)} writable, or name another place with {option}"
+        super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {mend}")
+
+
+class Unreadable(Exception):
+    """A directory can't be searched; `str()` is one line that says what to do."""
+
+    code = "MKS0801"
+
+    def __init__(self, error: OSError) -> None:
+        where = os.path.relpath(error.filename)
+        super().__init__(f"error[{self.code}]: can't search {where}: {error.strerror}; make it readable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +221,10 @@ def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """Every `.mks` file in `paths`, in order, each once; folders are searched, hidden and generated ones passed by."""
+    """Every `.mks` file in `paths`, in order, each once; folders are searched, hidden and generated ones passed by.
+
+    Raises Unreadable.
+    """
     found: dict[Path, None] = {}
     for path in paths:
         for source in _walk(path) if path.is_dir() else (path,):
@@ -213,11 +233,15 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _FOLDERS_PASSED_BY)
         for name in sorted(files):
             if name.endswith(SUFFIX):
                 yield Path(place, name)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise Unreadable(error) from None
 
 
 @cache

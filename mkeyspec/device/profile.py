@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.constants import WC_STATUS
+from mkeyspec.constants import CAPABILITIES, WC_STATUS
 from mkeyspec.device.errno import ERRNO
 
 if sys.version_info >= (3, 11):
@@ -33,13 +33,7 @@ else:
 
 ORDERS = ("big", "little")
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
-OFFERS = frozenset({
-    "qp.rc", "qp.uc", "qp.ud", "qp.xrc_send", "qp.raw_packet", "block_signature", "update_tag",
-    "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "memcpy", "raw_wqe", "qp.dci",
-    "qp.dci_streams", "pipelining", "crypto", "crypto.plaintext", "signature.t10dif",
-    "signature.crc32", "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520",
-    "block.4048", "block.4096", "block.4160"
-})  # fmt: skip
+OFFERS = CAPABILITIES - {"crypto.wrapped"}
 """What a model offers unless its profile goes without."""
 
 
@@ -49,12 +43,6 @@ DRIVER_ERRNO = {
     "qp_streams": "EINVAL",
 }  # fmt: skip
 """Refusals of the driver that no page speaks of (ledger 2.1)."""
-
-
-CAPABILITIES = OFFERS | {
-    "crypto", "crypto.plaintext", "crypto.wrapped", "memcpy", "raw_wqe", "pipelining", "qp.dci", "qp.dci_streams",
-}  # fmt: skip
-"""What any device may offer."""
 
 
 class ProfileError(ValueError):

@@ -21,7 +21,7 @@ from mkeyspec.lang.resolve import resolve
 from mkeyspec.lang.row_count import count_rows, most_rows
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import check_sentences
-from mkeyspec.lang.spelling import did_you_mean
+from mkeyspec.lang.spelling import id_meant
 from mkeyspec.lang.suite import Loaded, load
 
 
@@ -108,14 +108,8 @@ def _unknown(code: str, what: str, name: tree.Name, known: frozenset[str], diagn
         code,
         f"the ledger has no {what} `{name.text}`",
         name.span,
-        help=_guess(name.text, known) or "`mkeyspec list --requirements` shows them",
+        help=id_meant(name.text, known) or "`mkeyspec list --requirements` shows them",
     )
-
-
-def _guess(text: str, known: frozenset[str]) -> str:
-    """Digits in another order first: that is how an id is mistyped."""
-    swapped = [one for one in sorted(known) if sorted(one) == sorted(text)]
-    return f"did you mean `{swapped[0]}`?" if swapped else did_you_mean(text, sorted(known))
 
 
 def _departures(lines: Iterable[tree.Statement]) -> Iterable[tree.Known]:

@@ -6,12 +6,12 @@ The names are those of `device.protocol.Capabilities.offers`.
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.constants import BLOCK_ENUM, BgType, MkeyFlag, QpOps
+from mkeyspec.constants import BLOCK_ENUM, CAPABILITIES, BgType, MkeyFlag, QpOps
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.meaning import Handle, Word
 from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.spelling import did_you_mean
 from mkeyspec.value.live import Live
 from mkeyspec.value.signature import Domain, T10Dif
 
@@ -96,7 +96,7 @@ def _domain(domain: Domain, found: list[plan.Need]) -> None:
 def written_need(expr: tree.Expr, scope: Scope) -> plan.Need:
     """One need of a case's `needs` line: a capability's name, or a comparison of a device's number."""
     if isinstance(expr, tree.Text):
-        return expr.value
+        return _capability(expr.value, expr)
     if isinstance(expr, tree.Binary) and expr.operator in _MIRRORED:
         left, right, operator = expr.left, expr.right, expr.operator
         if not isinstance(left, tree.Attribute):
@@ -113,13 +113,18 @@ def written_need(expr: tree.Expr, scope: Scope) -> plan.Need:
     name = _dotted(expr)
     if name is None:
         raise fault("MKS0302", "`needs` takes names of what a device offers", expr.span, help="needs memcpy, qp.dci")
-    if "." not in name:
+    if name not in CAPABILITIES and "." not in name:
         value = evaluate(expr, scope)
         if isinstance(value, str):
-            return value
-        if not isinstance(value, Word) or isinstance(value, Handle):
-            return name
-        return value.name
+            return _capability(value, expr)
+    return _capability(name, expr)
+
+
+def _capability(name: str, expr: tree.Expr) -> str:
+    """A name that no device knows would skip the case for ever, unseen."""
+    if name not in CAPABILITIES:
+        help = did_you_mean(name, sorted(CAPABILITIES)) or "mkeyspec explain MKS0222 shows them"
+        raise fault("MKS0222", f"no device offers `{name}`", expr.span, help=help)
     return name
 
 

@@ -52,6 +52,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else ""
 
 
+def id_meant(text: str, known: Iterable[str]) -> str:
+    """As `did_you_mean`, of a code or id. Digits in another order first: that is how an id is mistyped."""
+    ids = sorted(known)
+    swapped = [one for one in ids if sorted(one) == sorted(text)]
+    return f"did you mean `{swapped[0]}`?" if swapped else did_you_mean(text, ids)
+
+
 def unknown_name(name: str, span: Span, known: Iterable[str], or_text: bool = False) -> Fault:
     """MKS0202: nothing is called so. `or_text`: it may be meant as a word of the author's own."""
     guess = did_you_mean(name, sorted(known))

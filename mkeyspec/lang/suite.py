@@ -68,11 +68,6 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def is_library(file: tree.File) -> bool:
-    """Whether `file` is there to be used and has nothing to run."""
-    return not file.cases and bool(file.lets)
-
-
 def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
     """The text of the file; None if it cannot be read or is not clean text.
 
@@ -154,8 +149,8 @@ def source_name(path: Path, root: Path) -> str:
 def load(path: Path, diagnostics: Diagnostics, root: Path | None = None) -> Loaded | None:
     """The file at `path`, parsed, with the lets it uses; None if nothing of it is usable.
 
-    The caller decides what a library is (`is_library`): nothing to collect, or, when it was named to
-    be run, `report_nothing_to_run`. Every problem is in `diagnostics`.
+    A file without a case is a library: nothing to collect, or, when it was named to be run,
+    `report_nothing_to_run`. Every problem is in `diagnostics`.
     """
     home = _real(root or find_root(path))
     real = _real(path)
@@ -195,12 +190,12 @@ def _first_line_end(source: Source) -> int:
     return max(1, len(source.line(1)))
 
 
-def report_nothing_to_run(file: tree.File, diagnostics: Diagnostics) -> None:
+def report_nothing_to_run(source: Source, diagnostics: Diagnostics) -> None:
     """The error for a library that was named to be run."""
     diagnostics.error(
         "MKS0811",
         "nothing to run in this file: it has `let`s but no case",
-        Span(file.source, 0, _first_line_end(file.source)),
+        Span(source, 0, _first_line_end(source)),
         help="files that `use` it are run; name one of those",
     )
 

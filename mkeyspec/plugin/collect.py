@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.emit.place import source_name
 from mkeyspec.plugin.outcome import case_report
 from mkeyspec.run.mark import case_of
-from mkeyspec.store import SUFFIX, Result, Store, Unwritable, find_sources
+from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
 
 _KEY = "mkeyspec"
 
@@ -74,7 +75,10 @@ class Compilation:
 
     def all(self, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
         """Compile every source under `paths`, for the workers."""
-        return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths)}
+        try:
+            return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths)}
+        except Unreadable as error:
+            pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
 
 
 def _generated(config: pytest.Config) -> Path | None:
@@ -95,6 +99,18 @@ def _outcome(result: Result) -> Outcome:
         return Outcome(code="MKS0999", text=text)
     span = errors[0].span
     return Outcome("", errors[0].code, span.source.location(span.start).line, render.text(result.diagnostics))
+
+
+def _nothing_to_run(path: Path, name: str) -> Outcome:
+    """What is wrong with a library where it was named."""
+    from mkeyspec.lang import render
+    from mkeyspec.lang.diagnostic import Diagnostics
+    from mkeyspec.lang.source import Source
+    from mkeyspec.lang.suite import report_nothing_to_run
+
+    diagnostics = Diagnostics()
+    report_nothing_to_run(Source(name, path.read_text(encoding="utf-8"), path), diagnostics)
+    return Outcome("", "MKS0811", 1, render.text(list(diagnostics)))
 
 
 _COMPILATION = pytest.StashKey[Compilation]()
@@ -175,8 +191,11 @@ class MksFile(pytest.Module):
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         outcome = compilation(self.config).of(self.path)
+        named = [argument for argument in self.config.args if self._is(argument)]
+        if named and not outcome.module and not outcome.code:
+            outcome = _nothing_to_run(self.path, source_name(self.path, self.config.rootpath))
         if outcome.code:
-            if any("::" in argument and self._is(argument) for argument in self.config.args):
+            if any("::" in argument for argument in named):
                 raise self.CollectError(outcome.text)  # `pytest x.mks::case`: the case is not there to be found
             item: pytest.Item = BrokenFile.from_parent(self, name=outcome.code, outcome=outcome)
             return [item]

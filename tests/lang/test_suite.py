@@ -10,7 +10,7 @@ import pytest
 
 from mkeyspec.lang import limit, render
 from mkeyspec.lang.diagnostic import Diagnostics
-from mkeyspec.lang.suite import Loaded, find_root, is_library, load, report_nothing_to_run
+from mkeyspec.lang.suite import Loaded, find_root, load, report_nothing_to_run
 
 CASE = "\ncase c\n    send m\n"
 
@@ -104,12 +104,12 @@ def test_a_library_has_lets_and_no_case(tmp_path: Path) -> None:
     library, codes, _ = loaded(tmp_path / "library.mks", tmp_path)
     assert codes == []
     assert library is not None
-    assert is_library(library.file)
+    assert not library.file.cases
     case, _, _ = loaded(tmp_path / "case.mks", tmp_path)
     assert case is not None
-    assert not is_library(case.file)
+    assert case.file.cases
     diagnostics = Diagnostics()
-    report_nothing_to_run(library.file, diagnostics)
+    report_nothing_to_run(library.file.source, diagnostics)
     assert [d.code for d in diagnostics] == ["MKS0811"]
 
 

@@ -37,7 +37,7 @@ case fails
 
 case lacks
     verifies CRY-04
-    needs crypto, memcpy
+    needs crypto.wrapped, device.max_wr_memcpy_length < 1
     memory m = counter(64)
     mkey k
     configure k { layout list(m) }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any, ClassVar
 
 import pytest
 
+from mkeyspec.plugin.collect import Compilation
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
 
 USER = 'mks 1\nsuite "uses"\nuse "library.mks"\n' + CASES.split("\n", 2)[2].replace("n * 64", "n * size")
@@ -161,3 +163,20 @@ def test_what_was_kept_of_a_library_goes_with_it(suite: Project) -> None:
     (suite.path / "cases/library.mks").unlink()
     suite.mkeyspec("compile")
     assert not list(suite.path.rglob("*.library"))
+
+
+def test_a_worker_compiles_nothing(project: Project) -> None:
+    class Config:
+        """Of a worker that was told of no file."""
+
+        rootpath = project.path
+        workerinput: ClassVar[dict[str, object]] = {"mkeyspec": {}}
+
+        def getoption(self, _: str) -> None:
+            return None
+
+    project.put("cases/b.mks", CASES)
+    worker: Any = Config()
+    outcome = Compilation(worker).of(project.path / "cases" / "b.mks")
+    assert outcome.code == "MKS0906"
+    assert not project.module("cases/test_b.py").exists()

@@ -80,7 +80,7 @@ def test_a_failure_is_its_text_alone(suite: Project) -> None:
 
 def test_a_skip_gives_every_reason_and_the_place(suite: Project) -> None:
     done = suite.pytest("-rs")
-    assert "SKIPPED [1] cases/a.mks:22: needs crypto, memcpy" in done.out
+    assert "SKIPPED [1] cases/a.mks:22: needs crypto.wrapped, device.max_wr_memcpy_length < 1" in done.out
 
 
 def test_an_item_lies_in_the_source(suite: Project) -> None:
@@ -115,6 +115,15 @@ def test_a_library_has_nothing_to_run(suite: Project) -> None:
     suite.put("cases/library.mks", LIBRARY)
     assert suite.pytest().counts == {"passed": 5, "failed": 1, "skipped": 1}
     assert not suite.module("cases/test_library.py").exists()
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_library_that_is_named_is_an_error(suite: Project, workers: list[str]) -> None:
+    suite.put("cases/library.mks", LIBRARY)
+    suite.pytest("--collect-only")  # from now on it is known to be one
+    done = suite.pytest("cases/library.mks", *workers)
+    assert done.counts == {"failed": 1}
+    assert "error[MKS0811]" in done.out
 
 
 def test_a_file_without_a_case_is_an_error(project: Project) -> None:
