@@ -132,7 +132,7 @@ class Execution:
 
 
 def _slots(work: Work) -> int:
-    return work.slots if work.__class__ is Configuration and isinstance(work, Configuration) else 1
+    return work.slots if isinstance(work, Configuration) else 1
 
 
 def _stream(work: Work) -> int:

@@ -40,7 +40,7 @@ from mkeyspec.device.protocol import (
     SignatureError,
     WorkRequest,
 )
-from mkeyspec.device.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, Queue, Receive, room
+from mkeyspec.device.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, Queue, Receive, Room, room
 from mkeyspec.device.section import Section
 from mkeyspec.device.signature import Arithmetic
 from mkeyspec.device.transfer import REMOTE_INVALIDATE, Transfer
@@ -238,21 +238,25 @@ class Model:
                 raise Refused(call, profile.errno_of("qp_streams"))
 
     def _pair(self, attributes: QpAttributes) -> QpPair:
-        owner = self._end("owner", attributes)
+        rooms = self._room(attributes)
+        owner = self._end("owner", attributes, rooms)
         if attributes.type == DCI:
             owner.peer = self._answering()
         else:
-            owner.peer = self._end("peer", attributes)
+            owner.peer = self._end("peer", attributes, rooms)
             owner.peer.peer = owner
         return QpPair(owner.qp, owner.peer.qp)
 
-    def _end(self, side: Side, attributes: QpAttributes) -> Queue:
+    def _room(self, attributes: QpAttributes) -> Room:
         sizes = (attributes.max_send_wr, attributes.max_recv_wr, attributes.max_send_sge, attributes.max_recv_sge)
         rooms = None
         if min(*sizes, attributes.max_inline_data) >= 0 and max(sizes) <= 1 << 15:
             rooms = room(self.profile, attributes)
         if rooms is None:
             raise Refused("mlx5dv_create_qp", errno.EINVAL)
+        return rooms
+
+    def _end(self, side: Side, attributes: QpAttributes, rooms: Room) -> Queue:
         pd = attributes.pd if attributes.pd is not None and attributes.pd.side == side else None
         domain = self._pd_of(side, pd, "mlx5dv_create_qp")
         handle = self._next()
@@ -263,7 +267,7 @@ class Model:
     def _answering(self) -> Queue:
         """The far end of every DCI: what the case's DCTs receive into."""
         if self._responder is None:
-            self._responder = self._end("peer", RESPONDER)
+            self._responder = self._end("peer", RESPONDER, self._room(RESPONDER))
         return self._responder
 
     def dct(self, key: int) -> int:

@@ -16,7 +16,6 @@ from mkeyspec.device.dynamic import DCI
 from mkeyspec.device.key import IndirectKey
 from mkeyspec.device.protocol import (
     Configure,
-    DcAddress,
     FetchAdd,
     LocalInv,
     Memcpy,
@@ -82,26 +81,26 @@ class Section:
 
     def _data(self, request: Send | Write | Read | FetchAdd | LocalInv) -> None:
         attributes = self.queue.attributes
-        self._moves_data(attributes.type)
-        if isinstance(request, (Send, Write, Read)) and len(request.sges) > attributes.max_send_sge:
-            self._error("send_sges")
-        elif isinstance(request, (Read, FetchAdd)) and attributes.type == "uc":
-            self._error("qp_operation_missing")
-        elif not isinstance(request, LocalInv) and not self._addressed(request.dc):
-            self._error("dc_address")
-        elif self._take(1):
+        kind = attributes.type
+        self._moves_data(kind)
+        if not isinstance(request, LocalInv):
+            if not isinstance(request, FetchAdd) and len(request.sges) > attributes.max_send_sge:
+                self._error("send_sges")
+                return
+            if kind == "uc" and isinstance(request, (Read, FetchAdd)):
+                self._error("qp_operation_missing")
+                return
+            dc = request.dc
+            # An address is what a DCI's requests have and others have not; a stream, one made with streams (WRP-31).
+            if (kind == DCI) is (dc is None) or (dc is not None and dc.stream is not None and not attributes.streams):
+                self._error("dc_address")
+                return
+        if self._take(1):
             self.posted.append(request)
 
-    def _moves_data(self, qp_type: str) -> None:
-        if qp_type not in ("rc", "uc", DCI):
-            raise Unsupported(f"{qp_type}: the model moves no data on this type of QP")
-
-    def _addressed(self, dc: DcAddress | None) -> bool:
-        """An address is what a DCI's requests have and others have not (WRP-31); a stream, one made with streams."""
-        attributes = self.queue.attributes
-        if dc is None or attributes.type != DCI:
-            return (dc is None) == (attributes.type != DCI)
-        return dc.stream is None or attributes.streams > 0
+    def _moves_data(self, kind: str) -> None:
+        if kind not in ("rc", "uc", DCI):
+            raise Unsupported(f"{kind}: the model moves no data on this type of QP")
 
     def _memcpy(self, request: Memcpy) -> None:
         """Closed by its builder, on a DCI too (X-DIFF-16). Lengths: WRP-22."""

@@ -16,6 +16,7 @@ from mkeyspec.device.protocol import (
     Mkey,
     MrList,
     QpAttributes,
+    RawWqe,
     Refused,
     Send,
     SetAccess,
@@ -249,14 +250,14 @@ def test_the_send_queue_fills() -> None:
 
 CREATION = [
     ("rc", 0x7, 0), ("rc", 0x20, NOTSUP), ("uc", 0, 0), ("uc", 0x4, NOTSUP), ("ud", 0x2, NOTSUP), ("ud", 0, 0),
-    ("xrc_send", 0x1, NOTSUP), ("raw_packet", 0x4, NOTSUP), ("dci", 0x4, NOTSUP), ("uc", 0x10, NOTSUP),
-    ("nonsense", 0, NOTSUP),
+    ("xrc_send", 0x1, NOTSUP), ("raw_packet", 0x4, NOTSUP), ("dci", 0x1F, 0), ("dci", 0x20, NOTSUP),
+    ("uc", 0x10, NOTSUP), ("rc", 0x1F, 0), ("uc", 0x8, 0), ("ud", 0x8, 0), ("nonsense", 0, NOTSUP),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("type_", "ops", "number"), CREATION)
 def test_operations_of_a_qp_type(type_: str, ops: int, number: int) -> None:
-    """CFG-01, WRP-03, WRP-06."""
+    """CFG-01, WRP-03, WRP-06, WRP-19, WRP-27, WRP-33."""
     attributes = QpAttributes(type=type_, send_ops=ops)
     if not number:
         Bench(qp=attributes)
@@ -289,15 +290,15 @@ def test_check_of_an_mkey_without_signature() -> None:
     assert refused.value.errno == INVAL
 
 
-def test_what_this_release_does_not_do() -> None:
-    bench = Bench()
-    device = bench.device
-    for call in (
-        lambda: device.mkey("owner", create_flags=5, max_entries=4), lambda: device.dek(bytes(32)),
-        lambda: device.dct(1),
-        lambda: device.cancel(bench.pair.owner, 1), lambda: device.resume(bench.pair.owner),
-        lambda: device.qp_pair(QpAttributes(sig_pipelining=True)), lambda: device.qp_pair(QpAttributes(send_ops=8)),
-    ):  # fmt: skip
-        with pytest.raises(Unsupported, match=":"):
-            call()
-    assert not device.capabilities().offers & {"crypto", "memcpy", "raw_wqe", "qp.dci", "pipelining"}
+@pytest.mark.parametrize("kind", ["ud", "xrc_send", "raw_packet"])
+def test_what_the_model_does_not_do(kind: str) -> None:
+    bench = Bench(qp=QpAttributes(type=kind, send_ops=8))
+    for request in (Send(1, 2, ()), RawWqe(1, 2, bytes(16))):
+        with pytest.raises(Unsupported, match=f"{kind}: the model moves no data"):
+            bench.post(request)
+
+
+def test_a_type_of_qp_that_the_device_lacks() -> None:
+    with pytest.raises(Refused) as refused:
+        Bench(Profile(without=("qp.uc",)), QpAttributes(type="uc", send_ops=0))
+    assert refused.value.errno == NOTSUP
