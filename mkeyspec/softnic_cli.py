@@ -39,7 +39,7 @@ def add(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name, function, help in (
         ("exec", _exec, "run a program on the software NIC"),
-        ("trace", _trace, "the same, and print every WQE and CQE, decoded"),
+        ("trace", _trace, "run a program on it, and print every WQE and CQE, decoded"),
     ):
         verb = command(verbs, name, function, help, _EXAMPLE)
         if name == "trace":

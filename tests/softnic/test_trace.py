@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -79,3 +80,24 @@ def test_text_on_stderr() -> None:
         assert "service RC  opcode SEND  qpn 0x" in said
         assert "\n    data[0]             length 512  lkey 0x" in said
         assert "opcode RESPONDER_SEND  owner " in said
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"MKEYSPEC_SOFTNIC_TRACE": "/no/such/file"}, "no trace: /no/such/file: No such file or directory"),
+        (
+            {"MKEYSPEC_SOFTNIC_TRACE": "-", "MKEYSPEC_SOFTNIC_TRACE_FORMAT": "xml"},
+            "no trace: xml: neither text nor json",
+        ),
+    ],
+)
+def test_a_trace_that_cannot_be_written_is_one_line(variables: dict[str, str], says: str) -> None:
+    """The program runs on: a trace is no part of it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mkeyspec", "softnic", "exec", "--", "ibv_devinfo"],
+        env=os.environ | variables, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "hca_id:" in done.stdout
+    assert done.stderr.count(f"mkeyspec softnic: {says}") == 1
