@@ -36,6 +36,7 @@ $(STAMP): pyproject.toml
 	  rm -rf $(VENV); \
 	  echo "make: this Python can't make an environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@$(BIN)/mkeyspec doctor --link-pyverbs || true
 	@touch $@
 
 check-python:
