@@ -181,9 +181,10 @@ def _equal_blocks(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnosti
     seen: set[int] = set()
     for row in rows:
         for step in row.steps:
-            if isinstance(step, (plan.Memory, plan.Receive)) and step.data is not None and id(step.data) not in seen:
-                seen.add(id(step.data))
-                for framed in _framed(step.data):
+            data = step.expected if isinstance(step, plan.Expect) else getattr(step, "data", None)
+            if isinstance(data, ByteString) and id(data) not in seen:
+                seen.add(id(data))
+                for framed in _framed(data):
                     if all_equal(framed.of, framed.domain.block):
                         diagnostics.warning(
                             "MKS0607",
