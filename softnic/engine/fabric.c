@@ -247,8 +247,13 @@ static bool frame_fine(const struct link *link) {
     return in->kind == REQUEST && in->message.payload_length == in->length && in->message.length <= PAYLOAD_MOST && in->message.service <= QP_DCT;
 }
 
+static bool link_read(struct link *link);
+
 static void take_request(struct link *link) {
     struct answer answer = {0};
+    /* A process acknowledges what it got before it replies to it: the acknowledgment, on another connection, is told first. */
+    for (size_t i = 0; i < link_count; i++)
+        if (links[i]->outgoing) link_read(links[i]);
     link->in.message.payload = link->payload;
     respond(&link->in.message, &answer);
     struct chunk *chunk = chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);

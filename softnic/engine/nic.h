@@ -143,7 +143,9 @@ struct cq_attr {
 struct cq {
     struct object object;
     struct cq_attr attr;
-    uint32_t number, producer, consumer, solicited;  /* consumer as last seen; solicited: the producer behind the last such CQE */
+    uint32_t number, producer;
+    uint32_t consumer;                  /* as last seen */
+    uint32_t solicited, told;           /* the producer behind the last solicited CQE, and at the last event */
     bool error;
     uint32_t comp_events, async_events; /* written so far */
 };
