@@ -14,11 +14,13 @@ static answer invoke_write;
 static const struct method methods[] = {
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, false, invoke_write },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, true, get_context },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, false, query_context },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, false, query_port },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, false, query_gid_table },
     { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, false, query_gid_entry },
     { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, alloc_async_fd },
     { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, destroy_pd },
+    { UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, false, query_pd },
     { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, destroy_ah },
     { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, destroy_mr },
     { UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query_mr },

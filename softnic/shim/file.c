@@ -29,13 +29,29 @@ int file_add(int fd) {
     file = calloc(1, sizeof(*file));
     if (!file)
         return ENOMEM;
-    file->fd = fd;
+    file->fds = 1;
     table_init(&file->handles, 1, HANDLES);
     nic_lock();
     files[fd] = file;
     set_kind(fd, FD_FILE);
     nic_unlock();
     return 0;
+}
+
+int file_dup(int fd, int copy) {
+    struct file *file;
+
+    if (copy < 0 || copy >= FDS)
+        return EMFILE;
+    nic_lock();
+    file = file_find(fd);
+    if (file) {
+        file->fds++;
+        files[copy] = file;
+        set_kind(copy, FD_FILE);
+    }
+    nic_unlock();
+    return file ? 0 : EBADF;
 }
 
 struct file *file_find(int fd) {
@@ -54,16 +70,18 @@ void fd_forget(int fd) {
 static void file_close(int fd) {
     struct file *file;
 
-    page_forget_file(fd);
     nic_lock();
     file = file_find(fd);
     files[fd] = NULL;
     set_kind(fd, FD_FOREIGN);
+    if (file && --file->fds)
+        file = NULL;
     if (file && file->context)
         nic_context_destroy(file->context);
     nic_unlock();
     if (!file)
         return;
+    page_forget_file(file);
     free(file->handles.slot);
     free(file->handles.queue);
     free(file);

@@ -24,7 +24,7 @@ extern int __open_2(const char *, int), __open64_2(const char *, int);
 
 #define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
     X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
-    X(ioctl) X(close) X(close_range) X(closefrom) X(dup2) X(dup3) X(socket) X(mmap) X(mmap64) X(munmap)
+    X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket) X(mmap) X(mmap64) X(munmap)
 
 #define FIELD(name) __typeof__(&name) name;
 static struct { NAMES(FIELD) } next;
@@ -208,17 +208,49 @@ EXPORT void closefrom(int first) {
     NEXT(closefrom)(first);
 }
 
-EXPORT int dup2(int fd, int onto) {
-    if (fd != onto && fd_kind(onto) != FD_FOREIGN && fcntl(fd, F_GETFD) >= 0)
+/* What a new descriptor of an old one means. */
+static int copied(int fd, int copy) {
+    int error = copy >= 0 && fd != copy && usable(fd) ? file_dup(fd, copy) : 0;
+
+    if (!error)
+        return copy;
+    libc_real()->close(copy);
+    errno = error;
+    return -1;
+}
+
+EXPORT int dup(int fd) {
+    return copied(fd, NEXT(dup)(fd));
+}
+
+static void overwriting(int fd, int onto) {
+    if (fd != onto && fd_kind(onto) != FD_FOREIGN && NEXT(fcntl)(fd, F_GETFD) >= 0)
         fd_closing(onto);
-    return NEXT(dup2)(fd, onto);
+}
+
+EXPORT int dup2(int fd, int onto) {
+    overwriting(fd, onto);
+    return copied(fd, NEXT(dup2)(fd, onto));
 }
 
 EXPORT int dup3(int fd, int onto, int flags) {
-    if (fd != onto && fd_kind(onto) != FD_FOREIGN && fcntl(fd, F_GETFD) >= 0)
-        fd_closing(onto);
-    return NEXT(dup3)(fd, onto, flags);
+    overwriting(fd, onto);
+    return copied(fd, NEXT(dup3)(fd, onto, flags));
 }
+
+#define FCNTL(name) \
+    EXPORT int name(int fd, int command, ...) { \
+        va_list list; \
+        void *argument; \
+        int result; \
+        va_start(list, command); \
+        argument = va_arg(list, void *); \
+        va_end(list); \
+        result = NEXT(name)(fd, command, argument); \
+        return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(fd, result) : result; \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 /* The list of RDMA devices over netlink would show the machine's own, or none. Without that protocol libibverbs reads sysfs. */
 EXPORT int socket(int domain, int type, int protocol) {
@@ -231,14 +263,24 @@ EXPORT int socket(int domain, int type, int protocol) {
 
 /* ---- pages --------------------------------------------------------------------------------------------------------------------------- */
 
+static void *map_page(int fd, void *start, size_t length, int flags, off_t offset) {
+    const struct file *file;
+
+    if (!usable(fd)) {
+        errno = EIO;
+        return MAP_FAILED;
+    }
+    nic_lock();
+    file = file_find(fd);
+    nic_unlock();
+    return page_map(file, start, length, flags, offset);
+}
+
 #define MMAP(name) \
     EXPORT void *name(void *start, size_t length, int protection, int flags, int fd, off_t offset) { \
         if (flags & MAP_ANONYMOUS || fd_kind(fd) == FD_FOREIGN) \
             return NEXT(name)(start, length, protection, flags, fd, offset); \
-        if (usable(fd)) \
-            return page_map(fd, start, length, flags, offset); \
-        errno = EIO; \
-        return MAP_FAILED; \
+        return map_page(fd, start, length, flags, offset); \
     }
 MMAP(mmap)
 MMAP(mmap64)

@@ -36,10 +36,24 @@ static struct mlx5_ib_alloc_ucontext_resp limits(void) {
     };
 }
 
+static int answer_context(struct command *command, uint16_t vectors, uint16_t support, uint16_t driver) {
+    struct mlx5_ib_alloc_ucontext_resp response = limits();
+    int error = attr_out_number(command, vectors, COMP_VECTORS, sizeof(uint32_t));
+
+    if (!error)
+        error = attr_out_number(command, support, IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, sizeof(uint64_t));
+    return error ? error : attr_out(command, driver, &response, sizeof(response));
+}
+
+/* The context of a file that was opened elsewhere in the process and came along as a duplicate of its fd. */
+int query_context(struct command *command) {
+    return answer_context(command, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT,
+                          MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
+}
+
 /* The one command that comes without the mutex: the first context starts the device thread. */
 int get_context(struct command *command) {
     struct mlx5_ib_alloc_ucontext_req_v2 request;
-    struct mlx5_ib_alloc_ucontext_resp response;
     struct context *context;
     struct file *file;
     int error = attr_in(command, UVERBS_ATTR_UHW_IN, &request, sizeof(struct mlx5_ib_alloc_ucontext_req), sizeof(request));
@@ -54,7 +68,6 @@ int get_context(struct command *command) {
     error = nic_context_create(&context);
     if (error)
         return error;
-    response = limits();
     nic_lock();
     file = file_find(command->fd);
     if (!file)
@@ -62,11 +75,7 @@ int get_context(struct command *command) {
     else if (file->context)
         error = EINVAL;
     if (!error)
-        error = attr_out_number(command, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, COMP_VECTORS, sizeof(uint32_t));
-    if (!error)
-        error = attr_out_number(command, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, sizeof(uint64_t));
-    if (!error)
-        error = attr_out(command, UVERBS_ATTR_UHW_OUT, &response, sizeof(response));
+        error = answer_context(command, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, UVERBS_ATTR_UHW_OUT);
     if (error)
         nic_context_destroy(context);
     else

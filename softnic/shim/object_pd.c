@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 int alloc_pd(struct command *command) {
     struct ib_uverbs_alloc_pd_resp response;
@@ -47,6 +48,13 @@ int destroy_pd(struct command *command) {
     if (!error)
         handle_drop(command->file, handle);
     return error;
+}
+
+int query_pd(struct command *command) {
+    struct pd *pd;
+    int error = attr_object(command, MLX5_IB_ATTR_QUERY_PD_HANDLE, KIND_PD, &pd);
+
+    return error ? error : attr_out_number(command, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, pd->pdn, sizeof(uint32_t));
 }
 
 /* The MAC address behind a GID: inside a link-local one; for another it is our own, since every peer is a software NIC. */

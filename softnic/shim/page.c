@@ -16,7 +16,7 @@ enum { COMMAND_SHIFT = 8, OBJECTS = 1 << 16 };
 
 struct page {
     struct page *next;
-    int fd;
+    const struct file *file;            /* only compared: the file may be gone */
     void *start;
 };
 static struct page *pages;              /* UARs only: a clock page needs no care */
@@ -31,7 +31,7 @@ static void *map_private(void *wanted, int prot, int flags) {
     return libc_real()->mmap(wanted, PAGE_BYTES, prot, MAP_PRIVATE | MAP_ANONYMOUS | (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)), -1, 0);
 }
 
-static void *map_uar(int fd, void *wanted, int flags) {
+static void *map_uar(const struct file *file, void *wanted, int flags) {
     struct page *page = malloc(sizeof(*page));
     int error;
 
@@ -39,7 +39,7 @@ static void *map_uar(int fd, void *wanted, int flags) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
-    page->fd = fd;
+    page->file = file;
     page->start = map_private(wanted, PROT_READ | PROT_WRITE, flags);
     if (page->start == MAP_FAILED) {
         free(page);
@@ -79,7 +79,7 @@ static void *map_clock(void *wanted, int flags) {
     return info;
 }
 
-void *page_map(int fd, void *wanted, size_t length, int flags, off_t offset) {
+void *page_map(const struct file *file, void *wanted, size_t length, int flags, off_t offset) {
     uint64_t number = (uint64_t)offset / PAGE_BYTES;
 
     if (length != PAGE_BYTES || offset < 0 || offset % PAGE_BYTES) {
@@ -87,13 +87,13 @@ void *page_map(int fd, void *wanted, size_t length, int flags, off_t offset) {
         return MAP_FAILED;
     }
     if (number >= OBJECTS)
-        return map_uar(fd, wanted, flags);
+        return map_uar(file, wanted, flags);
     switch (number >> COMMAND_SHIFT) {
     case MLX5_IB_MMAP_REGULAR_PAGE:
     case MLX5_IB_MMAP_NC_PAGE:
     case MLX5_IB_MMAP_WC_PAGE:
     case MLX5_IB_MMAP_ALLOC_WC:
-        return map_uar(fd, wanted, flags);
+        return map_uar(file, wanted, flags);
     case MLX5_IB_MMAP_CLOCK_INFO:
         if (personality() && personality()->clock_page)
             return map_clock(wanted, flags);
@@ -133,9 +133,9 @@ static bool overlaps(const struct page *page, uintptr_t start, uintptr_t end) {
     return (uintptr_t)page->start < end && (uintptr_t)page->start + PAGE_BYTES > start;
 }
 
-static bool belongs(const struct page *page, uintptr_t fd, uintptr_t unused) {
+static bool belongs(const struct page *page, uintptr_t file, uintptr_t unused) {
     (void)unused;
-    return page->fd == (int)fd;
+    return (uintptr_t)page->file == file;
 }
 
 void page_unmapping(void *start, size_t length) {
@@ -144,9 +144,9 @@ void page_unmapping(void *start, size_t length) {
 }
 
 /* A program that closes the file without unmapping keeps a page to which it may still write; nobody listens any more. */
-void page_forget_file(int fd) {
+void page_forget_file(const struct file *file) {
     if (atomic_load_explicit(&pages_count, memory_order_relaxed))
-        forget(belongs, (uintptr_t)fd, 0);
+        forget(belongs, (uintptr_t)file, 0);
 }
 
 /* A child keeps the pages, as plain memory: nothing is watched there. */

@@ -27,7 +27,7 @@
 
 /* An open uverbs file: one for each ibv_open_device. All of its handles, PD to DEVX object, are in one space. */
 struct file {
-    int fd;
+    unsigned fds;                       /* that lead to it: a program which shares a PD with itself duplicates them */
     struct context *context;            /* NULL before GET_CONTEXT */
     struct table handles;
 };
@@ -44,6 +44,7 @@ enum fd_kind fd_kind(int fd);           /* no lock, no system call */
  * without files. */
 bool process_is_other(void);
 int file_add(int fd);                   /* EMFILE, ENOMEM */
+int file_dup(int fd, int copy);         /* `copy` is another fd of the same file; EMFILE, EBADF */
 struct file *file_find(int fd);         /* with the NIC's mutex held; NULL: not ours */
 void fd_is_channel(int fd);
 void fd_forget(int fd);
@@ -72,9 +73,9 @@ extern const uint8_t NODE_GUID[8], NODE_MAC[NODE_MAC_SIZE];
 
 enum { PAGE_BYTES = 4096 };
 uint64_t page_uar_offset(uint32_t page_id);                             /* what mmap() wants to map this UAR */
-void *page_map(int fd, void *wanted, size_t length, int flags, off_t offset);   /* MAP_FAILED and errno */
+void *page_map(const struct file *file, void *wanted, size_t length, int flags, off_t offset);   /* MAP_FAILED and errno */
 void page_unmapping(void *start, size_t length);                        /* the application is about to unmap this */
-void page_forget_file(int fd);
+void page_forget_file(const struct file *file);
 
 /* ---- the application's memory --------------------------------------------------------------------------------------------------- */
 
@@ -130,12 +131,12 @@ void handle_drop(struct file *file, uint32_t handle);
 typedef int answer(struct command *command);
 
 /* object_context.c */
-answer get_context, alloc_async_fd, create_comp_channel, alloc_uar, destroy_uar;
+answer get_context, query_context, alloc_async_fd, create_comp_channel, alloc_uar, destroy_uar;
 enum { COMP_VECTORS = 4 };
 /* object_device.c */
 answer query_device, query_device_ex, query_port, query_gid_entry, query_gid_table;
 /* object_pd.c */
-answer alloc_pd, destroy_pd, create_ah, destroy_ah;
+answer alloc_pd, destroy_pd, query_pd, create_ah, destroy_ah;
 /* object_mr.c */
 answer reg_mr, rereg_mr, destroy_mr, query_mr, alloc_mw, destroy_mw;
 /* object_cq.c */

@@ -81,6 +81,13 @@ def killed() -> None:
     os.kill(os.getpid(), 9)
 
 
+def replaced() -> None:
+    """exec() in one process: the directory is taken over, and goes when the last program ends."""
+    Device().close()
+    names(f"{SYSFS}/class/infiniband")
+    os.execv(sys.executable, [sys.executable, __file__, "published"])
+
+
 def own_sysfs() -> None:
     """A SYSFS_PATH that the user set stays."""
     assert SYSFS == "/somewhere/else"
@@ -193,6 +200,32 @@ def closing() -> None:
         )
 
 
+def duplicates() -> None:
+    """An fd may be duplicated, as ibv_import_device wants: the device lives until the last is closed."""
+    for way in (os.dup, lambda fd: os.dup2(fd, 200), lambda fd: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 300)):
+        device = Device()
+        first = device.fd
+        pd, pdn = device.pd()
+        mr, _ = device.mr(pd, device.memory(4096), 4096)
+        device.fd = way(first)
+        device.destroy_mr(mr)
+        os.close(first)
+        back = device.command(0, 4, out(0, 4), out(1, 8), out(0x1000, 72))[0x1000]
+        assert isinstance(back, bytes)
+        assert struct.unpack_from("<I", back, 40)[0] == 72  # response_length
+        back = device.command(1, 0x1000, handle(0x1000, pd), out(0x1001, 4))[0x1001]
+        assert back == struct.pack("<I", pdn)
+        device.destroy_pd(pd)
+        last = device.fd
+        device.close()
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, last)
+        assert refusal(libc, "ioctl", last, ctypes.c_ulong(0xC0181B01), ctypes.create_string_buffer(24)) == "ENOTTY"
+        os.close(last)
+        if null != last:
+            os.close(null)
+
+
 def channels() -> None:
     """Event files are pipes; a closed one is forgotten, and its number means the next one."""
     device = Device()
@@ -289,6 +322,11 @@ def refusals() -> None:
         bad = bytearray(good)
         bad[at] = byte
         assert refusal(raw_ioctl, device.fd, bad) == "EINVAL"
+    for count in (33, 250, 4000):
+        assert (
+            refusal(raw_ioctl, device.fd, message(0, 2, [u64(0, 1), out(1, 48), *[u64(9, 0)] * (count - 2)]))
+            == "EINVAL"
+        )
     assert refusal(device.command, 0, 2, u64(0, 1), Attr(1, 48, 16)) == "EFAULT"
     assert refusal(device.write, 9, bytes(16), 12) == "EINVAL"
     assert refusal(device.command, 0, 0, u64(2, 9), Attr(0, 40, 16), out(1, 12)) == "EFAULT"
@@ -416,8 +454,9 @@ def unknown_personality() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
-        discovery, lazy, published, killed, own_sysfs, children, life, recycled, two_contexts, closing, channels,
-        refusals, undone, longer_buffers, threads_and_forks, process_pool, many_threads, unknown_personality, fuzz,
+        discovery, lazy, published, killed, replaced, own_sysfs, children, life, recycled, two_contexts, closing,
+        duplicates, channels, refusals, undone, longer_buffers, threads_and_forks, process_pool, many_threads,
+        unknown_personality, fuzz,
     )
 }  # fmt: skip
 

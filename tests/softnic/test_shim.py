@@ -20,10 +20,11 @@ from mkeyspec.device import softnic
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "softnic"
 PLAIN = (
-    "discovery", "lazy", "published", "children", "life", "recycled", "two_contexts", "closing", "channels", "refusals",
-    "undone", "longer_buffers", "threads_and_forks", "process_pool", "many_threads", "fuzz",
+    "discovery", "lazy", "published", "replaced", "children", "life", "recycled", "two_contexts", "closing",
+    "duplicates", "channels", "refusals", "undone", "longer_buffers", "threads_and_forks", "process_pool",
+    "many_threads", "fuzz",
 )  # fmt: skip
-SANITIZED = ("life", "two_contexts", "closing", "channels", "refusals", "undone", "many_threads", "fuzz")
+SANITIZED = ("life", "two_contexts", "closing", "duplicates", "channels", "refusals", "undone", "many_threads", "fuzz")
 
 
 @pytest.fixture(scope="session")
