@@ -105,7 +105,7 @@ def test_the_report_can_go_elsewhere(project: Project) -> None:
         (["nowhere"], "MKS0903"),
         (["pyproject.toml"], "MKS0903"),
         (["cases", "--tb", "short"], "MKS0903"),
-        (["cases", "--device", "mlx5_0"], "MKS0901"),
+        (["cases", "--device", "mlx5_0:none"], "MKS0901"),
         (["cases", "--deadline", "0"], "MKS0905"),
         (["cases", "--device-profile", "none.toml"], "MKS0903"),
         (["cases", "--expectations", "pyproject.toml"], "MKS0904"),

@@ -134,7 +134,7 @@ def test_a_file_without_a_case_is_an_error(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["--device", "mlx5_9"], "MKS0901"),
+        (["--device", "mlx5_0:none"], "MKS0901"),
         (["--device", "modle"], "MKS0901"),
         (["--deadline", "0"], "MKS0905"),
         (["--device-profile", "missing.toml"], "MKS0903"),

@@ -1,0 +1,161 @@
+"""`--device soft`, as a user runs it: a process that starts itself anew, with and without workers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import ROOT, Project
+from tests.verbs import soft
+
+SIGNED = """\
+mks 1
+suite "signed"
+
+case strip
+    verifies SIG-07
+    for crc in crc32, crc32c
+    let d = crc(ones) every 512
+    memory src = framed(counter(1024), d)
+    mkey k { block_signature }
+    configure k { layout list(src); signature { mem d } }
+    transmit k by send
+    expect wire == counter(1024)
+"""
+
+WRONG = SIGNED.replace("expect wire == counter(1024)", "expect wire == fill(0, 1024)")
+
+UNPOSTED = """\
+mks 1
+suite "nothing is posted"
+
+case too_few
+    verifies CFG-04
+    memory m = counter(64)
+    mkey k
+    configure k, but num_setters 3 { access local_write; layout list(m) }
+
+case after_it
+    verifies CFG-14
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m
+"""
+
+
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    soft.need()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.put("cases/a.mks", SIGNED)
+    return made
+
+
+def test_the_device_on_the_software_nic() -> None:
+    """The tests of device_on_soft.py, in a process of theirs."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--device", "soft"]
+    done = subprocess.run(
+        [*command, "tests/verbs/device_on_soft.py"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\d+ passed", done.stdout.splitlines()[-1]), done.stdout
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_plain_pytest(project: Project, workers: list[str]) -> None:
+    done = project.pytest("cases", "--device", "soft", "-q", *workers)
+    assert done.code == 0, done.out
+    assert "2 passed" in done.out
+    assert done.out.count("passed") == 1  # once, not once for each start
+
+
+def test_the_exit_code_and_the_text_of_a_failure_come_through(project: Project) -> None:
+    project.put("cases/a.mks", WRONG)
+    done = project.pytest("cases", "--device", "soft", "-q")
+    assert done.code == 1
+    assert "MKS2101" in done.out
+    done = project.mkeyspec("run", "cases", "--device", "soft")
+    assert done.code == 1
+    assert "2 failed (2 MKS2101)" in done.out
+    assert done.out.count("test session starts") == 1
+
+
+def test_a_personality_lacks_what_it_lacks(project: Project) -> None:
+    done = project.mkeyspec("run", "cases", "--device", "soft:cx5")
+    assert done.code == 0
+    assert "1 passed, 0 failed, 1 skipped (1 needs signature.crc32c" in done.out
+
+
+def test_what_a_profile_requires_fails(project: Project) -> None:
+    project.put("lab.toml", 'name = "lab"\nrequire = ["signature.crc32c"]\n')
+    done = project.mkeyspec("run", "cases", "--device", "soft:cx5", "--device-profile", "lab.toml")
+    assert done.code == 1
+    assert "1 failed (1 MKS2009)" in done.out
+    assert re.search(r"a\.mks:4:\d+: error\[MKS2009\]: the device lacks signature\.crc32c", done.out)
+    assert "by the profile lab" in done.out
+
+
+def test_the_report_says_what_it_ran_on(project: Project) -> None:
+    project.mkeyspec("run", "cases", "--device", "soft:cx7")
+    report = (project.path / "reports" / "junit.xml").read_text()
+    assert 'name="device" value="soft:cx7"' in report
+    assert re.search(r'name="version:rdma-core" value="\d+\.\d+"', report)
+
+
+def test_unknown_personality(project: Project) -> None:
+    done = project.mkeyspec("run", "cases", "--device", "soft:cx9")
+    assert done.code == 2
+    assert "MKS0911" in done.out + done.err
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_device_that_is_not_there(project: Project, workers: list[str]) -> None:
+    """One line, before anything runs, with workers as without."""
+    done = project.pytest("cases", "--device", "mlx5_99", "-q", *workers)
+    assert done.code == 4
+    lines = [line for line in (done.out + done.err).splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert lines[0].startswith("ERROR: error[MKS0915]: no RDMA device 'mlx5_99'; ")
+    assert project.pytest("cases", "--device", "mlx5_99", "-q", "--collect-only", *workers).code == 0
+
+
+def test_nothing_is_posted_and_the_next_case_runs(project: Project) -> None:
+    """Too few setters: the driver posts nothing and says nothing, so the deadline ends it (X-DIFF-03)."""
+    project.put("cases/a.mks", UNPOSTED)
+    done = project.mkeyspec("run", "cases", "--device", "soft", "--deadline", "0.2", "-v")
+    assert "after_it PASSED" in done.out
+    assert re.search(r"too_few (FAILED|PASSED)", done.out)
+
+
+def test_a_program_that_calls_pytest_is_told_how(project: Project) -> None:
+    program = "import pytest, sys; sys.exit(pytest.main(['cases', '--device', 'soft', '-q']))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=project.path, capture_output=True, text=True)
+    assert done.returncode == 4
+    assert "MKS0921" in done.stderr
+    command = [sys.executable, "-m", "mkeyspec", "softnic", "exec", "--", sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_two_runs_at_once(project: Project) -> None:
+    """The software NIC is each process's own; nothing is leased."""
+    command = [sys.executable, "-m", "pytest", "cases", "--device", "soft", "-q", "-p", "no:cacheprovider"]
+    runs = [subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [run.communicate()[0].count("2 passed") for run in runs] == [1, 1, 1]
+
+
+def test_doctor_opens_it() -> None:
+    command = [sys.executable, "-m", "mkeyspec", "doctor", "--device", "soft:bf3", "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert '"memcpy"' in done.stdout
