@@ -32,6 +32,7 @@ from mkeyspec.lang.operation import compare, contains, operate, range_of, unary
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import unknown_name
 from mkeyspec.lang.weight import within
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.bytestring import Literal
 from mkeyspec.value.layout import Chunk
 
@@ -137,7 +138,8 @@ def _chunk(argument: tree.Argument, value: Value, scope: Scope) -> Chunk:
             )
         if name in numbers:
             raise fault("MKS0303", f"`{name}` is given twice", pair.name.span)
-        numbers[name] = as_live_int(evaluate(pair.value, scope), scope, pair.value.span, f"`{name}`")
+        span = pair.value.span
+        numbers[name] = fitting(as_live_int(evaluate(pair.value, scope), scope, span, f"`{name}`"), name, span)
     if "count" not in numbers:
         raise fault("MKS0303", "a part with `skip` needs a `count` too", argument.span, help="a count 512 skip 4")
     part = as_part(value, scope, argument.value.span, "`count`")

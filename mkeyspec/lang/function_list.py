@@ -34,6 +34,8 @@ def _list(references: tuple[Value, ...]) -> Value:
 
 
 def _interleaved(repeat: Int, entries: tuple[Value, ...]) -> Value:
+    if isinstance(repeat, int) and not 0 <= repeat < 1 << 32:
+        raise ValueError(f"`repeat` has 32 bits, and {repeat} does not fit")
     chunks: list[Chunk | Repeated] = []
     for entry in entries:
         if isinstance(entry, tuple):

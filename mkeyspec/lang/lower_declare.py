@@ -14,6 +14,7 @@ from mkeyspec.lang.meaning import Handle
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.verbs import MKEY_FLAGS, QP_NUMBERS, QP_SWITCHES
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, Live
 
@@ -90,7 +91,8 @@ def mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
         if word in MKEY_FLAGS:
             flags |= MKEY_FLAGS[word]
         elif word == "entries":
-            entries = as_live_int(evaluate(line.operand, scope), scope, line.operand.span, "`entries`")
+            span = line.operand.span
+            entries = fitting(as_live_int(evaluate(line.operand, scope), scope, span, "`entries`"), word, span)
         else:
             pd = row.handle(line.operand, scope, "pd", "`pd`").name
     peer = sentence.node.peer
@@ -138,9 +140,7 @@ def qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
             members.append((word, as_bool(value, scope, expr.span, f"`{word}`")))
         elif word in QP_NUMBERS:
             number = as_int(value, scope, expr.span, f"`{word}`")
-            if number < 0:
-                raise fault("MKS0315", f"`{word}` is not negative", expr.span)
-            members.append((word, number))
+            members.append((word, fitting(number, word, expr.span)))
     overrides = [(member, value) for member, value in row.overrides(sentence, scope) if isinstance(value, int)]
     for member, value in overrides:
         members.append(("send_ops" if member == "send_ops_flags" else member, value))
@@ -179,6 +179,8 @@ def dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`dct t { key n }`: a target at the peer; its key is 0 unless said."""
     name = sentence.new_name()
     line = fields(row, sentence, scope).get("key")
-    key = 0 if line is None else as_int(evaluate(line.operand, scope), scope, line.operand.span, "`key`")
+    key = 0 if line is None else fitting(
+        as_int(evaluate(line.operand, scope), scope, line.operand.span, "`key`"), "key", line.operand.span
+    )
     row.add(plan.Dct(sentence.at, name.text, key), sentence)
     row.declare(name, Handle("dct", name.text), scope)

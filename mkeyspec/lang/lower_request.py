@@ -15,6 +15,7 @@ from mkeyspec.lang.operand import Place, length_of_parts, place, places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.verbs import SETTER_NAMES
+from mkeyspec.lang.width import fitting
 from mkeyspec.lang.wire_length import PLAIN, Domains
 from mkeyspec.value.layout import Interleaved, List, Part
 from mkeyspec.value.live import Int
@@ -62,7 +63,8 @@ def _int(sentence: Sentence, scope: Scope, name: str) -> int | None:
     modifier = sentence.modifiers.get(name)
     if modifier is None or modifier.value is None:
         return None
-    return as_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+    span = modifier.value.span
+    return fitting(as_int(evaluate(modifier.value, scope), scope, span, f"`{name}`"), name, span)
 
 
 def live_int(sentence: Sentence, scope: Scope, name: str) -> Int | None:
@@ -70,7 +72,8 @@ def live_int(sentence: Sentence, scope: Scope, name: str) -> Int | None:
     modifier = sentence.modifiers.get(name)
     if modifier is None or modifier.value is None:
         return None
-    return as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+    span = modifier.value.span
+    return fitting(as_live_int(evaluate(modifier.value, scope), scope, span, f"`{name}`"), name, span)
 
 
 def _required(sentence: Sentence, name: str) -> Exception:

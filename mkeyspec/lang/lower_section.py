@@ -12,6 +12,7 @@ from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.width import fitting
 
 _CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
 
@@ -102,7 +103,8 @@ def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if sentence.but or modifier is not None:
         number = None
         if modifier is not None and modifier.value is not None:
-            number = as_int(evaluate(modifier.value, scope), scope, modifier.value.span, "`id`")
+            span = modifier.value.span
+            number = fitting(as_int(evaluate(modifier.value, scope), scope, span, "`id`"), "id", span)
         options = plan.Options(id=number, but=row.overrides(sentence, scope))
     row.posted[qp, peer] = row.posted.get((qp, peer), 0) + 1
     label = row.label(sentence, scope)

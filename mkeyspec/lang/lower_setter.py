@@ -23,6 +23,7 @@ from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.verbs import SIG_PAGE
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
@@ -36,7 +37,7 @@ def setter(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
 
 
 def access_flags(expr: tree.Expr, scope: Scope) -> Int:
-    return as_flags(evaluate(expr, scope), scope, expr.span, "access", "`access`")
+    return fitting(as_flags(evaluate(expr, scope), scope, expr.span, "access", "`access`"), "access", expr.span)
 
 
 def layout_of(expr: tree.Expr, scope: Scope, what: str = "`layout`") -> Layout:
@@ -103,7 +104,10 @@ def _crypto(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
 
     def number(name: str, default: int) -> int:
         line = lines.get(name)
-        return default if line is None else as_int(evaluate(line.operand, scope), scope, line.operand.span, f"`{name}`")
+        if line is None:
+            return default
+        span = line.operand.span
+        return fitting(as_int(evaluate(line.operand, scope), scope, span, f"`{name}`"), name, span)
 
     encrypt = True
     if "encrypt_on_tx" in lines and lines["encrypt_on_tx"].node.operand is not None:

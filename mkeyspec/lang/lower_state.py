@@ -18,6 +18,7 @@ from mkeyspec.lang.need import needs_of
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
 
 
@@ -110,9 +111,9 @@ class RowState:
             if modifier.value is None:
                 raise fault("MKS0213", f"`but {modifier.name.text}` lacks its value", modifier.span)
             what = f"`but {modifier.name.text}`"
-            found.append(
-                (modifier.name.text, as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, what))
-            )
+            span = modifier.value.span
+            value = as_live_int(evaluate(modifier.value, scope), scope, span, what)
+            found.append((modifier.name.text, fitting(value, modifier.name.text, span)))
         return tuple(found)
 
     def put_overrides(self, thing: object, sentence: Sentence) -> None:

@@ -23,6 +23,7 @@ from mkeyspec.lang.meaning import Handle, Int, Value, WireRef, Word
 from mkeyspec.lang.operation import range_of
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import did_you_mean
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.bytestring import ByteString, slice_of
 from mkeyspec.value.layout import Interleaved, List, Part
 from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
@@ -239,7 +240,7 @@ def _override(override: Value, expr: tree.But, value: Value, scope: Scope) -> In
             return 0 if override.name == "zeros" else (1 << bits) - 1
         if override.value is not None:
             return override.value
-    return as_live_int(override, scope, expr.override.span, what)
+    return fitting(as_live_int(override, scope, expr.override.span, what), expr.member.text, expr.override.span)
 
 
 __all__ = ["BUT_MEMBERS", "LIVE_MEMBERS", "attribute", "but", "index", "no_member", "range_of"]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from mkeyspec.lang.build import FIELDS_ONLY
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.lexer import PREPOSITIONS, Token
+from mkeyspec.lang.naming import DECLARING
 from mkeyspec.lang.source import Source
 from mkeyspec.lang.stop import Stop
 from mkeyspec.lang.tree import Span
@@ -51,9 +52,12 @@ def _reserved(stop: Stop) -> bool:
         return False
     if "NAME" not in stop.accepts:
         return False
-    if "INT" in stop.accepts and stop.following_kind() not in ("END", "COMMA", "RPAR", "RSQB", "RBRACE", "DOT"):
-        return False
     if stop.bad == 0:
+        return False
+    before = stop.before()
+    declares = before is not None and before.value in DECLARING
+    alone = stop.following_kind() in ("END", "COMMA", "RPAR", "RSQB", "RBRACE", "DOT")
+    if "INT" in stop.accepts and not declares and not alone:
         return False
     better = _BETTER_NAME.get(word)
     what = "the parameter" if stop.first == "FOR" and "INT" not in stop.accepts else "it"

@@ -15,6 +15,7 @@ from mkeyspec.lang.ledger import Ledger
 from mkeyspec.lang.meaning import Handle, Value
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.width import fitting
 from mkeyspec.lang.wire_length import Uneven, wire_of_memory
 from mkeyspec.plan import Overrides
 from mkeyspec.value.layout import Part, layout_length
@@ -81,7 +82,8 @@ def without_but(expr: tree.Expr, scope: Scope) -> tuple[tree.Expr, Overrides]:
                 "MKS0205", f"a key or a part of a buffer has no `{expr.member.text}` to set wrong", expr.member.span,
                 help="it has " + ", ".join(OVERRIDES),
             )  # fmt: skip
-        value = as_live_int(evaluate(expr.override, scope), scope, expr.override.span, f"`but {expr.member.text}`")
+        name, span = expr.member.text, expr.override.span
+        value = fitting(as_live_int(evaluate(expr.override, scope), scope, span, f"`but {name}`"), name, span)
         overrides = ((expr.member.text, value), *overrides)
         expr = expr.value
     return expr, overrides
