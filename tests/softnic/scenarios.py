@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import mmap
 import multiprocessing
 import os
 import select
@@ -15,11 +16,13 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from commands_fuzz import fuzz
 from uverbs import (
+    LIBC,
     PATH,
     Attr,
     Device,
@@ -129,8 +132,12 @@ def life() -> None:
     libc("munmap", page, 4096)
     device.command(0x1008, 0x1001, handle(0x1000, uar))
     device.destroy_pd(pd)
-    for gone in (pd, mr, cq, qp, mkey, uar, 0, 0xFFFFFF, 1 << 40):
+    for gone in (mr, 0, 0xFFFFFF, 1 << 40):
         assert refusal(device.destroy_mr, gone) == "ENOENT"
+    for end, gone in ((device.destroy_pd, pd), (device.destroy_cq, cq), (device.destroy_qp, qp)):
+        assert refusal(end, gone) == "ENOENT"
+    assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, mkey)) == "ENOENT"
+    assert refusal(device.command, 0x1008, 0x1001, handle(0x1000, uar)) == "ENOENT"
     device.close()
 
 
@@ -198,6 +205,26 @@ def closing() -> None:
             "ENOTTY",
             "EBADF",
         )
+
+
+def reused_pages() -> None:
+    """Where a UAR was, other memory may be: nobody empties it, be it unmapped or the file closed first."""
+    for turn in range(400):
+        device = Device()
+        page = device.map(device.uar()[1])
+        (ctypes.c_uint64).from_address(page + 0x800).value = 1
+        if turn % 2:
+            libc("munmap", page, 4096)
+            anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
+            assert LIBC.mmap(page, 4096, mmap.PROT_READ | mmap.PROT_WRITE, anonymous, -1, 0) == page
+        else:
+            device.close()
+        ctypes.memset(page, 0x5A, 4096)
+        time.sleep(0.0005)
+        assert ctypes.string_at(page, 4096) == b"\x5a" * 4096
+        libc("munmap", page, 4096)
+        if turn % 2:
+            device.close()
 
 
 def duplicates() -> None:
@@ -281,6 +308,7 @@ def refusals() -> None:
     assert refusal(device.mr, pd, 0, 4096) == "EFAULT"
     assert refusal(device.mr, pd, start, 1 << 46) == "EFAULT"
     assert refusal(device.mr, pd, start, (1 << 64) - start) == "EINVAL"
+    assert refusal(device.mr, pd, start, (1 << 64) - start, iova=0) == "EINVAL"
     assert refusal(device.mr, pd + 1, start, 4096) == "ENOENT"
     device.mr(pd, start, 4096, access=1 << 20)  # optional rights are
     # Queues
@@ -304,6 +332,10 @@ def refusals() -> None:
     # DEVX
     assert refusal(device.mkey, 0xFFFFFF) == "EREMOTEIO"
     assert refusal(device.mkey, pdn, access=0x85) == "EREMOTEIO"
+    mkey = device.mkey(pdn)
+    assert refusal(device.destroy_mr, mkey) == "ENOENT"
+    assert refusal(device.command, 8, 0, handle(0, mkey)) == "ENOENT"
+    assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, device.mr(pd, start, 4096)[0])) == "ENOENT"
     assert refusal(device.devx, bytes(8)) == "EINVAL"
     assert refusal(device.devx, bytes(16)) == "EOPNOTSUPP"
     assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, cq)) == "ENOENT"
@@ -455,8 +487,8 @@ SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
         discovery, lazy, published, killed, replaced, own_sysfs, children, life, recycled, two_contexts, closing,
-        duplicates, channels, refusals, undone, longer_buffers, threads_and_forks, process_pool, many_threads,
-        unknown_personality, fuzz,
+        reused_pages, duplicates, channels, refusals, undone, longer_buffers, threads_and_forks, process_pool,
+        many_threads, unknown_personality, fuzz,
     )
 }  # fmt: skip
 

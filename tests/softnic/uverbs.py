@@ -108,10 +108,11 @@ class Device:
         self.fd = libc("open", PATH, os.O_RDWR | os.O_CLOEXEC)
         self.keep: list[object] = []
         if context:
-            self.command(
-                0, 3, out(0, 4), out(1, 8), value(UHW_IN, struct.pack("<IIIIBBHIQ", 16, 4, 1, 0, 1, 0, 0, 0, 3)),
-                out(UHW_OUT, 72),
-            )  # fmt: skip
+            self.get_context()
+
+    def get_context(self) -> None:
+        request = struct.pack("<IIIIBBHIQ", 16, 4, 1, 0, 1, 0, 0, 0, 3)  # CQE version 1, UARs of 4 KiB
+        self.command(0, 3, out(0, 4), out(1, 8), value(UHW_IN, request), out(UHW_OUT, 72))
 
     def command(self, kind: int, method: int, *attrs: Attr) -> dict[int, bytes | int]:
         """Attribute number -> bytes of an output, or the handle."""
