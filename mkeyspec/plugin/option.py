@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.opening import read_choice, read_expectations, read_profile
 
 MARKS = (
@@ -95,3 +96,5 @@ def pytest_configure(config: pytest.Config) -> None:
         read_profile(option.device_profile)
     if option.expectations:
         read_expectations(option.expectations, choice, None)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Absences(config), "mkeyspec-absences")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkeyspec.plugin.departure import absence_properties
 from mkeyspec.plugin.property import case_properties, verdict_properties
 from mkeyspec.run.mark import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
@@ -40,6 +41,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if rig is None or rig.verdict.status != "known":
             return None
         return _known(item, call, rig.verdict.known)
+    if _rig_of(item) is None:
+        return None  # an ordinary test, whatever it raises
     error = excinfo.value
     if isinstance(error, CaseFailed):
         if item.config.getoption("fulltrace", False):
@@ -58,6 +61,7 @@ def _add_properties(item: pytest.Item) -> None:
     rig = _rig_of(item)
     if rig is not None:
         item.user_properties += verdict_properties(rig.verdict)
+        item.user_properties += absence_properties(item, rig.verdict)
 
 
 def _rig_of(item: pytest.Item) -> Rig | None:

@@ -1,0 +1,78 @@
+"""Departures that are listed and not shown, seen over all rows of a case; and who an outcome of ours belongs to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.project import Project
+
+CASES = """\
+mks 1
+suite "known"
+
+case keeps_to_the_page
+    verifies LST-01
+    for n in 1, 2
+    memory m = counter(64 * n)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m                known X-DIFF-22
+
+case shows_it_once
+    verifies LST-01
+    for n in 1, 2
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == fill(n - 1, 1) ++ m[1..]     known X-DIFF-22
+"""
+LIST = """\
+[[shows]]
+ids = { X-DIFF-22 = "an example" }
+"""
+
+
+@pytest.fixture
+def known(project: Project) -> Project:
+    project.put("cases/a.mks", CASES)
+    project.put("list.toml", LIST)
+    return project
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_a_listed_departure_that_no_row_shows_fails(known: Project, workers: list[str]) -> None:
+    done = known.pytest("cases", "--expectations=list.toml", "--junitxml=r.xml", *workers)
+    assert done.code == 1
+    assert done.counts == {"passed": 3, "xfailed": 1, "failed": 1}
+    assert "cases/a.mks:4: error[MKS2301]: the device keeps to the page in every row" in done.out
+    assert "shows_it_once" not in done.out.split("MKS2301", 1)[1]
+    assert 'failures="1"' in (known.path / "r.xml").read_text()
+
+
+def test_mkeyspec_counts_it(known: Project) -> None:
+    done = known.mkeyspec("run", "cases", "--expectations", "list.toml")
+    assert done.code == 1
+    assert "3 passed, 1 failed (1 MKS2301), 1 known (1 X-DIFF-22)" in done.out
+
+
+@pytest.mark.parametrize("arguments", [["cases/a.mks::keeps_to_the_page[n=1]"], ["cases/a.mks::keeps_to_the_page[n=2]"]])
+def test_some_rows_alone_prove_nothing(known: Project, arguments: list[str]) -> None:
+    assert known.pytest("--expectations=list.toml", *arguments).code == 0
+
+
+def test_what_is_not_listed_is_not_missed(known: Project) -> None:
+    done = known.pytest("cases")
+    assert done.counts == {"passed": 3, "failed": 1}
+    assert "MKS2301" not in done.out
+
+
+def test_an_ordinary_test_is_pytests_own(known: Project) -> None:
+    known.put(
+        "tests/test_own.py",
+        "from mkeyspec.run.verdict import Blocked, CaseSkipped\n"
+        "def test_a(): raise CaseSkipped('no')\n"
+        "def test_b(): raise Blocked('x', 'y')\n",
+    )
+    assert known.pytest("tests/test_own.py").counts == {"failed": 2}
