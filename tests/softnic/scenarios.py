@@ -21,20 +21,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from commands_fuzz import fuzz
+from refusals import longer_buffers, refusals, undone
 from uverbs import (
     LIBC,
     PATH,
-    Attr,
     Device,
     handle,
     libc,
-    message,
     out,
-    raw_ioctl,
     refusal,
-    u32,
-    u64,
-    value,
 )  # fmt: skip
 
 SYSFS = os.environ.get("SYSFS_PATH", "")
@@ -271,125 +266,6 @@ def channels() -> None:
     fcntl.fcntl(other, fcntl.F_SETFL, os.O_NONBLOCK)
     device.close()
     assert os.read(other, 8) == b""  # the end of the file, once the device is gone
-
-
-def refusals() -> None:
-    """errno for what is wrong, one at a time."""
-    bare = Device(context=False)
-    assert refusal(bare.pd) == "EINVAL"
-    assert refusal(bare.command, 0, 0, u64(2, 1)) == "ENOSPC"  # libibverbs' probe
-    assert refusal(bare.command, 0, 2, u64(0, 1), out(1, 48)) == "EINVAL"
-    bare.close()
-    device = Device()
-    pd, pdn = device.pd()
-    start = device.memory(8192)
-    assert (
-        refusal(device.command, 0, 3, out(0, 4), out(1, 8), value(0x1000, bytes(32)), out(0x1001, 72)) == "EOPNOTSUPP"
-    )
-    for method in ((99, 0), (3, 9), (0x1003, 0x1000), (14, 0), (11, 0), (12, 0)):
-        assert refusal(device.command, *method) == "EOPNOTSUPP"
-    for number in (0, 2, 19, 24, 30, 37, 0x80000012, 0x80000032, 1 << 40):
-        assert refusal(device.write, number, bytes(64), 64) == "EOPNOTSUPP"
-    assert refusal(device.command, 0, 2, u64(0, 2), out(1, 48)) == "EINVAL"
-    assert refusal(device.command, 0, 6, u64(0, 1), u64(1, 1), u32(2, 0), out(3, 32)) == "ENODATA"
-    assert refusal(device.command, 0, 6, u64(0, 1), u64(1, 99), u32(2, 0), out(3, 32)) == "EINVAL"
-    assert refusal(device.command, 0, 5, u64(0, 32), u32(1, 0), out(2, 0), out(3, 8)) == "EINVAL"
-    # Regions
-    for access, name in (
-        (2, "EINVAL"),
-        (8, "EINVAL"),
-        (1 << 6, "EOPNOTSUPP"),
-        (1 << 10, "EINVAL"),
-        (1 << 31, "EINVAL"),
-    ):
-        assert refusal(device.mr, pd, start, 4096, access) == name
-    assert refusal(device.mr, pd, start, 0) == "EINVAL"
-    assert refusal(device.mr, pd, start, 4096, iova=start + 1) == "EINVAL"
-    assert refusal(device.mr, pd, 0, 4096) == "EFAULT"
-    assert refusal(device.mr, pd, start, 1 << 46) == "EFAULT"
-    assert refusal(device.mr, pd, start, (1 << 64) - start) == "EINVAL"
-    assert refusal(device.mr, pd, start, (1 << 64) - start, iova=0) == "EINVAL"
-    assert refusal(device.mr, pd + 1, start, 4096) == "ENOENT"
-    device.mr(pd, start, 4096, access=1 << 20)  # optional rights are
-    # Queues
-    for entries in (0, 1 << 22, 1 << 31):
-        assert refusal(device.cq, entries, buf=start) == "EINVAL"
-    assert refusal(device.cq, vector=4) == "EINVAL"
-    assert refusal(device.cq, size=96) == "EINVAL"
-    assert refusal(device.cq, buf=0) == "EFAULT"
-    assert refusal(device.cq, db=0) == "EFAULT"
-    assert refusal(device.cq, db=start + 4) == "EFAULT"
-    cq = device.cq()
-    for wrong in ({"sq": 63}, {"sq": 1 << 31}, {"rq": 3}, {"rq": 1 << 20}, {"shift": 31}, {"shift": 0}):
-        assert refusal(device.qp, pd, cq, **wrong) == "EINVAL"
-    assert refusal(device.qp, pd, cq, buf=1 << 20) == "EFAULT"
-    assert refusal(device.qp, pd, cq, db=8) == "EFAULT"
-    assert refusal(device.qp, pd, cq, 0xFF) == "EINVAL"
-    for kind in (8, 9, 10, 0, 1 << 40):
-        assert refusal(device.qp, pd, cq, kind) == "EOPNOTSUPP"
-    assert refusal(device.qp, cq, cq) == "ENOENT"
-    assert refusal(device.qp, pd, pd) == "ENOENT"
-    # DEVX
-    assert refusal(device.mkey, 0xFFFFFF) == "EREMOTEIO"
-    assert refusal(device.mkey, pdn, access=0x85) == "EREMOTEIO"
-    mkey = device.mkey(pdn)
-    assert refusal(device.destroy_mr, mkey) == "ENOENT"
-    assert refusal(device.command, 8, 0, handle(0, mkey)) == "ENOENT"
-    assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, device.mr(pd, start, 4096)[0])) == "ENOENT"
-    assert refusal(device.devx, bytes(8)) == "EINVAL"
-    assert refusal(device.devx, bytes(16)) == "EOPNOTSUPP"
-    assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, cq)) == "ENOENT"
-    assert (
-        refusal(device.command, 0x1000, 0x1000, value(0x1000, struct.pack(">HHHH8x", 0x762, 0, 0, 0)), out(0x1001, 64))
-        == "EOPNOTSUPP"
-    )
-    # Pages
-    _, offset = device.uar()
-    for where, length in ((offset, 8192), (0x5000 << 12, 4096), (5 << 20, 4096), (offset, 0)):
-        assert refusal(device.map, where, length) in ("EINVAL", "EOPNOTSUPP")
-    # Malformed messages
-    good = message(0, 2, [u64(0, 1), out(1, 48)])
-    assert refusal(libc, "ioctl", device.fd, ctypes.c_ulong(0xC0181B01), ctypes.c_void_p(8)) == "EFAULT"
-    for at, byte in ((0, 0), (0, 23), (0, 25), (6, 0), (6, 200), (7, 255)):
-        bad = bytearray(good)
-        bad[at] = byte
-        assert refusal(raw_ioctl, device.fd, bad) == "EINVAL"
-    for count in (33, 250, 4000):
-        assert (
-            refusal(raw_ioctl, device.fd, message(0, 2, [u64(0, 1), out(1, 48), *[u64(9, 0)] * (count - 2)]))
-            == "EINVAL"
-        )
-    assert refusal(device.command, 0, 2, u64(0, 1), Attr(1, 48, 16)) == "EFAULT"
-    assert refusal(device.write, 9, bytes(16), 12) == "EINVAL"
-    assert refusal(device.command, 0, 0, u64(2, 9), Attr(0, 40, 16), out(1, 12)) == "EFAULT"
-    device.close()
-
-
-def undone() -> None:
-    """What can't be answered is not left behind: its number comes again."""
-    device = Device()
-    pd, _ = device.pd()
-    start = device.memory(4096)
-    request = struct.pack("<QQQQII", 0, start, 4096, start, pd, 15)
-    for _ in range(2000):
-        assert refusal(device.command, 0, 0, u64(2, 9), value(0, request), Attr(1, 12, 16)) == "EFAULT"
-        assert refusal(device.command, 0, 0, u64(2, 3), value(0, bytes(8)), Attr(1, 4, 16)) == "EFAULT"
-        assert refusal(device.command, 0, 0, u64(2, 0x11), value(0, bytes(8)), Attr(1, 4, 16)) == "EFAULT"
-    assert device.mr(pd, start, 4096)[0] < 1000
-    device.destroy_pd(device.pd()[0])
-    device.close()
-
-
-def longer_buffers() -> None:
-    """A newer library's longer answers are filled up with zeros, an older one's shorter ones cut."""
-    device = Device()
-    back = device.command(0, 2, u64(0, 1), out(1, 200))[1]
-    assert isinstance(back, bytes)
-    assert back[48:] == bytes(152)
-    assert back[:48] != bytes(48)
-    short = device.command(0, 2, u64(0, 1), out(1, 20))[1]
-    assert short == back[:20]
-    device.close()
 
 
 def threads_and_forks() -> None:
