@@ -223,7 +223,7 @@ class Model:
     def _look_at(self, attributes: QpAttributes) -> None:
         """What a QP may be made for (WRP-03, WRP-21, XCAN-02)."""
         call, profile = "mlx5dv_create_qp", self.profile
-        kind, ops = attributes.type, attributes.send_ops & M32
+        kind, ops = attributes.type, attributes.send_ops & M64
         allowed = OPS_OF_TYPE.get(kind, 0)
         if kind == DCI and not profile.dci_mkey_operations:
             allowed &= ~MKEY_OPS

@@ -75,7 +75,8 @@ OPTIONS: dict[str, Slot | None] = {
 
 _WR_CLAIM = ("complete", "completion")
 _SGE_BUT = ("addr", "length", "lkey", "tag")
-_REMOTE_BUT = (*_SGE_BUT, "remote_addr", "rkey")
+_DC_BUT = ("dctn", "dc_key")
+_REMOTE_BUT = (*_SGE_BUT, "remote_addr", "rkey", *_DC_BUT)
 _TRANSFER_BUT = (*_SGE_BUT, "rkey")
 _BUILDER_BUT = ("num_setters", "conf_flags", "comp_mask", "inline")
 
@@ -87,7 +88,7 @@ def _request(
     phrases: Mapping[str, Slot],
     page: str,
     modifiers: Mapping[str, Slot | None] | None = None,
-    but: tuple[str, ...] = _SGE_BUT,
+    but: tuple[str, ...] = (*_SGE_BUT, *_DC_BUT),
     lines: str | None = None,
 ) -> Verb:
     """A work request: `on q as l` go with it where it stands alone; `sentence.py` refuses them in a section."""
@@ -127,7 +128,7 @@ REQUESTS: tuple[Verb, ...] = (
     _request("send", "send m", REFS, {}, "ibv_wr_post(3)"),
     _request("send_imm", "send_imm m, imm 7", REFS, {}, "ibv_wr_post(3)", _IMM),
     _request("send_inv", "send_inv m, key k", REFS, {}, "ibv_wr_post(3)", {"key": Slot("an mkey of the other side")},
-             (*_SGE_BUT, "invalidate_rkey")),
+             (*_SGE_BUT, "invalidate_rkey", *_DC_BUT)),
     _request("write", "write m to w", REFS, {"to": REF}, "ibv_wr_post(3)", _IMM, _REMOTE_BUT),
     _request("read", "read m from w", REFS, {"from": REF}, "ibv_wr_post(3)", None, _REMOTE_BUT),
     _request("fetch_add", "fetch_add m[0 +: 8] from w[0 +: 8], add 1", REF, {"from": REF}, "ibv_wr_post(3)",

@@ -151,10 +151,12 @@ class Builder:
             rkey = but.retag(0, rkey)[1]
         return but.take("remote_addr", addr), but.take("rkey", rkey), named
 
-    def dc(self, options: Options) -> protocol.DcAddress | None:
+    def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
         if options.dct is None:
             return None
         number, key = self.bench.dcts[options.dct]
+        if but is not None:
+            number, key = but.take("dctn", number), but.take("dc_key", key)
         return protocol.DcAddress(number, key, options.stream)
 
     # Setters ---------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ class Builder:
                 key = self.place(Part(wr.invalidate, 0, 0))[3]
                 planned.invalidated = but.take("invalidate_rkey", key)
             planned.delivers = sum(sge.length for sge in sges)
-            planned.request = protocol.Send(wr_id, flags, sges, planned.imm, planned.invalidated, self.dc(options))
+            planned.request = protocol.Send(wr_id, flags, sges, planned.imm, planned.invalidated, self.dc(options, but))
         elif isinstance(wr, plan.Write):
             sges, local = self.sges(wr.data, but)
             addr, rkey, far = self.remote(wr.to, but)
@@ -297,18 +299,18 @@ class Builder:
             if wr.imm is not None:
                 planned.imm = bench.evaluate(wr.imm) & 0xFFFFFFFF
                 planned.delivers, planned.by_write = sum(sge.length for sge in sges), True
-            planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, self.dc(options))
+            planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, self.dc(options, but))
         elif isinstance(wr, plan.Read):
             sges, local = self.sges(wr.into, but)
             addr, rkey, far = self.remote(wr.source, but)
             planned.names_mkey = local or far
-            planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, self.dc(options))
+            planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, self.dc(options, but))
         elif isinstance(wr, plan.FetchAdd):
             sges, local = self.sges((wr.into,), but)
             addr, rkey, far = self.remote(wr.source, but)
             planned.names_mkey = local or far
             planned.request = protocol.FetchAdd(
-                wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options)
+                wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options, but)
             )
         elif isinstance(wr, plan.Invalidate):
             planned.names_mkey = True
