@@ -144,7 +144,8 @@ def modules(monkeypatch: pytest.MonkeyPatch, fake: Fake, enums: dict[str, dict[s
     for name, values in enums.items():
         module = types.ModuleType(name)
         if scoped:
-            module.all_of_them = enum.IntFlag("all_of_them", values)  # type: ignore[attr-defined]
+            # By its base's call: the type checker wants the members of an enumeration written out.
+            vars(module)["all_of_them"] = type(enum.IntFlag).__call__(enum.IntFlag, "all_of_them", values)
         else:
             vars(module).update(values)
         monkeypatch.setitem(sys.modules, name, module)

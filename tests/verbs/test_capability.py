@@ -6,8 +6,8 @@ import types
 
 import pytest
 
+from mkeyspec.constants import CAPABILITIES
 from mkeyspec.device import verbs_capability as capability
-from mkeyspec.device.profile import CAPABILITIES
 from mkeyspec.device.protocol import QpAttributes, Unsupported
 from mkeyspec.device.verbs_native import Offload
 
@@ -71,5 +71,9 @@ def test_what_nothing_announces_is_tried() -> None:
 
     assert capability.tried(ValueError, qp, mkey) == {"qp.uc", "qp.ud", "raw_wqe", "update_tag"}
     assert {1 | 8, 1 | 16} <= {item for item in tried if isinstance(item, int)}
+
+    def broken(attributes: QpAttributes) -> None:
+        raise KeyError
+
     with pytest.raises(KeyError):  # a defect is no lack
-        capability.tried(ValueError, lambda attributes: {}[1], mkey)
+        capability.tried(ValueError, broken, mkey)

@@ -35,9 +35,10 @@ def test_two_that_fit_are_none() -> None:
     class Two:
         __slots__ = ("one", "two")
 
-    two = Two()
-    two.one, two.two = [], []
-    assert native.pointer(two, lambda word: True) is None
+        def __init__(self, one: object, two: object) -> None:
+            self.one, self.two = one, two
+
+    assert native.pointer(Two([], []), lambda word: True) is None
 
 
 def test_a_tag_is_the_lowest_byte_of_both_keys() -> None:

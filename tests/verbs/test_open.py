@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import lease, port, verbs_native, verbs_open
+from mkeyspec.device import lease, port, verbs_names, verbs_native, verbs_open
 from mkeyspec.device.protocol import QpAttributes, Unavailable
 from tests.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
 
@@ -16,7 +16,7 @@ from tests.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     fake = Fake()
-    monkeypatch.setattr(verbs_open.verbs_names, "load", lambda: fake.namespace)
+    monkeypatch.setattr(verbs_names, "load", lambda: fake.namespace)
     monkeypatch.setattr(verbs_native, "context_pointer", lambda context: None)
     monkeypatch.setattr(port, "in_use", lambda device, number: "")
     monkeypatch.setattr(lease, "folder", lambda: tmp_path)
