@@ -20,7 +20,7 @@ class Span(NamedTuple):
     start: int
     end: int
 
-    def to(self, other: "Span") -> "Span":
+    def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of `other`."""
         return Span(self.source, self.start, other.end)
 
@@ -77,7 +77,7 @@ class Bytes:
 @dataclass(frozen=True, slots=True)
 class Tuple:
     span: Span
-    items: tuple["Expr", ...]
+    items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Pair:
     """`count 512` behind an argument or list item."""
 
     name: Name
-    value: "Expr"
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Argument:
     """A call's argument or a list's item: `a count 512 skip 4`, `seed=7`."""
 
     span: Span
-    value: "Expr"
+    value: Expr
     keyword: Optional[Name] = None
     pairs: tuple[Pair, ...] = ()
 
@@ -111,13 +111,13 @@ class Comprehension:
     span: Span
     item: Argument
     name: Name
-    over: "Expr"
+    over: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     span: Span
-    function: "Expr"
+    function: Expr
     arguments: tuple[Argument, ...]
 
 
@@ -126,8 +126,8 @@ class Index:
     """`a[i]`, `a[x +: n]`, `a[x..y]`, `a[x..]`, `a[field_at(d, 3)]`."""
 
     span: Span
-    of: "Expr"
-    index: "Expr"
+    of: Expr
+    index: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Attribute:
     """`d.block`, `k.max_entries`, `t.wire`."""
 
     span: Span
-    of: "Expr"
+    of: Expr
     name: Name
 
 
@@ -145,7 +145,7 @@ class Unary:
 
     span: Span
     operator: str
-    operand: "Expr"
+    operand: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ class Binary:
 
     span: Span
     operator: str
-    left: "Expr"
-    right: "Expr"
+    left: Expr
+    right: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ class Range:
     """`start..end` (half-open; `end` may be left out inside an index) or `start +: length`."""
 
     span: Span
-    start: "Expr"
-    end: Optional["Expr"] = None
-    length: Optional["Expr"] = None
+    start: Expr
+    end: Optional[Expr] = None
+    length: Optional[Expr] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ class But:
     """`value but member override`: wrong on purpose."""
 
     span: Span
-    value: "Expr"
+    value: Expr
     member: Name
-    override: "Expr"
+    override: Expr
 
 
 Expr = Union[
@@ -204,7 +204,7 @@ class Completes:
     """`completes { driver1, id 41 }`: each line is one completion, a `Step` whose verb is the opcode."""
 
     span: Span
-    block: "Block"
+    block: Block
 
 
 Outcome = Union[Rejected, Accepted, Completes]
@@ -227,7 +227,7 @@ class Known:
     requirement: Name
     outcome: Optional[Outcome] = None
     value: Optional[Expr] = None
-    modifiers: tuple["Modifier", ...] = ()
+    modifiers: tuple[Modifier, ...] = ()
 
 
 # Statements ----------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ class If:
 
     span: Span
     condition: Expr
-    then: "Block"
-    orelse: Optional["Block"] = None
+    then: Block
+    orelse: Optional[Block] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class Step:
     phrases: tuple[Phrase, ...] = ()
     value: Optional[Expr] = None
     modifiers: tuple[Modifier, ...] = ()
-    block: Optional["Block"] = None
+    block: Optional[Block] = None
     claim: Optional[Claim] = None
     known: Optional[Known] = None
     peer: bool = False
