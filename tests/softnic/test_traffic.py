@@ -1,6 +1,6 @@
 """The software NIC under the real driver: golden values, error records, refusals, timers.
 
-Needs the library (built at first use) and an interpreter with pyverbs; without them the tests skip and say what is missing.
+Needs the library (built at first use) and an interpreter with pyverbs; without them the tests skip and say why.
 Expected values: signatures.md's published outputs of hardware, IBTA, enum ibv_wc_status; none was taken from this NIC.
 """
 
@@ -37,7 +37,7 @@ NO_ERROR, BAD_GUARD = 0, 1
 def interpreter() -> str | None:
     """One that has pyverbs with the mlx5 provider; Debian's comes with /usr/bin/python3."""
     for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-        if candidate and os.path.exists(candidate):
+        if candidate and Path(candidate).exists():
             done = subprocess.run([candidate, "-c", "import pyverbs.providers.mlx5.mlx5dv_mkey"], capture_output=True)
             if done.returncode == 0:
                 return candidate

@@ -1,6 +1,6 @@
-"""Scenarios that a process under the software NIC plays; each returns what it saw. `python traffic.py NAME…` prints JSON.
+"""Scenarios that a process under the software NIC plays; each returns what it saw, `python traffic.py NAME…` as JSON.
 
-Nothing is judged here: test_traffic.py holds the expected values. Runs in an interpreter that has pyverbs, without mkeyspec.
+Nothing is judged here: test_traffic.py holds the expected values. Runs where pyverbs is, without mkeyspec.
 """
 
 import ctypes
