@@ -65,13 +65,15 @@ class Tally:
         if code is not None and code[0] < "MKS2":
             self.broken = True
 
-    def line(self) -> str:
+    def line(self, interrupted: bool = False) -> str:
         """`612 passed, 3 failed (2 MKS2101, 1 MKS2104), 40 skipped (36 crypto; 4 memcpy)`."""
         parts = [f"{self.passed} passed", f"{self.failed.total()} failed{_reasons(self.failed)}"]
         if self.known:
             parts.append(f"{self.known.total()} known{_reasons(self.known)}")
         parts.append(f"{self.skipped.total()} skipped{_reasons(self.skipped)}")
-        if not (self.passed or self.failed or self.known or self.skipped):
+        if interrupted:
+            parts.append("interrupted")
+        elif not (self.passed or self.failed or self.known or self.skipped):
             parts.append("for no case was selected")
         return ", ".join(parts)
 
@@ -81,7 +83,9 @@ def _reasons(counts: Counter[str]) -> str:
         return ""
     named = [f"{number} {reason}" for reason, number in counts.most_common(_REASONS)]
     rest = len(counts) - len(named)
-    return f" ({'; '.join(named)}{f'; {rest} more reasons' if rest else ''})"
+    if rest > 0:
+        named.append(f"{rest} more reason{'s' if rest > 1 else ''}")
+    return f" ({'; '.join(named)})"
 
 
 def run_session(
@@ -115,7 +119,7 @@ def run_session(
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
     seconds = time.monotonic() - started
-    print(f"mkeyspec: {tally.line()} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
+    print(f"mkeyspec: {tally.line(code == pytest.ExitCode.INTERRUPTED and not tally.broken)} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
     return _exit_code(int(code), tally)
 
 

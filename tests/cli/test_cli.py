@@ -12,6 +12,7 @@ import pytest
 
 from mkeyspec import __version__, cli
 from mkeyspec.code import CODES
+from mkeyspec.session import Tally
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Done, Project, properties
 
 GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
@@ -351,3 +352,12 @@ def test_wrong_usage_is_2(project: Project, arguments: list[str]) -> None:
 
 def test_version(project: Project) -> None:
     assert project.mkeyspec("--version").out == f"mkeyspec {__version__}\n"
+
+
+def test_the_last_line_tells_an_interruption_and_few_reasons() -> None:
+    tally = Tally()
+    assert tally.line(interrupted=True).endswith("0 skipped, interrupted")
+    tally.skipped.update(["a", "b", "c", "d", "e"])
+    assert tally.line().endswith("5 skipped (1 a; 1 b; 1 c; 1 d; 1 more reason)")
+    tally.skipped.update(["f"])
+    assert tally.line().endswith("2 more reasons)")
