@@ -6,7 +6,7 @@
 
 #include <rdma/mlx5-abi.h>
 
-enum { MASK_RATE_LIMIT = 1 << 25, MASK_AV = 1 << 7, MASK_PORT = 1 << 5, MASK_PKEY_INDEX = 1 << 4, MASK_ALT_PATH = 1 << 14 };
+enum { MASK_RATE_LIMIT = 1 << 25, MASK_AV = 1 << 7, MASK_PKEY_INDEX = 1 << 4, MASK_ALT_PATH = 1 << 14 };
 
 static struct qp_path path_in(const struct ib_uverbs_qp_dest *dest) {
     struct qp_path path = {
@@ -59,8 +59,8 @@ static int modify(struct command *command, const struct ib_uverbs_modify_qp *req
 
     if (!qp)
         return ENOENT;
-    if ((change.mask & MASK_PORT && change.port != 1) || (change.mask & MASK_PKEY_INDEX && change.pkey_index))
-        return EINVAL;
+    if (change.mask & MASK_PKEY_INDEX && change.pkey_index)
+        return EINVAL;                  /* the table has one entry */
     if (change.mask & MASK_AV)
         error = check_path(&change.path);
     if (!error && change.mask & MASK_ALT_PATH)

@@ -65,6 +65,17 @@ def refusals() -> None:
         assert refusal(device.qp, pd, cq, kind) == "EOPNOTSUPP"
     assert refusal(device.qp, cq, cq) == "ENOENT"
     assert refusal(device.qp, pd, pd) == "ENOENT"
+    for odd in ({"max_wr": 1 << 15}, {"max_sge": 64}, {"limit": 16}, {"max_wr": 1 << 31}):
+        assert refusal(device.srq, pd, **odd) == "EINVAL"
+    for odd in ({"buf": 8}, {"db": 8}, {"db": start + 2}):
+        assert refusal(device.srq, pd, **odd) == "EFAULT"
+    assert refusal(device.srq, pd, type=1) == "EOPNOTSUPP"
+    srq = device.srq(pd)
+    assert refusal(device.write, 0x21, struct.pack("<IIII", srq, 1, 31, 0)) == "EINVAL"
+    assert refusal(device.write, 0x21, struct.pack("<IIII", srq, 2, 0, 16)) == "EINVAL"
+    device.write(0x21, struct.pack("<IIII", srq, 2, 0, 5))
+    assert struct.unpack("<IIII", device.write(0x22, struct.pack("<QII", 0, srq, 0), 16)[0]) == (15, 1, 5, 0)
+    assert refusal(device.destroy_pd, pd) == "EBUSY"
     # DEVX
     assert refusal(device.mkey, 0xFFFFFF) == "EREMOTEIO"
     assert refusal(device.mkey, pdn, access=0x85) == "EREMOTEIO"
@@ -95,6 +106,10 @@ def refusals() -> None:
     modify(to_init)
     assert refusal(modify, to_init | 1 << 25) == "EOPNOTSUPP"
     assert refusal(modify, 1 | 1 << 7, sgid=7, is_global=1) == "EINVAL"
+    change = struct.pack(">HHHHII", 0x50E, 0, 0, 0, qpn + 1, 0).ljust(464, b"\0")
+    assert (
+        refusal(device.command, 0x1001, 0x1002, handle(0x1000, qp), value(0x1001, change), out(0x1002, 16)) == "EINVAL"
+    )
     query = struct.pack(">HHHHII", 0x50B, 0, 0, 0, qpn + 1, 0)
     assert (
         refusal(device.command, 0x1001, 0x1003, handle(0x1000, qp), value(0x1001, query), out(0x1002, 272)) == "EINVAL"

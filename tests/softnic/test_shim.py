@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -27,29 +28,29 @@ PLAIN = (
 SANITIZED = ("life", "two_contexts", "closing", "duplicates", "channels", "refusals", "undone", "many_threads", "fuzz")
 
 
-@pytest.fixture(scope="session")
-def library() -> Path:
-    found = softnic.library()
-    if found is not None:
-        return found
-    reason = softnic.missing() or ""
+def _absent(reason: str) -> NoReturn:
     if os.environ.get("MKEYSPEC_REQUIRE_SOFT") == "1":
         pytest.fail(f"MKEYSPEC_REQUIRE_SOFT=1, and {reason}")
     pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
+def library() -> Path:
+    return softnic.library() or _absent(softnic.missing() or "no library")
+
+
+@pytest.fixture(scope="session")
 def sanitized() -> str:
     """What to preload for AddressSanitizer and UBSan: their libraries, then ours."""
     if not shutil.which("gcc") or not shutil.which("make"):
-        pytest.skip("no gcc and make to build with sanitizers")
+        _absent("no gcc and make to build with sanitizers")
     said = [
         subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True)
         for name in ("asan", "ubsan")
     ]
     runtimes = [run.stdout.strip() for run in said]
     if not all(Path(runtime).is_absolute() for runtime in runtimes):
-        pytest.skip("gcc has no sanitizer libraries: apt-get install libasan8 libubsan1")
+        _absent("gcc has no sanitizer libraries: apt-get install libasan8 libubsan1")
     (SOURCES / "build").mkdir(exist_ok=True)
     with (SOURCES / "build" / "asan.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

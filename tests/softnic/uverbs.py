@@ -212,6 +212,18 @@ class Device:
     def destroy_qp(self, qp: int) -> None:
         self.command(4, 1, handle(0, qp), out(1, 4))
 
+    def srq(self, pd: int, max_wr: int = 15, max_sge: int = 1, limit: int = 0, **override: int) -> int:
+        ring = override["buf"] if "buf" in override else self.memory(1 << 16)
+        record = override["db"] if "db" in override else self.memory(4096)
+        back = self.command(
+            5, 0, handle(0), handle(1, pd), u64(4, 0x9999), u32(5, max_wr), u32(6, max_sge), u32(7, limit),
+            u32(9, override.get("type", 0)), out(0xB, 4), out(0xC, 4),
+            value(UHW_IN, struct.pack("<QQIIII", ring, record, 0, 0, 7, 0)), out(UHW_OUT, 8),
+        )  # fmt: skip
+        number = back[0]
+        assert isinstance(number, int)
+        return number
+
     def devx(self, command: bytes, reply: int = 16) -> tuple[int, bytes]:
         back = self.command(0x1001, 0x1000, handle(0x1000), value(0x1001, command), out(0x1002, reply))
         number, answer = back[0x1000], back[0x1002]
