@@ -119,7 +119,8 @@ def run_session(
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
     seconds = time.monotonic() - started
-    print(f"mkeyspec: {tally.line(code == pytest.ExitCode.INTERRUPTED and not tally.broken)} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
+    line = tally.line(code == pytest.ExitCode.INTERRUPTED and not tally.broken)
+    print(f"mkeyspec: {line} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
     return _exit_code(int(code), tally)
 
 
