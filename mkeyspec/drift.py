@@ -42,6 +42,11 @@ def mark(sentence: str) -> str:
     return f"{len(found)}:{_hash(found)}"
 
 
+def sentences(text: str) -> list[str]:
+    """The paragraphs of a text, each taken for one sentence."""
+    return [one for one in re.split(r"\n\s*\n", text) if words(one)]
+
+
 def drift(page: str, requirements: Iterable[Requirement]) -> list[Drift]:
     """The entries of `requirements` of which a sentence is missing in the text `page`, in their order."""
     sequence = words(page)

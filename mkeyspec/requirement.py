@@ -33,10 +33,10 @@ class Requirement:
     positive: str
     negative: str
     negative_judged: str
-    """How the negative half is seen: `claim` (a case claims it), `exactness` (every positive case does), `not`, or ""."""
+    """The negative half: `claim` (a case claims it), `exactness` (every positive case does), `not`; or ""."""
     negative_reason: str
     treatment: str
-    """`strict`, `implementation` (alternatives or a record), or `untestable`."""
+    """`strict`, `implementation` (the profile says which of several), or `untestable`."""
     reason: str
     note: str
     sentences: tuple[str, ...]
@@ -80,7 +80,7 @@ def requirements() -> dict[str, Requirement]:
                 id=key,
                 title=entry["title"],
                 statement=entry["statement"],
-                page=page,
+                page=entry.get("page", page),
                 section=entry.get("section", ""),
                 level=entry["level"],
                 observe=tuple(entry["observe"]),

@@ -13,7 +13,7 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.coverage import Covered, count_bins, cover
-from mkeyspec.drift import drift
+from mkeyspec.drift import drift, mark, sentences
 from mkeyspec.listing import requirements_text
 from mkeyspec.requirement import Requirement, requirements
 from mkeyspec.session import FAILED, NOTHING, OK, Failure
@@ -26,7 +26,9 @@ example:
   $ mkeyspec requirements list
   $ mkeyspec requirements coverage            # of cases/, with the outcomes of reports/junit.xml
   $ mkeyspec requirements coverage --bins
-  $ man -P cat mlx5dv_wr_mkey_configure > page.txt && mkeyspec requirements drift page.txt
+  $ man -P cat mlx5dv_wr_mkey_configure > mlx5dv_wr_mkey_configure.txt
+  $ mkeyspec requirements drift mlx5dv_wr_mkey_configure.txt
+  $ echo 'All setters are optional.' | mkeyspec requirements mark
 Exit code: 0; 1 if an entry that can be tested lacks its case, or a page lost a sentence; 2 for wrong input."""
 
 Sources = Callable[[Sequence[str]], list[Path]]
@@ -50,10 +52,12 @@ def add(
     drifting = verbs.add_parser("drift", help="which entries a man page no longer states in the same words")
     drifting.add_argument("pages", nargs="+", metavar="PAGE", help="a page as text or Markdown, named after itself")
     drifting.set_defaults(command=lambda options: _drift(options, sources, project()))
+    marking = verbs.add_parser("mark", help="how the ledger remembers sentences: one a paragraph, on standard input")
+    marking.set_defaults(command=_mark)
 
 
 def _missing(options: argparse.Namespace) -> int:
-    raise Failure("MKS0907", "requirements: say list, coverage or drift")
+    raise Failure("MKS0907", "requirements: say list, coverage, drift or mark")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -175,6 +179,16 @@ def _drift(options: argparse.Namespace, sources: Sources, project: Path) -> int:
         anchored = sum(bool(requirement.sentences) for requirement in entries)
         print(f"mkeyspec: {name}: {len(found)} of {anchored} entries drifted", file=sys.stderr)
     return FAILED if changed else OK
+
+
+def _mark(options: argparse.Namespace) -> int:
+    try:
+        found = sentences(sys.stdin.read())
+    except UnicodeDecodeError as error:
+        raise Failure("MKS0907", f"standard input: not UTF-8: {error}") from None
+    for sentence in found:
+        print(mark(sentence))
+    return OK if found else NOTHING
 
 
 def _entries_of(name: str, ledger: dict[str, Requirement]) -> list[Requirement]:

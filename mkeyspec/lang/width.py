@@ -11,7 +11,8 @@ from mkeyspec.lang.coercion import fault
 from mkeyspec.lang.tree import Span
 
 BITS = {
-    "id": 64, "imm": 32, "add": 64, "stream": 16, "tag": 8, "to": 8, "key": 64, "dctn": 32, "dc_key": 64,  # ibv_wr_post(3), mlx5dv_wr_post(3)
+    "id": 64, "imm": 32, "add": 64, "tag": 8, "to": 8,  # ibv_wr_post(3)
+    "stream": 16, "key": 64, "dctn": 32, "dc_key": 64,  # mlx5dv_wr_post(3)
     "addr": 64, "length": 32, "lkey": 32, "rkey": 32,  # struct ibv_sge, ibv_wr_rdma_write(3)
     "access": 32, "access_flags": 32, "repeat": 32, "repeat_count": 32, "count": 32, "skip": 32, "num_setters": 8,
     "conf_flags": 32,  # mlx5dv_wr_mkey_configure(3)
