@@ -255,13 +255,12 @@ const char *path_redirect(const char *path, char *room) {
         return "/dev/infiniband/nowhere";
     if (!strncmp(path, directory, strlen(directory)))
         sysfs_publish();
+    if (strncmp(path, "/sys/", 5))
+        return path;
     for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-        char start[64];
-        const char *rest;
+        const char *rest = after(path + 5, classes[i]);
 
-        snprintf(start, sizeof(start), "/sys/%s", classes[i]);
-        rest = after(path, start);
-        if (!rest || strlen(rest) + sizeof(directory) + 32 > PATH_ROOM + strlen("/"))
+        if (!rest || strlen(directory) + strlen(classes[i]) + strlen(rest) + 2 > PATH_ROOM)
             continue;
         sysfs_publish();
         snprintf(room, PATH_ROOM, "%s/%s%s", directory, classes[i], rest);
