@@ -18,9 +18,8 @@ from mkeyspec.constants import MkeyFlag, QpOps
 from mkeyspec.device import crypto
 from mkeyspec.device.configuration import M8, M32, Builder
 from mkeyspec.device.dynamic import DCI, M64, Targets
-from mkeyspec.device.execution import Execution
 from mkeyspec.device.key import IndirectKey, KeyTable, Region, SignatureState
-from mkeyspec.device.movement import Movement
+from mkeyspec.device.parts import PARTS, Parts
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import (
     AsyncEvent,
@@ -41,9 +40,7 @@ from mkeyspec.device.protocol import (
     WorkRequest,
 )
 from mkeyspec.device.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, Queue, Receive, Room, room
-from mkeyspec.device.section import Section
-from mkeyspec.device.signature import Arithmetic
-from mkeyspec.device.transfer import REMOTE_INVALIDATE, Transfer
+from mkeyspec.device.transfer import REMOTE_INVALIDATE
 
 DEFAULT_QP = QpAttributes()
 RESPONDER = QpAttributes(type=DCI, send_ops=0)
@@ -67,13 +64,15 @@ LONGEST_MEMORY = 1 << 30
 class Model:
     """A `protocol.Device`. One instance is one fixture; nothing is shared between instances."""
 
-    def __init__(self, profile: Profile | None = None) -> None:
+    def __init__(self, profile: Profile | None = None, parts: Parts = PARTS) -> None:
         self.profile = profile if profile is not None else Profile()
-        self.arithmetic = Arithmetic(self.profile)
-        self.tables: dict[str, KeyTable] = {"owner": KeyTable(), "peer": KeyTable()}
+        self.parts = parts
+        self.arithmetic = parts.arithmetic(self.profile)
+        self.tables: dict[str, KeyTable] = {"owner": parts.table(), "peer": parts.table()}
         self.targets = Targets()
-        movement = Movement(self.profile, self.arithmetic, self.tables)
-        self.execution = Execution(self.profile, Transfer(self.profile, movement, self.tables, self.targets))
+        movement = parts.movement(self.profile, self.arithmetic, self.tables)
+        transfer = parts.transfer(self.profile, movement, self.tables, self.targets)
+        self.execution = parts.execution(self.profile, transfer)
         self._deks: dict[int, crypto.Key] = {}
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}
@@ -261,7 +260,7 @@ class Model:
         domain = self._pd_of(side, pd, "mlx5dv_create_qp")
         handle = self._next()
         qp = Qp(handle, side, 0x100 + handle, rooms.max_inline_data)
-        queue = self._queues[handle] = Queue(handle, side, attributes, rooms, domain, qp)
+        queue = self._queues[handle] = self.parts.queue(handle, side, attributes, rooms, domain, qp)
         return queue
 
     def _answering(self) -> Queue:
@@ -293,10 +292,10 @@ class Model:
             return errno.EINVAL
         builder = self._builders.get(queue.room.inline)
         if builder is None:
-            builder = self._builders[queue.room.inline] = Builder(
+            builder = self._builders[queue.room.inline] = self.parts.builder(
                 self.profile, self.arithmetic, queue.room.inline, self._deks
             )
-        section = Section(queue, builder, self._mkey_of)
+        section = self.parts.section(queue, builder, self._mkey_of)
         section.build(requests)
         if section.rule is not None or abort:
             self._disturb(section.touched)

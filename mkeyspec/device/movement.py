@@ -137,7 +137,7 @@ class Movement:
         used, at = place.crypto, ""
         cipher: Between | None = None
         if used is not None:
-            cipher, at = partial(used.apply, transmit=transmit, before=coded), used.at
+            cipher, at = self.cipher(used, transmit, coded), used.at
             if at == (crypto.MEMORY if transmit else crypto.WIRE):
                 stream = cipher(stream)
         if place.signature is not None:
@@ -152,6 +152,10 @@ class Movement:
         if cipher is not None and at == (crypto.WIRE if transmit else crypto.MEMORY):
             stream = cipher(stream)
         return stream
+
+    def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
+        """What the attributes in force do to a form of the message that had `before` bytes so far."""
+        return partial(used.apply, transmit=transmit, before=before)
 
     def _before(self, place: Place, before: Before) -> tuple[int, int]:
         """What went before of this mkey: raw bytes, in this message or since its configuration (X-OPEN-07); ciphered

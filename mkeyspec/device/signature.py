@@ -212,7 +212,11 @@ class Arithmetic:
             return data, bad
         count = len(data) // target.block
         fields = self._output(signature, target, data[: count * target.block], stored, before)
-        return frame(data, target.block, fields, partial=True), bad
+        return self.framed(target, data, fields), bad
+
+    def framed(self, target: Domain, data: Bytes, fields: Bytes) -> Bytes:
+        """Each block with its field behind it (CRC-08)."""
+        return frame(data, target.block, fields, partial=True)
 
     def _taken_apart(self, source: Domain, stream: Bytes) -> tuple[Bytes, Bytes]:
         tail = len(stream) % source.frame
@@ -260,17 +264,32 @@ class Arithmetic:
             ignored = [b for b in range(source.field) if b not in checked]
             differs[:, ignored] = False
         if source.crc is None:
-            escaped = _escaped(source.flags, stored)
+            escaped = self.escaped(source.flags, stored)
             if escaped is not None:
                 differs[escaped, : 2 if self.profile.escape_scope == "guard" else T10_SIZE] = False
         rows = differs.any(axis=1)
-        block = int(rows.argmax())
-        if not rows[block]:
+        if not rows.any():
             return None
+        block = self.reported(rows)
         return Bad(
             source, before // source.block + block, self._part(source, differs[block]),
             stored[block].tobytes(), computed[block].tobytes(),
         )  # fmt: skip
+
+    def escaped(self, flags: int, stored: Bytes) -> Flags | None:
+        """Which blocks an escape exempts; APP_REF_ESCAPE wins over APP_ESCAPE (DIF-14, DIF-15, X-DIFF-21)."""
+        if flags & APP_REF_ESCAPE:
+            tags = stored[:, 2:8]
+        elif flags & APP_ESCAPE:
+            tags = stored[:, 2:4]
+        else:
+            return None
+        escaped: Flags = (tags == 0xFF).all(axis=1)
+        return escaped
+
+    def reported(self, bad: Flags) -> int:
+        """Of the bad blocks the one that is told (XCHK-04)."""
+        return int(bad.argmax())
 
     def _part(self, source: Domain, differs: Flags) -> str:
         """Of several bad parts the first by priority (XCHK-06); a CRC is all guard."""
@@ -291,18 +310,6 @@ class Arithmetic:
 def same_structure(mem: Domain | None, wire: Domain | None) -> bool:
     """Same signature type and block size on both sides, for CRCs the same CRC (S2 copy_mask)."""
     return mem is not None and wire is not None and mem.kind == wire.kind and mem.block == wire.block
-
-
-def _escaped(flags: int, stored: Bytes) -> Flags | None:
-    """Which blocks an escape exempts; APP_REF_ESCAPE wins over APP_ESCAPE (DIF-14, DIF-15, X-DIFF-21)."""
-    if flags & APP_REF_ESCAPE:
-        tags = stored[:, 2:8]
-    elif flags & APP_ESCAPE:
-        tags = stored[:, 2:4]
-    else:
-        return None
-    escaped: Flags = (tags == 0xFF).all(axis=1)
-    return escaped
 
 
 def _data_bytes(domain: Domain | None, length: int) -> int:
