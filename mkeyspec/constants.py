@@ -80,16 +80,6 @@ class CrcType(IntEnum):
     CRC64_XP10 = 2
 
 
-class BlockSize(IntEnum):
-    """enum mlx5dv_block_size."""
-
-    B512 = 0
-    B520 = 1
-    B4048 = 2
-    B4096 = 3
-    B4160 = 4
-
-
 BLOCK_BYTES = {0: 512, 1: 520, 2: 4048, 3: 4096, 4: 4160}
 """enum mlx5dv_block_size to bytes."""
 

@@ -204,6 +204,9 @@ class Builder:
         for domain in (attr.mem, attr.wire):
             if domain is not None:
                 check_domain(domain)
+        sizes = {domain.block_size for domain in (attr.mem, attr.wire) if domain is not None}
+        if len(sizes) > 1 and not self.profile.mixed_block_sizes:
+            raise Broken("mixed_block_sizes")
         signature = self.arithmetic.signature(attr)
         if attr.flags & 1 and not same_structure(signature.mem, signature.wire):
             raise Broken("copy_mask_structure")

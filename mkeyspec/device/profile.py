@@ -40,7 +40,7 @@ OFFERS = CAPABILITIES - {"crypto.wrapped"}
 DRIVER_ERRNO = {
     "send_queue_full": "ENOMEM", "send_sges": "EINVAL", "qp_not_ready": "EINVAL", "both_domains_none": "EINVAL",
     "mkey_length": "EINVAL", "crypto_dek": "EINVAL", "dek_key": "EINVAL", "dc_address": "EINVAL",
-    "qp_streams": "EINVAL",
+    "qp_streams": "EINVAL", "mixed_block_sizes": "EINVAL",
 }  # fmt: skip
 """Refusals of the driver that no page speaks of (ledger 2.1)."""
 
@@ -98,7 +98,7 @@ class Profile:
     copy_compares_seed: bool = _value(True, "CRCs of unequal seeds are recomputed; rdma-core copies them (X-DIFF-10)")
     copy_compares_flags: bool = _value(False, "a REF_REMAP difference regenerates the ref tag (X-DIFF-11)")
     ref_tag_restart: str = _one_of("message", "ref tags start anew with each (X-OPEN-07)", "message", "configuration")
-    mixed_block_sizes: bool = _value(True, "domains of different block sizes work (X-OPEN-05)")
+    mixed_block_sizes: bool = _value(True, "domains of different block sizes can be configured (X-OPEN-05)")
 
     # Error records.
     err_actual: str = _one_of("field", "what actual_value holds (X-OPEN-08)", "field", "computed")

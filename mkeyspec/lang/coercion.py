@@ -120,12 +120,6 @@ def as_bool(value: Value, scope: Scope, span: Span, what: str = "a condition") -
     wrong(value, scope, span, what, "yes or no")
 
 
-def as_text(value: Value, scope: Scope, span: Span, what: str = "this place") -> str:
-    if isinstance(value, str):
-        return value
-    wrong(value, scope, span, what, "text")
-
-
 # Words ---------------------------------------------------------------------------------------
 
 FLAG_KINDS = ("access", "t10dif_flag", "mask", "qp_op", "mkey_flag", "send_flag")
@@ -220,13 +214,6 @@ def as_part(value: Value, scope: Scope, span: Span, what: str = "this place") ->
         return Part(value.name, 0, length)
     help = "bytes are not a buffer: declare `memory m = …`" if isinstance(value, ByteString) else ""
     wrong(value, scope, span, what, "a buffer or a part of one", help)
-
-
-def as_parts(value: Value, scope: Scope, span: Span, what: str = "this place") -> tuple[Part, ...]:
-    """Parts in order: of one reference, or of a list of them."""
-    if isinstance(value, tuple):
-        return tuple(as_part(item, scope, span, what) for item in value)
-    return (as_part(value, scope, span, what),)
 
 
 # Signatures and layouts ----------------------------------------------------------------------

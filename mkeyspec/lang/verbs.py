@@ -48,7 +48,6 @@ class Verb:
 
 
 NUMBER = Slot("a number")
-OPTIONAL_NUMBER = Slot("a number", required=False)
 LABEL = Slot("a label", required=False)
 QP = Slot("a qp", required=False)
 PD = Slot("a pd", required=False)
@@ -234,15 +233,6 @@ MKEY_FLAGS: dict[str, int] = {
 QP_NUMBERS = ("max_inline_data", "max_send_sge", "max_recv_sge", "max_send_wr", "max_recv_wr", "streams")
 QP_SWITCHES = ("sq_sig_all", "sig_pipelining", "scatter_to_cqe")
 QP_TYPES = ("rc", "uc", "ud", "dci", "xrc_send", "raw_packet")
-
-QP_OPS: dict[str, int] = {
-    "mr_interleaved": int(constants.QpOps.MR_INTERLEAVED),
-    "mr_list": int(constants.QpOps.MR_LIST),
-    "configure": int(constants.QpOps.MKEY_CONFIGURE),
-    "raw": int(constants.QpOps.RAW_WQE),
-    "memcpy": int(constants.QpOps.MEMCPY),
-}
-"""`send_ops`: the verb that needs the operation, and its flag."""
 
 _ENTRY_MEMBERS: dict[str, Slot | None] = {
     "id": NUMBER,

@@ -38,15 +38,6 @@ def wire_of_memory(length: int, domains: Domains) -> int:
     return raw if wire is None else _whole(raw, wire.block, f"{wire.describe()} on the wire") * wire.frame
 
 
-def memory_of_wire(length: int, domains: Domains) -> int:
-    """Bytes of layout that `length` wire bytes stand for; `Uneven` if they are no whole number of blocks."""
-    mem, wire = domains
-    raw = length
-    if wire is not None:
-        raw = _whole(length, wire.frame, f"{wire.describe()} on the wire") * wire.block
-    return raw if mem is None else _whole(raw, mem.block, f"{mem.describe()} in memory") * mem.frame
-
-
 def _whole(length: int, unit: int, which: str) -> int:
     count, rest = divmod(length, unit)
     if rest:

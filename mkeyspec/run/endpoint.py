@@ -120,10 +120,6 @@ class End:
     def other(self) -> End:
         return self.pair.peer if self.side == "owner" else self.pair.owner
 
-    @property
-    def owing(self) -> bool:
-        return bool(self.due_send or self.due_recv)
-
     def deliver(self, completion: Completion) -> None:
         """File a completion: with the debt it settles, or as a stray."""
         dues = self.due_send if completion.queue == "send" else self.due_recv

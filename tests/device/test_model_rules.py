@@ -221,6 +221,10 @@ def test_after_a_failure_a_full_configuration_works() -> None:
     assert kept.transmit(mkey.lkey, 8) == ("success", b"payload.")
 
 
+def configured(bench: Bench, setter: SetSignature) -> int:
+    return bench.configure(bench.mkey(), setter)
+
+
 def test_points_that_a_profile_moves() -> None:
     dropped = Bench(Profile(few_setters="dropped"))
     assert dropped.post(Configure(1, CONFIGURES, dropped.mkey(), 2, (ACCESS,))) == 0
@@ -229,6 +233,10 @@ def test_points_that_a_profile_moves() -> None:
     setter = turns(1, *[(late.memory(8), 0, 8, 0)] * 8)
     assert late.configure(late.mkey(), setter) == 0
     assert statuses(late.owner) == ["loc_qp_op_err"]
+    mixed = replace(CRC32, block_size=3)
+    assert configured(Bench(), signature(CRC32, mixed)) == 0
+    assert configured(Bench(Profile(mixed_block_sizes=False)), signature(CRC32, mixed)) == INVAL
+    assert configured(Bench(Profile(mixed_block_sizes=False)), signature(CRC32, CRC32)) == 0
     other = Bench(Profile(errno=(("access_bits", "EOPNOTSUPP"),)))
     assert other.configure(other.mkey(), SetAccess(1 << 30)) == NOTSUP
 
