@@ -26,7 +26,9 @@
 
 #include "engine.h"
 
-enum { SLICE = 20000, POLL_QUICK = 20000, POLL_SLOW = 1000000, QUICK_ROUNDS = 50, PAGE = 4096, FDS = 1024 };   /* ns, and bytes */
+enum { PAGE = 4096, FDS = 1024 };
+enum { SLICE = 20000, POLL_QUICK = 20000, POLL_SLOW = 1000000, POLL_IDLE = 3000000 };   /* ns */
+enum { QUICK_ROUNDS = 50, SLOW_ROUNDS = 350 };
 
 struct page { uint64_t start; size_t length; bool armed; };
 static struct { struct page *page; size_t pages, room; } watched;
@@ -195,7 +197,7 @@ static void *device_polling(void *nothing) {
         pthread_mutex_lock(&pages_mutex);
         bool idle = !watched.pages;
         pthread_mutex_unlock(&pages_mutex);
-        uint64_t limit = idle ? 0 : now() + (quiet < QUICK_ROUNDS ? POLL_QUICK : POLL_SLOW);
+        uint64_t limit = idle ? 0 : now() + (quiet < QUICK_ROUNDS ? POLL_QUICK : quiet < SLOW_ROUNDS ? POLL_SLOW : POLL_IDLE);
         if (next && (!limit || next < limit)) limit = next;
         wait_for(fds, n, limit);
         if (fds[0].revents) drain_kicks();
