@@ -44,11 +44,14 @@ def at(line: int) -> At:
     return At(line, 5)
 
 
-def rig(deadline: float = 0.02, expectations: Expectations | None = None) -> tuple[Rig, Any]:
+def rig(
+    deadline: float = 0.02, expectations: Expectations | None = None, profile: Profile | None = None
+) -> tuple[Rig, Any]:
     """A rig, and its device: a Crooked, whose methods tests may replace."""
-    device = Crooked(Model())
+    profile = profile or Profile()
+    device = Crooked(Model(profile))
     return (
-        Rig(device, Profile(), expectations or Expectations(), deadline=deadline, statement=STATEMENTS.get),
+        Rig(device, profile, expectations or Expectations(), deadline=deadline, statement=STATEMENTS.get),
         device,
     )
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from mkeyspec.device import protocol
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Unsupported
@@ -34,8 +39,11 @@ def test_a_right_device_passes_and_goes_back_to_the_pool() -> None:
     assert (verdict.status, verdict.failures, device.released) == ("pass", [], [True])
 
 
+LACKING = Profile(without=("memcpy", "crypto", "raw_wqe"))
+
+
 def test_unmet_needs_are_all_listed() -> None:
-    tested, _ = rig()
+    tested, _ = rig(profile=LACKING)
     needs = ("memcpy", "block_signature", Comparison(Live("device", "max_wr_memcpy_length"), ">=", 4096), "crypto")
     assert tested.begin(CaseInfo("a", "a.mks", (), needs)) == [
         "memcpy", "device.max_wr_memcpy_length >= 4096 (it is 0)", "crypto",
@@ -43,8 +51,29 @@ def test_unmet_needs_are_all_listed() -> None:
     assert tested.unmet((Comparison(Live("device", "nothing"), ">", 0),)) == ["device.nothing (unknown to this device)"]
 
 
+def test_a_lack_of_what_the_profile_requires_fails() -> None:
+    tested, _ = rig(profile=replace(LACKING, require=("crypto",)))
+    assert tested.begin(CaseInfo("a", "a.mks", (), ("memcpy",))) == ["memcpy"]
+    with pytest.raises(CaseFailed, match="the device lacks crypto") as failed:
+        tested.begin(CaseInfo("b", "a.mks", (), ("memcpy", "crypto")))
+    assert [failure.code for failure in failed.value.failures] == ["MKS2009"]
+
+
+def refusing_raw(device: Any) -> Callable[..., int]:
+    """`post` of a device that cannot post a raw WQE."""
+    post: Callable[..., int] = device.post
+
+    def refuse(qp: Any, requests: Any, **rest: Any) -> int:
+        if any(isinstance(request, protocol.RawWqe) for request in requests):
+            raise Unsupported("a raw WQE")
+        return post(qp, requests, **rest)
+
+    return refuse
+
+
 def test_a_step_the_device_lacks_skips_with_the_reason() -> None:
     tested, device = rig()
+    device.post = refusing_raw(device)
     with pytest.raises(CaseSkipped, match=r"^unsupported: .*raw"):
         run(tested, Post(at(2), (RawWqe(at(2), Literal(b"\0" * 64), SIGNALED),)), *plain())
     assert device.released == [False]
@@ -52,7 +81,8 @@ def test_a_step_the_device_lacks_skips_with_the_reason() -> None:
 
 
 def test_a_lack_does_not_hide_a_failure() -> None:
-    tested, _ = rig()
+    tested, device = rig()
+    device.post = refusing_raw(device)
     with pytest.raises(CaseFailed):
         run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), Post(at(9), (RawWqe(at(9), Literal(b"\0")),)))
 
