@@ -197,6 +197,11 @@ def test_the_tweak_counts_over_the_sges_of_a_message() -> None:
         bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 2560, wire.lkey),))
         assert bench.post(Send(1, SIGNALED, parts)) == 0
         assert bench.bytes_of(wire)[:2048] == coded[:512] + b"\x33" * 512 + coded[512:]
+    # With fields on the wire, the ciphered bytes are those of whole frames.
+    mkey = bench.coded(mem, sig=signature(None, DIF1), tweak=3, unit=520)
+    bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 2560, wire.lkey),))
+    assert bench.post(Send(1, SIGNALED, (Sge(0, 520, mkey.lkey), Sge(520, 1040, mkey.lkey)))) == 0
+    assert bench.bytes_of(wire)[:1560] == enc(framed(counter(1536), 1), 520)
 
 
 JOBS = [(512, 512, True), (512, 128, True), (512, 496, True), (512, 47, False), (512, 8, False), (520, 512, False),

@@ -189,6 +189,10 @@ def test_states() -> None:
     bench.listen()
     bench.post(bench.say())
     assert told(bench.owner) == [(2, "success", "send")]
+    # Nothing of what waited then is carried out with what waits later.
+    bench.post(bench.move(bench.key(BAD)))
+    assert bench.resume() == 0
+    assert bench.owner == []
 
 
 def test_without_the_flag_nothing_stops() -> None:
@@ -213,6 +217,14 @@ def test_what_waits_takes_room() -> None:
     bench.listen(taken)
     assert bench.resume() == 0
     assert bench.post(bench.say(7)) == errno.ENOMEM
+    # With a signaled one behind the rest, whose completion is polled, all of the room is there again.
+    again = Pipeline(max_send_wr=4)
+    again.listen(2 * taken)
+    again.post(again.move(again.key(BAD)))
+    assert again.post(*[again.say(7, 0)] * (taken - 1), again.say(8)) == 0
+    assert again.resume() == 0
+    assert told(again.owner) == [(8, "success", "send")]
+    assert again.post(*[again.say(7, 0)] * taken) == 0
 
 
 def test_a_device_without_pipelining() -> None:

@@ -364,6 +364,8 @@ def test_streams_break_alone() -> None:
     assert [done.status for done in bench.owner] == ["rem_access_err", "rem_access_err"]
     assert bench.post(bench.write(11, bench.to(3))) == 0
     assert [done.status for done in bench.owner] == ["wr_flush_err"]
+    bench.post(bench.write(11, bench.to(9)))
+    assert [done.status for done in bench.owner] == ["wr_flush_err"]
     bench.device.reconnect(bench.pair)
     bench.post(bench.write(12, bench.to(1)))
     assert [done.status for done in bench.owner] == ["success"]
