@@ -1,0 +1,426 @@
+"""Defects of what the driver looks at before a NIC sees anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mkeyspec.constants import BLOCK_BYTES, BgType, CrcType, CryptoOrder, MkeyFlag, QpOps, SendFlag, SigType
+from mkeyspec.device.configuration import (
+    ACCESS_BITS,
+    CRYPTO,
+    M16,
+    RESET_SIG_ATTR,
+    SEED_BITS,
+    SEEDS,
+    UPDATE_TAG,
+    Broken,
+    Builder,
+    Configuration,
+)
+from mkeyspec.device.crypto import AES_XTS, ORDERS
+from mkeyspec.device.execution import Execution, Outcome
+from mkeyspec.device.key import IndirectKey, Layout
+from mkeyspec.device.model import MKEY_FLAGS, Model
+from mkeyspec.device.protocol import (
+    CryptoAttr,
+    Interleaved,
+    Memcpy,
+    Mkey,
+    MrInterleaved,
+    MrList,
+    Pd,
+    Qp,
+    QpAttributes,
+    SetAccess,
+    SetCrypto,
+    SetSignature,
+    Setter,
+    Sge,
+    Side,
+    SigBlockAttr,
+    SigBlockDomain,
+    SigCrc,
+    SignatureError,
+    SigT10dif,
+    WorkRequest,
+)
+from mkeyspec.device.queue import Queue, Room
+from mkeyspec.device.section import Section
+from mkeyspec.sabotage.bend import defect, profile
+
+SIZE_512 = min(BLOCK_BYTES)
+INLINE = int(SendFlag.INLINE)
+INDIRECT = int(MkeyFlag.INDIRECT)
+CONFIGURE, LIST, INTERLEAVED, MEMCPY, RAW = (
+    int(op) for op in (QpOps.MKEY_CONFIGURE, QpOps.MR_LIST, QpOps.MR_INTERLEAVED, QpOps.MEMCPY, QpOps.RAW_WQE)
+)
+
+# Setters called too often, too rarely, elsewhere ---------------------------------------------
+
+
+
+
+@defect("setter_twice")
+class SetterTwice(Builder):
+    def call(self, configuration: Configuration, setter: Setter) -> None:
+        if isinstance(setter, SetAccess):
+            configuration.access = None
+        elif isinstance(setter, SetSignature):
+            configuration.signature = None
+        elif isinstance(setter, SetCrypto):
+            configuration.crypto = None
+        Builder.call(self, configuration, setter)
+
+    def _layout_is_new(self, configuration: Configuration, kind: type[Layout]) -> None:
+        if isinstance(configuration.layout, kind):
+            configuration.layout = None
+        Builder._layout_is_new(self, configuration, kind)
+
+
+@defect("two_layouts")
+class TwoLayouts(Builder):
+    def _layout_is_new(self, configuration: Configuration, kind: type[Layout]) -> None:
+        if not isinstance(configuration.layout, kind):
+            configuration.layout = None
+        Builder._layout_is_new(self, configuration, kind)
+
+
+@defect("setter_outside")
+class SetterOutside(Section):
+    def _setter(self, setter: Setter) -> None:
+        if self.opened is not None:
+            Section._setter(self, setter)
+
+
+@defect("setters_one_more")
+class SettersOneMore(Builder):
+    """The one too many is taken while the request is still being built; behind it, it is only passed over."""
+
+    def call(self, configuration: Configuration, setter: Setter) -> None:
+        if configuration.open or configuration.seen > configuration.setters:
+            Builder.call(self, configuration, setter)
+        else:
+            configuration.seen += 1
+
+
+profile("setters_one_less", few_setters="dropped")
+
+# What a builder and its setters are given ----------------------------------------------------
+
+
+def _begin(name: str, bent: Callable[[int, int, int], tuple[int, int, int]]) -> None:
+    """wr_flags, conf_flags and comp_mask of a configuration, bent."""
+
+    @defect(name)
+    class Bent(Builder):
+        def begin(
+            self, mkey: IndirectKey, wr_id: int, flags: int, lkey: int, num_setters: int, conf_flags: int,
+            comp_mask: int,
+        ) -> Configuration:  # fmt: skip
+            flags, conf_flags, comp_mask = bent(flags, conf_flags, comp_mask)
+            return Builder.begin(self, mkey, wr_id, flags, lkey, num_setters, conf_flags, comp_mask)
+
+
+_begin("inline_unchecked", lambda flags, conf_flags, comp_mask: (flags | INLINE, conf_flags, comp_mask))
+_begin("conf_comp_mask_unchecked", lambda flags, conf_flags, comp_mask: (flags, conf_flags, 0))
+_begin("conf_flags_unchecked", lambda flags, conf_flags, comp_mask: (flags, conf_flags & RESET_SIG_ATTR, comp_mask))
+
+
+@defect("update_tag_unchecked")
+class UpdateTagUnchecked(Model):
+    def retag(self, mkey: Mkey, tag: int) -> Mkey:
+        found = self._mkeys.get(mkey.handle)
+        if found is not None:
+            found.flags |= UPDATE_TAG
+        return super().retag(mkey, tag)
+
+
+@defect("access_bits_unchecked")
+class AccessBitsUnchecked(Builder):
+    def _access(self, configuration: Configuration, flags: int) -> None:
+        Builder._access(self, configuration, flags & ACCESS_BITS)
+
+
+def _room(name: str, more: int, interleaved: bool) -> None:
+    """The room of a WQE for a list, or for an interleaved layout, is `more` bytes more."""
+
+    @defect(name)
+    class Bent(Builder):
+        def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
+            Builder._list(self if interleaved else replace(self, room=self.room + more), configuration, sges)
+
+        def _interleaved(self, configuration: Configuration, repeat: int, given: tuple[Interleaved, ...]) -> None:
+            room = replace(self, room=self.room + more) if interleaved else self
+            Builder._interleaved(room, configuration, repeat, given)
+
+
+_room("list_room_one_less", -16, interleaved=False)
+_room("list_room_one_more", 16, interleaved=False)
+_room("interleaved_room_one_less", -16, interleaved=True)
+_room("interleaved_room_one_more", 16, interleaved=True)
+
+
+@defect("max_entries_unchecked")
+class MaxEntriesUnchecked(Builder):
+    def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
+        configuration.mkey.entries = max(configuration.mkey.entries, len(sges))
+        Builder._list(self, configuration, sges)
+
+    def _interleaved(self, configuration: Configuration, repeat: int, given: tuple[Interleaved, ...]) -> None:
+        configuration.mkey.entries = max(configuration.mkey.entries, len(given))
+        Builder._interleaved(self, configuration, repeat, given)
+
+
+@defect("strided_entry_unchecked")
+class StridedEntryUnchecked(Builder):
+    def _interleaved(self, configuration: Configuration, repeat: int, given: tuple[Interleaved, ...]) -> None:
+        if len(given) == configuration.mkey.entries:
+            configuration.mkey.entries += 1
+        Builder._interleaved(self, configuration, repeat, given)
+
+
+@defect("max_entries_short")
+class MaxEntriesShort(Model):
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        made = super().mkey(side, create_flags=create_flags, max_entries=max_entries, pd=pd)
+        granted = max(0, max_entries - 1)
+        self._mkeys[made.handle].entries = granted
+        return replace(made, max_entries=granted)
+
+
+# Signature attributes ------------------------------------------------------------------------
+
+
+def _attributes(name: str, bent: Callable[[SigBlockAttr], SigBlockAttr]) -> None:
+    @defect(name)
+    class Bent(Builder):
+        def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
+            Builder._signature(self, configuration, bent(attr))
+
+
+def _domains(name: str, bent: Callable[[SigBlockDomain], SigBlockDomain]) -> None:
+    def both(attr: SigBlockAttr) -> SigBlockAttr:
+        mem = None if attr.mem is None else bent(attr.mem)
+        return replace(attr, mem=mem, wire=None if attr.wire is None else bent(attr.wire))
+
+    _attributes(name, both)
+
+
+def _crcs(name: str, bent: Callable[[SigCrc], SigCrc]) -> None:
+    _domains(name, lambda domain: replace(domain, sig=bent(domain.sig)) if isinstance(domain.sig, SigCrc) else domain)
+
+
+def _difs(name: str, bent: Callable[[SigT10dif], SigT10dif]) -> None:
+    _domains(
+        name, lambda domain: replace(domain, sig=bent(domain.sig)) if isinstance(domain.sig, SigT10dif) else domain
+    )
+
+
+def _known_type(domain: SigBlockDomain) -> SigBlockDomain:
+    if domain.sig_type in (int(SigType.CRC), int(SigType.T10DIF)):
+        return domain
+    return replace(domain, sig_type=int(SigType.CRC), sig=SigCrc(int(CrcType.CRC32), 0))
+
+
+def _known_size(domain: SigBlockDomain) -> SigBlockDomain:
+    return domain if domain.block_size in BLOCK_BYTES else replace(domain, block_size=SIZE_512)
+
+
+def _any_seed(crc: SigCrc) -> SigCrc:
+    """Zeros or ones, by its lowest bit."""
+    bits = SEED_BITS.get(crc.type)
+    return crc if bits is None or crc.seed & bits in (0, bits) else replace(crc, seed=bits * (crc.seed & 1))
+
+
+def _any_bg(dif: SigT10dif) -> SigT10dif:
+    return replace(dif, bg=M16 * (dif.bg & 1))
+
+
+_attributes("sig_flags_unchecked", lambda attr: replace(attr, flags=attr.flags & 1))
+_attributes("sig_comp_mask_unchecked", lambda attr: replace(attr, comp_mask=0))
+_domains("domain_comp_mask_unchecked", lambda domain: replace(domain, comp_mask=0))
+_domains("sig_type_unchecked", _known_type)
+_domains("block_size_unchecked", _known_size)
+_crcs("crc_type_unchecked", lambda crc: crc if crc.type in SEEDS else replace(crc, type=int(CrcType.CRC32)))
+_crcs("crc_seed_unchecked", _any_seed)
+_difs(
+    "bg_type_unchecked",
+    lambda dif: dif if dif.bg_type in (int(BgType.CRC), int(BgType.CSUM)) else replace(dif, bg_type=int(BgType.CRC)),
+)
+_difs("bg_unchecked", _any_bg)
+_difs("dif_flags_unchecked", lambda dif: replace(dif, flags=dif.flags & 7))
+
+
+def _whole_seed(crc: SigCrc) -> SigCrc:
+    if crc.type in SEEDS and crc.seed not in (0, SEED_BITS[crc.type]):
+        return replace(crc, seed=1)  # which no CRC takes
+    return crc
+
+
+_crcs("crc_seed_whole", _whole_seed)
+
+
+@defect("signature_mkey_unchecked")
+class SignatureMkeyUnchecked(Builder):
+    def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
+        if configuration.mkey.state is not None:
+            Builder._signature(self, configuration, attr)
+
+
+@defect("copy_structure_unchecked")
+class CopyStructureUnchecked(Builder):
+    def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
+        try:
+            Builder._signature(self, configuration, attr)
+        except Broken as broken:
+            if broken.rule != "copy_mask_structure":
+                raise
+            Builder._signature(self, configuration, replace(attr, flags=0))
+
+
+# Crypto attributes ---------------------------------------------------------------------------
+
+
+def _crypto(name: str, bent: Callable[[CryptoAttr], CryptoAttr]) -> None:
+    @defect(name)
+    class Bent(Builder):
+        def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
+            Builder._crypto(self, configuration, bent(attr))
+
+
+def _known_order(attr: CryptoAttr) -> CryptoAttr:
+    if attr.signature_crypto_order in ORDERS:
+        return attr
+    return replace(attr, signature_crypto_order=int(CryptoOrder.SIGNATURE_AFTER_CRYPTO_ON_TX))
+
+
+def _known_unit(attr: CryptoAttr) -> CryptoAttr:
+    return attr if attr.data_unit_size in BLOCK_BYTES else replace(attr, data_unit_size=SIZE_512)
+
+
+_crypto("crypto_comp_mask_unchecked", lambda attr: replace(attr, comp_mask=0))
+_crypto("crypto_standard_unchecked", lambda attr: replace(attr, crypto_standard=AES_XTS))
+_crypto("crypto_order_unchecked", _known_order)
+_crypto("crypto_unit_unchecked", _known_unit)
+
+
+@defect("crypto_mkey_unchecked")
+class CryptoMkeyUnchecked(Builder):
+    def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
+        if configuration.mkey.flags & CRYPTO:
+            Builder._crypto(self, configuration, attr)
+
+
+# Creation ------------------------------------------------------------------------------------
+
+
+@defect("create_flags_unchecked")
+class CreateFlagsUnchecked(Model):
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        return super().mkey(side, create_flags=create_flags & MKEY_FLAGS, max_entries=max_entries, pd=pd)
+
+
+@defect("create_flags_zero")
+class CreateFlagsZero(Model):
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        return super().mkey(side, create_flags=create_flags or INDIRECT, max_entries=max_entries, pd=pd)
+
+
+@defect("qp_type_unchecked")
+class QpTypeUnchecked(Model):
+    def _look_at(self, attributes: QpAttributes) -> None:
+        super()._look_at(replace(attributes, send_ops=0))
+
+
+def _ops(name: str, ops: int) -> None:
+    """An RC or DCI end has these operations, whatever it was created with."""
+
+    @defect(name)
+    class Bent(Model):
+        def _end(self, side: Side, attributes: QpAttributes, rooms: Room) -> Queue:
+            if attributes.type in ("rc", "dci"):
+                attributes = replace(attributes, send_ops=attributes.send_ops | ops)
+            return super()._end(side, attributes, rooms)
+
+
+_ops("mkey_configure_op_unchecked", CONFIGURE)
+_ops("mr_op_unchecked", LIST | INTERLEAVED)
+_ops("memcpy_op_unchecked", MEMCPY)
+_ops("raw_op_unchecked", RAW)
+
+# Sections ------------------------------------------------------------------------------------
+
+
+def _posted(name: str, bent: Callable[[WorkRequest], WorkRequest]) -> None:
+    @defect(name)
+    class Bent(Model):
+        def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+            return super().post(qp, [bent(request) for request in requests], abort=abort)
+
+
+def _without_access(request: WorkRequest) -> WorkRequest:
+    return replace(request, access_flags=0) if isinstance(request, (MrList, MrInterleaved)) else request
+
+
+_posted("mr_access_ignored", _without_access)
+
+
+@defect("memcpy_length_unchecked")
+class MemcpyLengthUnchecked(Section):
+    def _memcpy(self, request: Memcpy) -> None:
+        most = self.builder.profile.max_wr_memcpy_length
+        Section._memcpy(self, replace(request, length=min(max(request.length, 1), most)))
+
+
+@defect("abort_posts")
+class AbortPosts(Model):
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        given = super().post(qp, requests)
+        return 0 if abort else given
+
+
+@defect("failure_posts")
+class FailurePosts(Model):
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        given = super().post(qp, requests, abort=abort)
+        if given:
+            for end in range(len(requests) - 1, 0, -1):
+                if not super().post(qp, requests[:end]):
+                    break
+        return given
+
+
+@defect("failure_unreported")
+class FailureUnreported(Model):
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        super().post(qp, requests, abort=abort)
+        return 0
+
+
+@defect("reset_not_enough")
+class ResetNotEnough(Execution):
+    def _configure(self, queue: Queue, work: Configuration) -> Outcome:
+        state = work.mkey.state
+        unknown = state is not None and state.unknown
+        outcome = super()._configure(queue, work)
+        if state is not None and work.reset:
+            state.unknown = unknown
+        return outcome
+
+
+# mlx5dv_mkey_check ---------------------------------------------------------------------------
+
+
+@defect("check_keeps")
+class CheckKeeps(Model):
+    def mkey_check(self, mkey: Mkey) -> SignatureError | None:
+        found = self._mkeys.get(mkey.handle)
+        kept = found.state.error if found is not None and found.state is not None else None
+        told = super().mkey_check(mkey)
+        if found is not None and found.state is not None:
+            found.state.error = kept
+        return told
+
+
+profile("check_last", err_unread="last")
