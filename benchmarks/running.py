@@ -147,7 +147,8 @@ def main() -> None:
                         f"{count:>6}{workers:>4}  {each.name:<8}{wall:>7.2f}{processor:>8.2f}"
                         f"{wall / count * 1e6:>9.0f}{memory:>6.0f}   {ratios}"
                     )
-    print(f"\nratios: ours / empty, of one run; the aim is {AIM:g} or less, of wall time, against `empty`")
+    print(f"\nratios: ours / each, of one run; the aim is {AIM:g} or less against `empty`")
+    print("with -n 0 a session is one busy process: where its wall time is not its CPU time, the machine was not ours")
 
 
 if __name__ == "__main__":
