@@ -89,7 +89,7 @@ def findings(facts: Machine) -> list[Finding]:
     ]
     missing = [name for name in ("libibverbs", "libmlx5") if name not in {library[0] for library in facts.libraries}]
     for name, version, path in facts.libraries:
-        release = rdma_core(version) if name == "libmlx5" else ""
+        release = rdma_core({item[0]: (item[2], item[1]) for item in facts.libraries}) if name == "libmlx5" else ""
         found.append(Finding(name, "ok", f"{version} ({f'rdma-core {release}; ' if release else ''}{path})"))
     for name in missing:
         found.append(Finding(name, "missing", "the loader finds none", install(facts, "libraries"), both))

@@ -12,7 +12,7 @@ import os
 import re
 import select
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,10 +119,25 @@ def loaded() -> dict[str, tuple[str, str]]:
     return found
 
 
-def rdma_core(version: str) -> str:
-    """The release of rdma-core in a library's version: 44.0 of 1.24.44.0."""
+_PRIVATE = re.compile(rb"IBVERBS_PRIVATE_(\d+)")
+
+
+def rdma_core(libraries: Mapping[str, tuple[str, str]]) -> str:
+    """The release of rdma-core: 44.0 of libmlx5.so.1.24.44.0.
+
+    Builds that bring their own libraries call them .so.1; then from 57 on the release is at least the one that
+    libibverbs' private symbols are named after. "" where neither tells.
+    """
+    path, version = libraries.get("libmlx5", ("", ""))
     parts = version.split(".")
-    return ".".join(parts[2:4]) if len(parts) >= 4 else ""
+    if len(parts) >= 4:
+        return ".".join(parts[2:4])
+    try:
+        private = _PRIVATE.findall(Path(libraries["libibverbs"][0]).read_bytes())
+    except (KeyError, OSError):
+        return ""
+    newest = max((int(number) for number in private), default=0)
+    return str(newest) if newest >= 57 and path else ""
 
 
 # Memory of this process ----------------------------------------------------------------------

@@ -124,8 +124,7 @@ def _gid_index(context: Any, number: int, length: int) -> int | None:
 def _info(context: Any, label: str) -> Info:
     libraries = verbs_native.loaded()
     versions = {library: version for library, (_, version) in libraries.items()}
-    if "libmlx5" in versions:
-        versions["rdma-core"] = verbs_native.rdma_core(versions["libmlx5"])
+    versions["rdma-core"] = verbs_native.rdma_core(libraries)
     versions["pyverbs"] = verbs_names.generation()
     versions["kernel"] = platform.release()
     return Info(label, str(context.query_device().fw_version), versions)

@@ -154,6 +154,15 @@ def test_a_clean_pair_and_its_memory_are_handed_out_again(nic: Verbs) -> None:
     assert nic.qp_pair(QpAttributes()) != pair
 
 
+def test_a_receive_that_came_back_leaves_the_pair_clean(nic: Verbs) -> None:
+    pair = nic.qp_pair(QpAttributes())
+    assert nic.post_recv(pair.peer, 1, []) == 0
+    assert nic.post(pair.owner, [Send(2, SIGNALED, ())]) == 0
+    assert len(wait(nic, pair.peer, 1)) == len(wait(nic, pair.owner, 1)) == 1
+    nic.release(healthy=True)
+    assert nic.qp_pair(QpAttributes()) == pair
+
+
 def test_a_receive_left_waiting_spends_the_pair(nic: Verbs) -> None:
     pair = nic.qp_pair(QpAttributes())
     memory = nic.memory("peer", 64, access=ALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
@@ -59,9 +60,20 @@ def test_only_what_is_recognised_is_scribbled_over() -> None:
     assert target.held is held
 
 
-@pytest.mark.parametrize(("version", "release"), [("1.24.44.0", "44.0"), ("1.14.62.1", "62.1"), ("1", ""), ("", "")])
+@pytest.mark.parametrize(("version", "release"), [("1.24.44.0", "44.0"), ("1.24.62.1", "62.1"), ("1", ""), ("", "")])
 def test_the_release_is_in_the_librarys_version(version: str, release: str) -> None:
-    assert native.rdma_core(version) == release
+    assert native.rdma_core({"libmlx5": ("/x/libmlx5.so", version)}) == release
+
+
+@pytest.mark.parametrize(
+    ("symbols", "release"), [(b"IBVERBS_PRIVATE_59\0", "59"), (b"IBVERBS_PRIVATE_34\0", ""), (b"", "")]
+)
+def test_a_library_without_a_version_has_private_symbols(tmp_path: Path, symbols: bytes, release: str) -> None:
+    library = tmp_path / "libibverbs.so.1"
+    library.write_bytes(b"\x7fELF" + symbols)
+    libraries = {"libibverbs": (str(library), "1"), "libmlx5": ("/x/libmlx5.so.1", "1")}
+    assert native.rdma_core(libraries) == release
+    assert native.rdma_core({}) == ""
 
 
 def test_events_by_their_numbers() -> None:

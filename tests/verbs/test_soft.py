@@ -154,6 +154,20 @@ def test_two_runs_at_once(project: Project) -> None:
     assert [run.communicate()[0].count("2 passed") for run in runs] == [1, 1, 1]
 
 
+def test_a_device_that_nobody_closed() -> None:
+    """Left to the interpreter's end, pyverbs' objects would be destroyed in any order, and crash."""
+    program = """
+from mkeyspec.device.protocol import QpAttributes
+from mkeyspec.device.verbs_open import open_device
+device = open_device("mlx5_0", shared=True)
+device.qp_pair(QpAttributes())
+device.mkey("owner", create_flags=3, max_entries=4)
+"""
+    command = [sys.executable, "-m", "mkeyspec", "softnic", "exec", "--", sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_doctor_opens_it() -> None:
     command = [sys.executable, "-m", "mkeyspec", "doctor", "--device", "soft:bf3", "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
