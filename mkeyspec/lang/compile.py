@@ -59,14 +59,12 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
 
 def _too_many_rows(cases: tuple[tree.Case, ...], library: Scope, diagnostics: Diagnostics) -> bool:
     """Whether the file has more rows than it may have; found, and reported, before one of them is lowered."""
-    bounds = [most_rows(case) for case in cases]
+    bounds = [min(most_rows(case) or CASE_ROWS.most, CASE_ROWS.most) for case in cases]
     left = FILE_ROWS.most
-    if None not in bounds and sum(bound or 0 for bound in bounds) <= left:
+    if sum(bounds) <= left:
         return False
     for case, bound in zip(cases, bounds, strict=True):
-        if bound is None or bound > 1:
-            bound = count_rows(case, library, CASE_ROWS.most).rows
-        left -= bound
+        left -= count_rows(case, library, CASE_ROWS.most).rows if bound > 1 else bound
         if left < 0:
             diagnostics.error(FILE_ROWS.code, FILE_ROWS.broken(), case.name.span, help="divide the file")
             return True
