@@ -1,0 +1,96 @@
+"""The cases as this process runs them without pytest: what it takes to run each against many devices."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from mkeyspec.plan import Need
+from mkeyspec.run.mark import Row, case_of
+from mkeyspec.run.rig import Rig
+from mkeyspec.run.verdict import CaseInfo, CaseSkipped
+from mkeyspec.store import Store, find_sources
+
+
+class BrokenSuite(Exception):
+    """A `.mks` file does not compile; `str()` is one line that says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row of a case; `id` as pytest calls it. `turn`: which row of its case it is."""
+
+    id: str
+    case: str
+    info: CaseInfo
+    turn: int
+    run: Callable[[Rig], None]
+
+
+def load(paths: Iterable[Path], store: Store) -> list[Item]:
+    """Every item of the sources in `paths`, whose modules are brought up to date. Raises BrokenSuite, Unwritable."""
+    items: list[Item] = []
+    for path in find_sources(paths):
+        result = store.compile(path)
+        if result.state == "broken":
+            raise BrokenSuite(f"{result.source} has errors, see `mkeyspec check {result.source}`")
+        if result.module is not None:
+            items += _items(_module(result.module))
+    return items
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"mkeyspec_sabotaged.{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _items(module: ModuleType) -> list[Item]:
+    items: list[Item] = []
+    for function in vars(module).values():
+        mark = case_of(function)
+        if mark is None:
+            continue
+        case = f"{mark.suite.source}::{mark.name}"
+
+        def info(id: str, needs: tuple[Need, ...], mark: object = mark, function: object = function) -> CaseInfo:
+            found = case_of(function)
+            assert found is not None
+            return CaseInfo(id, found.suite.source, found.verifies, (*found.needs, *needs), None, found.at)
+
+        expansions = _rows(function)
+        if expansions is None:
+            items.append(Item(case, case, info(case, ()), 0, function))
+            continue
+        for turn, (name, row) in enumerate(expansions):
+            id = f"{case}[{name}]"
+            items.append(Item(id, case, info(id, row._needs), turn, _with(function, row)))
+    return items
+
+
+def _rows(function: object) -> Sequence[tuple[str, Row]] | None:
+    for mark in getattr(function, "pytestmark", ()):
+        if mark.name == "parametrize":
+            return list(zip(mark.kwargs["ids"], mark.args[1], strict=True))
+    return None
+
+
+def _with(function: Callable[[Rig, Row], None], row: Row) -> Callable[[Rig], None]:
+    return lambda rig: function(rig, row)
+
+
+def outcome(item: Item, rig: Rig) -> str:
+    """`pass`, or `skip`. Raises CaseFailed, Blocked, or whatever an item dies of."""
+    if rig.begin(item.info):
+        return "skip"
+    try:
+        item.run(rig)
+    except CaseSkipped:
+        return "skip"
+    return "pass"
