@@ -162,9 +162,9 @@ class Model:
             if create_flags & flag and offer not in self.profile.offers:
                 raise Refused(call, self.profile.errno_of("create_flags"))
         step = self.profile.entries_rounding
-        granted = (max_entries + step - 1) // step * step
-        if max_entries < 0 or granted > 0xFFFF:
+        if not 0 <= max_entries <= 0xFFFF:
             raise Refused(call, errno.ENOMEM)
+        granted = min((max_entries + step - 1) // step * step, 0xFFFF)  # 16 bits, and no fewer than asked for (MKY-09)
         key, handle = self._key(), self._next()
         mkey = IndirectKey(
             key >> 8, key, self._pd_of(side, pd, call), create_flags, granted, self.profile.initial_access

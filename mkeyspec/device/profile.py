@@ -119,7 +119,7 @@ class Profile:
     dci_mkey_operations: bool = _value(True, "a DCI has the mkey builders of RC; in rdma-core it has none (X-DIFF-14)")
     entries_rounding: int = _value(4, "max_entries is rounded up to a multiple of this (X-LIM-07)")
     stride_bits: int = _value(32, "width of bytes_count and of the stride; 16 truncates (X-LIM-02)")
-    access_supported: int = _value(0xF, "access flags the setter takes (X-DIFF-01)")
+    access_supported: int = _value(0x1003FF, "access flags the setter takes; rdma-core the first four (X-DIFF-01)")
     few_setters: str = _one_of("rejected", "fewer setters than announced (X-DIFF-03)", "rejected", "dropped")
     strided_entry: str = _one_of("complete", "where INT-05 is refused (X-DIFF-06)", "complete", "completion")
     failed_configuration: str = _one_of(

@@ -211,6 +211,14 @@ def test_initial_rights_and_supported_flags() -> None:
     assert bench.configure(mkey, SetAccess(1)) != 0
 
 
+@pytest.mark.parametrize("bit", [0, 4, 9, 20])
+def test_every_member_of_the_enum_is_taken_unless_the_profile_says_otherwise(bit: int) -> None:
+    """ACC-05, X-DIFF-01."""
+    for profile, taken in ((Profile(), True), (Profile(access_supported=15), bit < 4)):
+        bench = Bench(profile)
+        assert (bench.configure(bench.mkey(), SetAccess(1 << bit)) == 0) == taken
+
+
 def test_statuses() -> None:
     bench = Bench(Profile(status_local="loc_access_err", status_local_bounds="loc_len_err"))
     mem = bench.memory(8)
