@@ -114,6 +114,14 @@ class Store:
             return False
         return header.inputs == self._inputs_digest((header.source, *header.used))
 
+    def has_source(self, module: Path) -> bool:
+        """Whether `module` is one of ours, as it was written, and what it was made from is in the project."""
+        try:
+            header = read_header(module.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return False
+        return header is not None and (self.project / header.source).is_file()
+
     def compile(self, path: Path, *, force: bool = False) -> Result:
         """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""
         source = source_name(path, self.project)

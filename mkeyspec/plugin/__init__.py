@@ -9,6 +9,7 @@ from mkeyspec.plugin.collect import (
     pytest_collect_file,
     pytest_collection_modifyitems,
     pytest_configure_node,
+    pytest_ignore_collect,
     pytest_report_header,
 )
 from mkeyspec.plugin.fixture import device, pytest_pyfunc_call, rig
@@ -24,6 +25,7 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
+    "pytest_ignore_collect",
     "pytest_load_initial_conftests",
     "pytest_pyfunc_call",
     "pytest_report_header",

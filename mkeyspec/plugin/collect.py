@@ -151,6 +151,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module is its source once more: beside the source it is passed by, unless it or its folder was named."""
+    store = compilation(config).store
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(store.generated):
+        return None
+    named = (Path(config.invocation_params.dir, _path_of(argument)) for argument in config.args)
+    if any(Path(os.path.abspath(path)).is_relative_to(store.generated) for path in named):
+        return None
+    return True if store.has_source(collection_path) else None
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""

@@ -73,7 +73,6 @@ let size = 64
 CONFIGURATION = """\
 [tool.pytest.ini_options]
 testpaths = ["cases"]
-norecursedirs = ["generated", ".*"]
 addopts = ["--strict-markers"]
 """
 
