@@ -1,0 +1,79 @@
+"""Handles of what a device holds: protection domains, buffers, mkeys, QP pairs, DEKs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["owner", "peer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pd:
+    handle: int
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A registered buffer: `length` bytes at virtual address `addr`."""
+
+    handle: int
+    side: Side
+    addr: int
+    length: int
+    lkey: int
+    rkey: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mkey:
+    """A created mkey; `max_entries` is what the device granted."""
+
+    handle: int
+    side: Side
+    lkey: int
+    rkey: int
+    max_entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class QpAttributes:
+    """What a QP pair is created with; both ends alike.
+
+    `send_ops` are mlx5 op flags (`constants.QpOps`); `type` is rc, uc, ud, dci, xrc_send or raw_packet.
+    """
+
+    type: str = "rc"
+    send_ops: int = 0x7
+    max_send_wr: int = 64
+    max_recv_wr: int = 64
+    max_send_sge: int = 4
+    max_recv_sge: int = 4
+    max_inline_data: int = 512
+    sq_sig_all: bool = False
+    sig_pipelining: bool = False
+    scatter_to_cqe: bool = False
+    streams: int = 0
+    pd: Pd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Qp:
+    """One end. `max_inline_data` is what the device granted."""
+
+    handle: int
+    side: Side
+    number: int
+    max_inline_data: int
+
+
+@dataclass(frozen=True, slots=True)
+class QpPair:
+    owner: Qp
+    peer: Qp
+
+
+@dataclass(frozen=True, slots=True)
+class Dek:
+    handle: int

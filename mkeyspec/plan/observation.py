@@ -1,0 +1,59 @@
+"""What an expectation looks at, and what it holds that against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Live, LiveOp, LiveString
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is in these parts of registered buffers now, strung together (an mkey is the parts of its layout)."""
+
+    parts: tuple[Part, ...]
+    name: str = ""
+    """How the case calls it, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What the last transmit (or the one labelled) put on the wire, from `start`, `length` bytes."""
+
+    length: int
+    start: int = 0
+    label: Optional[str] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Whatever is there; `length` None: all of it."""
+
+    length: Optional[int] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """What was there when the last step began."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    alternatives: tuple[Expected, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Byte strings and `Any(n)`, strung together."""
+
+    items: tuple[Union[ByteString, Any], ...]
+
+
+Observed = Union[Content, Wire, Live, LiveOp]
+
+
+Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, LiveOp, bool]
+"""int, str, Live and LiveOp are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""

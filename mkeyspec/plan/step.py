@@ -1,0 +1,254 @@
+"""The steps of a row, in the order of its text: declarations, requests, transfers, expectations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from mkeyspec.plan.claim import Claim, Known
+from mkeyspec.plan.observation import Expected, Observed
+from mkeyspec.plan.place import At
+from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int, LiveString
+from mkeyspec.value.signature import Domain
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A registered buffer with 64-byte guards inside the MR. `data` None: a canary of its own.
+
+    `access` None: everything (constants.MR_ACCESS).
+    """
+
+    at: At
+    name: str
+    length: int
+    data: Optional[ByteString] = None
+    peer: bool = False
+    misaligned: int = 0
+    pd: Optional[str] = None
+    access: Optional[int] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mkey:
+    """`flags` of constants.MkeyFlag; `entries` requested."""
+
+    at: At
+    name: str
+    flags: int
+    entries: Int
+    peer: bool = False
+    pd: Optional[str] = None
+    but: Overrides = ()
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Qp:
+    """A QP pair of the case's own; members are fields of the device's QpAttributes, only those the case names."""
+
+    at: At
+    name: str
+    members: tuple[tuple[str, Union[int, str, bool]], ...] = ()
+    pd: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pd:
+    at: At
+    name: str
+    peer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dek:
+    at: At
+    name: str
+    key: ByteString
+    keytag: Optional[ByteString] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dct:
+    at: At
+    name: str
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A section: start, the requests, complete (or abort). A request standing alone is a section with one signaled WR.
+
+    `wait` False: not waited for (`post, nowait`). `label` names the section, or the WR that stands alone.
+    """
+
+    at: At
+    requests: tuple[Wr, ...]
+    qp: Optional[str] = None
+    peer: bool = False
+    wait: bool = True
+    abort: bool = False
+    label: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transmit:
+    """Data leaves through an mkey: `by` send, send_imm, write, write_imm, peer_read; `length` counts wire bytes.
+
+    `part.name` is the mkey; `but` may override `tag`, `lkey`, `rkey`, `length`.
+    """
+
+    at: At
+    part: Part
+    by: str
+    imm: Optional[Int] = None
+    qp: Optional[str] = None
+    label: Optional[str] = None
+    options: Options = PLAIN
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """Data arrives into an mkey: `by` recv, read, peer_write, peer_write_imm. `data` is what is put on the wire."""
+
+    at: At
+    data: ByteString
+    part: Part
+    by: str
+    imm: Optional[Int] = None
+    qp: Optional[str] = None
+    label: Optional[str] = None
+    options: Options = PLAIN
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recv:
+    """Post a receive."""
+
+    at: At
+    into: tuple[Part, ...]
+    qp: Optional[str] = None
+    peer: bool = False
+    label: Optional[str] = None
+    options: Options = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The host writes into a buffer."""
+
+    at: At
+    to: Part
+    data: Union[ByteString, LiveString]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """mlx5dv_mkey_check: `kind` ok, bad_guard, bad_reftag, bad_apptag, or several of them (any of).
+
+    `block`, `found`, `computed` are mapped by the profile; `offset`, `expected`, `actual` are the raw members.
+    """
+
+    at: At
+    mkey: str
+    kind: tuple[str, ...]
+    block: Optional[int] = None
+    found: Optional[ByteString] = None
+    computed: Optional[ByteString] = None
+    offset: Optional[Int] = None
+    expected: Optional[Int] = None
+    actual: Optional[Int] = None
+    domain: Optional[Domain] = None
+    """The input domain of the mkey's last transfer, for the mapping."""
+    claim: Claim = ()
+    known: Optional[Known] = None
+    label: Optional[str] = None
+    """`label.errno` is what the call returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Wait for an async event on a QP."""
+
+    at: At
+    event: str
+    qp: Optional[str] = None
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """Wait for exactly these completions on a QP."""
+
+    at: At
+    qp: Optional[str] = None
+    peer: bool = False
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    at: At
+    id: int
+    qp: Optional[str] = None
+    label: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    at: At
+    qp: Optional[str] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retag:
+    at: At
+    mkey: str
+    tag: Int
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it stands here."""
+
+    at: At
+    observed: Observed
+    operator: str
+    expected: Expected
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write an observation into the report: a value, or the truth of a comparison. Judges nothing."""
+
+    at: At
+    name: str
+    observed: Observed
+    operator: Optional[str] = None
+    expected: Optional[Expected] = None
+
+
+Step = Union[
+    Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
+    Retag, Expect, Record,
+]  # fmt: skip
