@@ -43,8 +43,7 @@ class Killed:
 
 def baseline(items: Sequence[Item], make: MakeRig, deadline: float) -> Killed:
     """The suite against a device without any defect, in a process of its own as all others are."""
-    only = next(iter(campaign([""], items, lambda name: range(len(items)), make, 1, whole=True, deadline=deadline)))
-    return only
+    return next(iter(campaign([""], items, lambda name: range(len(items)), make, 1, whole=True, deadline=deadline)))
 
 
 def order(defect: Defect, items: Sequence[Item], first: frozenset[str] = frozenset()) -> list[int]:

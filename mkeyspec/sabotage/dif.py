@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.constants import BgType
+from mkeyspec.device.configuration import Configuration
+from mkeyspec.device.execution import Execution, Outcome
 from mkeyspec.device.key import Bytes
 from mkeyspec.device.protocol import SigBlockDomain
+from mkeyspec.device.queue import Queue
 from mkeyspec.device.signature import APP_ESCAPE, APP_REF_ESCAPE, REF_REMAP, Arithmetic, Bad, Domain, Flags, Signature
 from mkeyspec.reference.dif import SumParameters
 from mkeyspec.sabotage.bend import defect, profile
@@ -155,6 +158,18 @@ class RefTagRestartsWithSge(Arithmetic):
 
 
 profile("ref_tag_never_restarts", ref_tag_restart="configuration")
+
+
+@defect("ref_tag_never_restarts")
+class RefTagNeverRestarts(Execution):
+    def _configure(self, queue: Queue, work: Configuration) -> Outcome:
+        state = work.mkey.state
+        moved = state.moved if state is not None else 0
+        outcome = super()._configure(queue, work)
+        if state is not None:
+            state.moved = moved
+        return outcome
+
 
 # Escapes -------------------------------------------------------------------------------------
 

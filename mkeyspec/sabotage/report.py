@@ -10,8 +10,9 @@ from mkeyspec.constants import MkeyError
 from mkeyspec.device.configuration import Configuration
 from mkeyspec.device.execution import Execution, Outcome
 from mkeyspec.device.key import Bytes, IndirectKey, gather, scatter
+from mkeyspec.device.model import Model
 from mkeyspec.device.movement import Movement, Place
-from mkeyspec.device.protocol import Read, Send, Write
+from mkeyspec.device.protocol import Completion, Qp, Read, Send, Write
 from mkeyspec.device.queue import Notice, Queue
 from mkeyspec.device.signature import Arithmetic, Bad, Flags
 from mkeyspec.device.transfer import Transfer
@@ -130,6 +131,26 @@ class ErrorNotArmedAgain(Execution):
         if state is not None and not armed:
             state.armed = False
         return outcome
+
+
+profile("error_of_every_message", err_unread="last")
+
+
+@defect("error_to_initiator")
+class NobodyKnows(Model):
+    """A notice in a queue tells only an mkey of that end."""
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        queue = self._queues.get(qp.handle)
+        if queue is not None:
+            known = self.tables[queue.side].keys
+            strangers = [
+                entry for entry in queue.entries
+                if isinstance(entry, Notice) and known.get(entry.mkey.index) is not entry.mkey
+            ]  # fmt: skip
+            for entry in strangers:
+                queue.entries.remove(entry)
+        return super().poll(qp)
 
 
 def _passive(name: str, calls: tuple[str, ...], bent: Callable[[Queue, Queue, list[Any]], None]) -> None:

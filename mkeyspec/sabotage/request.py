@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mkeyspec.device import dynamic
 from mkeyspec.device.execution import Execution, Outcome
 from mkeyspec.device.key import Violation
 from mkeyspec.device.model import Model
-from mkeyspec.device.protocol import DcAddress, FetchAdd, Memcpy, Qp, RawWqe, Read, Send, WorkRequest, Write
+from mkeyspec.device.protocol import Memcpy, RawWqe, WorkRequest
 from mkeyspec.device.queue import RTS, SQD, Queue
 from mkeyspec.device.section import Section, Work
 from mkeyspec.device.transfer import SUCCESS, Transfer
@@ -184,17 +183,3 @@ class CancelAll(Queue):
         for pending in self.pending:
             pending.cancelled = True
         return len(self.pending)
-
-
-@defect("dc_address_unchecked")
-class DcAddressUnchecked(Model):
-    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
-        queue = self._queues.get(qp.handle)
-        if queue is not None and queue.attributes.type == dynamic.DCI and self.targets.keys:
-            number, key = next(iter(self.targets.keys.items()))
-            address = DcAddress(number, key)
-            requests = [
-                replace(one, dc=address) if isinstance(one, (Send, Write, Read, FetchAdd)) and one.dc is None else one
-                for one in requests
-            ]
-        return super().post(qp, requests, abort=abort)

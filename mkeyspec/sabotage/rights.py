@@ -293,16 +293,6 @@ class LocalInvIgnored(Execution):
         return outcome
 
 
-@defect("local_inv_foreign_pd")
-class LocalInvForeignPd(Execution):
-    def _local_inv(self, queue: Queue, work: LocalInv) -> Outcome:
-        found = self.transfer.tables[queue.side].keys.get((work.rkey & M32) >> 8)
-        if isinstance(found, IndirectKey) and found.key == work.rkey & M32 and found.pd != queue.pd:
-            self.transfer.invalidate(found)
-            return SUCCESS, 0
-        return super()._local_inv(queue, work)
-
-
 @defect("local_inv_for_good")
 class LocalInvForGood(Execution):
     def __init__(self, *given: Any) -> None:
