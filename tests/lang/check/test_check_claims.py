@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from check_steps import (
+
+from mkeyspec import plan
+from mkeyspec.lang.check import World, judge
+from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.value.bytestring import Fill
+from mkeyspec.value.live import Live
+from mkeyspec.value.signature import Crc, Domain
+from tests.lang.check.check_steps import (
     CRC,
     abort,
     access,
@@ -25,13 +32,6 @@ from check_steps import (
     transmit,
     world_after,
 )
-
-from mkeyspec import plan
-from mkeyspec.lang.check import World, judge
-from mkeyspec.lang.diagnostic import Diagnostics
-from mkeyspec.value.bytestring import Fill
-from mkeyspec.value.live import Live
-from mkeyspec.value.signature import Crc, Domain
 
 BAD_SEED = Domain(Crc(0, 0xFFFF), 512)
 BAD_SIZE = Domain(CRC.signature, 512, (("block_size", 5),))

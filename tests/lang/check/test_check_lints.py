@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from check_steps import (
+from mkeyspec import plan
+from mkeyspec.lang.check import lint_case
+from mkeyspec.lang.diagnostic import Diagnostics
+from mkeyspec.value.bytestring import ByteString, Counter, Fill, Flip, Framed, Literal, Repeat
+from mkeyspec.value.signature import Domain
+from tests.lang.check.check_steps import (
     CRC,
     DIF,
     access,
@@ -20,12 +25,6 @@ from check_steps import (
     spans_of,
     transmit,
 )
-
-from mkeyspec import plan
-from mkeyspec.lang.check import lint_case
-from mkeyspec.lang.diagnostic import Diagnostics
-from mkeyspec.value.bytestring import ByteString, Counter, Fill, Flip, Framed, Literal, Repeat
-from mkeyspec.value.signature import Domain
 
 M = memory()
 KEEP = Domain(DIF.signature, 4096)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from check_steps import (
+
+from mkeyspec import plan
+from mkeyspec.lang.check import RULES
+from mkeyspec.value.bytestring import Fill
+from mkeyspec.value.layout import List, Part, Repeated
+from mkeyspec.value.live import Int, Live, LiveOp
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+from tests.lang.check.check_steps import (
     CRC,
     CRC_C,
     CRYPTO,
@@ -31,13 +38,6 @@ from check_steps import (
     strided,
     transmit,
 )
-
-from mkeyspec import plan
-from mkeyspec.lang.check import RULES
-from mkeyspec.value.bytestring import Fill
-from mkeyspec.value.layout import List, Part, Repeated
-from mkeyspec.value.live import Int, Live, LiveOp
-from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 INDIRECT = 1
 NO_ROOM = qp(max_send_sge=1, max_inline_data=0)

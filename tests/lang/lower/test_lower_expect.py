@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lower_text import AT, errors, steps, the_error
 
 from mkeyspec.plan import Any, Content, Expect, Known, OneOf, Sequence, Unchanged, Wire
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Join, Literal, Random, Slice
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveBytes
 from mkeyspec.value.signature import Crc, Domain
+from tests.lang.lower.lower_text import AT, errors, steps, the_error
 
 CRC32 = Domain(Crc(0, 0xFFFFFFFF), 512)
 BASE = """

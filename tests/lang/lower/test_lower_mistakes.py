@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lower_text import errors, the_error
+
+from tests.lang.lower.lower_text import errors, the_error
 
 BASE = """
 memory m = counter(512)

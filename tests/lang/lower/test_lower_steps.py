@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lower_text import AT, rows, steps
 
 from mkeyspec.plan import (
     Accepted,
@@ -52,6 +51,7 @@ from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal, Random
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveBytes, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
+from tests.lang.lower.lower_text import AT, rows, steps
 
 SIGNALED = Options(signaled=True)
 WORD32 = 0xFFFFFFFF
