@@ -138,7 +138,7 @@ class _Overlay:
         if all(value is first for value in values) or all(same(value, first) for value in values):
             return self._printer.document(first, field)
         if all(type(value) is type(first) for value in values):
-            if isinstance(first, Part) or (type(first).__module__.startswith(plan.__name__) and not isinstance(first, plan.At)):
+            if isinstance(first, Part) or (_of_plan(first) and not isinstance(first, plan.At)):
                 return self._members(values, path)
             if type(first) is tuple and all(len(value) == len(first) for value in values) and _of_steps(first):
                 return self._items(values, field, path)
@@ -174,9 +174,13 @@ def _flat_tuple(items: list[Document]) -> str:
     return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
+def _of_plan(value: Any) -> bool:
+    return type(value).__module__.startswith(plan.__name__)
+
+
 def _of_steps(items: tuple[Any, ...]) -> bool:
     """Whether a tuple is worth looking into: setters, requests, parts, claims; not bare numbers and names."""
-    return bool(items) and all(isinstance(item, Part) or type(item).__module__.startswith(plan.__name__) for item in items)
+    return bool(items) and all(isinstance(item, Part) or _of_plan(item) for item in items)
 
 
 def _subject(step: Any) -> str:
