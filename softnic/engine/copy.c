@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "pure/defect.h"
 
 enum { CHUNK = 8 << 20 };
 static struct transfer source, target;
@@ -9,8 +10,17 @@ static struct transfer source, target;
 static enum violation aim(struct qp *qp, const struct wqe *wqe, uint64_t offset, uint64_t length) {
     transfer_begin(&source, qp->attr.pd, qp->number, qp->attr.send_cq);
     transfer_begin(&target, qp->attr.pd, qp->number, qp->attr.send_cq);
-    enum violation bad = transfer_add(&source, wqe->seg[0].key, wqe->seg[0].addr + offset, length, RIGHT_LOCAL_READ, false);
-    return bad ? bad : transfer_add(&target, wqe->seg[1].key, wqe->seg[1].addr + offset, length, RIGHT_LOCAL_WRITE, true);
+    const struct wqe_seg *from = &wqe->seg[defect(memcpy_backwards) ? 1 : 0], *to = &wqe->seg[defect(memcpy_backwards) ? 0 : 1];
+    enum violation bad = transfer_add(&source, from->key, from->addr + offset, length, RIGHT_LOCAL_READ, false);
+    return bad ? bad : transfer_add(&target, to->key, to->addr + offset, length, defect(memcpy_rights_unchecked) ? 0 : RIGHT_LOCAL_WRITE, true);
+}
+
+/* A byte less, or one more, at the end of what was aimed at. */
+static void end_bend(void) {
+    struct piece *from = &source.reach.piece[source.reach.pieces - 1], *to = &target.reach.piece[target.reach.pieces - 1];
+    uint8_t byte;
+    if (defect(memcpy_short)) to->length--;
+    if (defect(memcpy_long) && memory_read(from->addr + from->length, &byte, 1)) memory_write(to->addr + to->length, &byte, 1);
 }
 
 uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
@@ -25,7 +35,9 @@ uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     if (!bytes) return CQE_LOCAL_QP_OP;
     for (uint64_t at = 0; at < length && !syndrome; at += chunk) {
         uint64_t now_length = length - at < chunk ? length - at : chunk;
-        if (aim(qp, wqe, at, now_length) || transfer_emit(&source, bytes) || transfer_absorb(&target, bytes)) syndrome = CQE_LOCAL_PROTECTION;
+        if (aim(qp, wqe, at, now_length)) syndrome = CQE_LOCAL_PROTECTION;
+        if (!syndrome && at + now_length == length) end_bend();
+        if (!syndrome && (transfer_emit(&source, bytes) || transfer_absorb(&target, bytes))) syndrome = CQE_LOCAL_PROTECTION;
     }
     free(bytes);
     *sigerr = source.sigerr || target.sigerr;

@@ -54,6 +54,7 @@ struct sigerr {                                                         /* what 
     uint64_t offset, expected, actual;
     uint16_t syndrome;
     uint8_t domain, type;
+    uint64_t block;                     /* of the transfer: for defects alone, as every `bent` below */
 };
 
 struct bsf; struct crypto_bsf;                                          /* pure/bsf.h */
@@ -79,6 +80,7 @@ struct key {
     struct bsf *sig;                    /* NULL: none configured */
     struct crypto_bsf *crypto;
     bool armed;                         /* the next signature error is reported */
+    struct { bool reported, erring, dead, rights_set; uint32_t late_rights; struct sigerr error; } bent;
 };
 
 struct mkey_attr {                      /* CREATE_MKEY's mkey context, decoded */
@@ -204,6 +206,7 @@ struct qp {
     bool draining;                      /* SQD, but a WQE is still under way */
     uint64_t stream_error;              /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
+    struct { bool stop; } bent;
     struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
 };
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "pure/defect.h"
 
 enum {                                  /* enum ib_qp_attr_mask */
     ATTR_STATE = 1, ATTR_CUR_STATE = 2, ATTR_SQD_NOTIFY = 4, ATTR_ACCESS = 8, ATTR_PKEY = 0x10, ATTR_PORT = 0x20, ATTR_QKEY = 0x40, ATTR_AV = 0x80,
@@ -130,6 +131,15 @@ void qp_sq_drained(struct qp *qp) {
     event_qp(qp, EVENT_SQ_DRAINED);
 }
 
+static void drop_first(struct qp *qp) {
+    uint8_t bytes[WQE_BYTES];
+    uint16_t producer, blocks;
+    size_t len;
+    if (!doorbell_record(qp->attr.db, NULL, &producer)) return;
+    enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
+    if (fetch == FETCH_FINE || fetch == FETCH_BAD) qp->sq_head += blocks;
+}
+
 static void to_state(struct qp *qp, enum qp_state to) {
     switch (to) {
     case STATE_RESET:
@@ -149,6 +159,7 @@ static void to_state(struct qp *qp, enum qp_state to) {
         if (!qp->draining && qp->set.en_sqd_async_notify) qp_sq_drained(qp);
         return;
     default:
+        if (defect(pipelining_resume_drops) && qp->state == STATE_SQD && to == STATE_RTS) drop_first(qp);
         qp->state = to;
     }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "pure/defect.h"
 #include "pure/bits.h"
 
 enum { ACCESS_WRITE = 2, ACCESS_READ = 4, ACCESS_ATOMIC = 8, GRH_BYTES = 40 };     /* enum ibv_access_flags */
@@ -11,7 +12,14 @@ static struct transfer theirs;
 static bool reliable(const struct qp *qp) { return qp->attr.type == QP_RC || qp->attr.type == QP_DCT; }
 
 /* The CQ that learns of signature errors on the passive side (hardware.md 4). */
-static struct cq *passive_cq(const struct qp *qp) { return qp->attr.recv_cq; }
+static struct cq *passive_cq(const struct qp *qp, const struct message *message) {
+    bool writes = message->opcode == OPCODE_RDMA_WRITE || message->opcode == OPCODE_RDMA_WRITE_IMM;
+    const struct qp *initiator = defect(error_to_initiator) ? qp_find(message->source) : NULL;
+    if (initiator) return initiator->attr.send_cq;
+    if (defect(error_on_reading_lost) && message->opcode == OPCODE_RDMA_READ) return NULL;
+    if (defect(error_on_writing_lost) && writes) return NULL;
+    return qp->attr.recv_cq;
+}
 
 /* Whether the QP takes this message at all; one that isn't meant for it is dropped in silence. */
 static bool addressed(const struct qp *qp, const struct message *message) {
@@ -20,7 +28,7 @@ static bool addressed(const struct qp *qp, const struct message *message) {
     case QP_RC: return message->service == QP_RC && qp->set.dest_qpn == message->source;
     case QP_UC: return message->service == QP_UC && qp->set.dest_qpn == message->source;
     case QP_UD: return message->service == QP_UD && qp->set.qkey == message->qkey;
-    case QP_DCT: return message->service == QP_DCI && qp->attr.dc_key == message->dc_key;
+    case QP_DCT: return message->service == QP_DCI && (qp->attr.dc_key == message->dc_key || defect(dc_key_unchecked));
     default: return false;
     }
 }
@@ -53,6 +61,11 @@ static void receive_complete(struct qp *qp, const struct receive *receive, const
         .slid = message->slid, .grh = message->grh && qp->attr.type == QP_UD,
     };
     receive_take(qp, receive);
+    if (defect(recv_byte_len_zero)) cqe.byte_count = 0;
+    if (defect(recv_imm_swapped) && opcode != CQE_SEND_INV) cqe.imm = __builtin_bswap32(cqe.imm);
+    if (defect(invalidated_rkey_zero) && opcode == CQE_SEND_INV) cqe.imm = 0;
+    if (defect(write_imm_as_recv) && opcode == CQE_WRITE_IMM) cqe.opcode = CQE_SEND_IMM;
+    if (defect(recv_completion_lost) && opcode == CQE_SEND) return;
     if (qp->attr.recv_cq) cq_post(qp->attr.recv_cq, &cqe, message->solicited);
 }
 
@@ -85,7 +98,8 @@ static void grh_encode(const struct message *message, uint8_t out[GRH_BYTES]) {
 }
 
 static bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
-    return !key_claim(qp->attr.pd, qp->number, value, 0, key) && ((*key)->remote_invalidate || (*key)->type == KEY_MW);
+    return !key_claim(qp->attr.pd, qp->number, value, 0, key)
+           && ((*key)->remote_invalidate || (*key)->type == KEY_MW || (defect(remote_inv_unasked) && (*key)->type == KEY_MKEY));
 }
 
 static void respond_send(struct qp *qp, const struct message *message, struct answer *answer) {
@@ -93,14 +107,14 @@ static void respond_send(struct qp *qp, const struct message *message, struct an
     bool datagram = qp->attr.type == QP_UD;
     uint64_t length = message->payload_length + (datagram ? GRH_BYTES : 0);
     uint8_t with_grh[GRH_BYTES + 4096];
-    const uint8_t *bytes = message->payload;
+    uint8_t *bytes = message->payload;
     struct key *invalid = NULL;
     if (!receive_wanted(qp, &receive, answer)) return;
     if (length > receive.length || (datagram && length > sizeof with_grh)) {
         receive_fail(qp, &receive, CQE_LOCAL_LENGTH, CQE_REMOTE_INVALID_REQUEST, answer);
         return;
     }
-    transfer_begin(&theirs, qp->attr.pd, qp->number, qp->attr.recv_cq);
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     if (transfer_add_segs(&theirs, receive.seg, receive.segs, length, true)) {
         receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
@@ -118,9 +132,17 @@ static void respond_send(struct qp *qp, const struct message *message, struct an
         receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
     }
-    if (invalid) key_invalidate(invalid);
+    if (invalid && !(defect(remote_inv_ignored) && invalid->type == KEY_MKEY)) key_invalidate(invalid);
     uint8_t opcode = message->opcode == OPCODE_SEND_IMM ? CQE_SEND_IMM : message->opcode == OPCODE_SEND_INVAL ? CQE_SEND_INV : CQE_SEND;
     receive_complete(qp, &receive, message, opcode, length);
+}
+
+static enum violation write_in(const struct message *message) {
+    enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, RIGHT_REMOTE_WRITE, true);
+    if (defect(refused_write_lands) && bad == NO_RIGHT && !transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, 0, true))
+        transfer_absorb(&theirs, message->payload);
+    if (!bad) bad = transfer_absorb(&theirs, message->payload);
+    return bad ? bad : defect(error_fails_request) && theirs.sigerr ? BAD_MEMORY : FINE;
 }
 
 static void respond_write(struct qp *qp, const struct message *message, struct answer *answer) {
@@ -131,10 +153,9 @@ static void respond_write(struct qp *qp, const struct message *message, struct a
         return;
     }
     if (immediate && !receive_wanted(qp, &receive, answer)) return;
-    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     /* A write of no bytes needs no key (IBTA 9.7.4.1.5). */
-    if (message->payload_length && (transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, RIGHT_REMOTE_WRITE, true)
-                                    || transfer_absorb(&theirs, message->payload))) {
+    if (message->payload_length && write_in(message)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
@@ -147,7 +168,7 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
         return;
     }
     if (!message->length) return;
-    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->length, RIGHT_REMOTE_READ, false);
     if (!bad && !(answer->data = malloc(message->length))) {
         deny(qp, answer, CQE_REMOTE_OPERATION);
@@ -178,7 +199,7 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
-    if (message->opcode == OPCODE_ATOMIC_FA) new = old + message->swap_add;
+    if (message->opcode == OPCODE_ATOMIC_FA) new = old + (defect(fetch_add_no_add) ? 0 : message->swap_add);
     else new = old == message->compare ? message->swap_add : old;
     if (!memory_scatter(theirs.reach.piece, theirs.reach.pieces, (uint8_t *)&new)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
@@ -188,7 +209,7 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
         deny(qp, answer, CQE_REMOTE_OPERATION);
         return;
     }
-    memcpy(answer->data, &old, 8);
+    memcpy(answer->data, defect(fetch_add_new_value) && message->opcode == OPCODE_ATOMIC_FA ? &new : &old, 8);
     answer->length = 8;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "pure/defect.h"
 
 /* Three scratch buffers that only grow up to a bound; one transfer is worked on at a time. */
 enum { KEEP = 4 << 20 };
@@ -47,7 +48,7 @@ static struct place *place_add(struct transfer *transfer) {
 
 /* Whether a BSF is in force: an mkey made for encryption is unusable before it has a key (mlx5dv_create_mkey). */
 static enum violation framed(const struct key *key, bool *yes) {
-    if (key->crypto_able && !(key->bsf_enabled && key->crypto)) return NO_CRYPTO;
+    if (key->crypto_able && !(key->bsf_enabled && key->crypto) && !defect(crypto_missing_plain)) return NO_CRYPTO;
     *yes = key->bsf_enabled && (key->sig || key->crypto);
     return FINE;
 }
@@ -60,6 +61,11 @@ enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t 
     if (bad) return bad;
     struct place *place = place_add(transfer);
     if (!place) return NO_MEMORY;
+    if (key->type == KEY_MKEY) {
+        place->bent.mkey = key;
+        if (defect(offset_ignored)) addr = key->start;
+        if (defect(offset_block_down)) addr -= (addr - key->start) % 64;
+    }
     struct span span = {length, addr - key->start, length};
     if (bsf) {
         if (key->sig && !signature_span(key->sig, addr - key->start, length, &span)) return BEYOND;
@@ -98,8 +104,67 @@ enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg
     return FINE;
 }
 
+/* An error that is told once more when this end has moved data again. */
+static struct { struct cq *cq; uint32_t cqn, qpn, key; bool fresh; struct sigerr error; } again;
+
+static void tell_again(const struct transfer *transfer) {
+    if (!again.cq || again.cq != transfer->cq || again.qpn != transfer->qpn) return;
+    if (again.fresh) {
+        again.fresh = false;
+        return;
+    }
+    if (table_get(&nic.cqs, again.cqn) == again.cq && key_find(again.key)) cq_sigerr(again.cq, again.key, &again.error);
+    again.cq = NULL;
+}
+
 static void tell(struct transfer *transfer, struct place *place, const struct sigerr *error) {
-    if (error->syndrome && signature_report(place->key, error, transfer->cq)) transfer->sigerr = true;
+    struct key *key = place->key;
+    if (defect(error_sticky)) {
+        if (error->syndrome) key->bent.error = *error, key->bent.erring = true;
+        if (key->bent.erring) error = &key->bent.error, key->armed = true;
+    }
+    if (!error->syndrome || !signature_report(key, error, transfer->cq)) return;
+    transfer->sigerr = true;
+    if (defect(error_twice) && transfer->cq) {
+        again.cq = transfer->cq, again.cqn = transfer->cq->number, again.qpn = transfer->qpn, again.key = key_value(key);
+        again.error = *error, again.fresh = true;
+    }
+}
+
+/* The first byte behind each 4 KiB boundary inside a piece. */
+static void pages_lost(const struct transfer *transfer, const struct place *place, uint8_t *bytes) {
+    const struct piece *piece = transfer->reach.piece + place->piece;
+    for (size_t i = 0; i < place->pieces; bytes += piece[i++].length)
+        for (uint64_t at = 4096 - piece[i].addr % 4096; at < piece[i].length; at += 4096) bytes[at] = 0;
+}
+
+static bool gather(const struct transfer *transfer, const struct place *place, uint8_t *to) {
+    if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, to)) return false;
+    if (defect(page_crossing_lost) && place->bent.mkey) pages_lost(transfer, place, to);
+    return true;
+}
+
+/* Bytes which nobody named. */
+static void stray(const struct transfer *transfer, const struct place *place) {
+    static const uint8_t odd = 0xee;
+    for (size_t i = place->piece; i < place->piece + place->pieces; i++) {
+        const struct piece *piece = &transfer->reach.piece[i];
+        if (defect(write_behind) || (defect(write_gap) && place->bent.mkey->layout == LAYOUT_STRIDED)) memory_write(piece->addr + piece->length, &odd, 1);
+        if (defect(write_before)) memory_write(piece->addr - 1, &odd, 1);
+    }
+}
+
+static bool scatter(const struct transfer *transfer, const struct place *place, uint8_t *from) {
+    struct piece *piece = transfer->reach.piece + place->piece;
+    if (defect(page_crossing_lost) && place->bent.mkey) pages_lost(transfer, place, from);
+    if (place->bent.stops) {
+        uint64_t left = place->bent.stop;
+        for (size_t i = 0; i < place->pieces; left -= piece[i++].length)
+            if (piece[i].length > left) piece[i].length = left;
+    }
+    if (!memory_scatter(piece, place->pieces, from)) return false;
+    if (place->bent.mkey) stray(transfer, place);
+    return true;
 }
 
 static const struct signature_domain *domain_of(const struct key *key, enum domain which) {
@@ -113,7 +178,7 @@ static enum violation emit_framed(struct transfer *transfer, struct place *place
     enum violation bad = FINE;
     uint64_t stored = 0;
     if (!memory || !fields) return NO_MEMORY;
-    if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, memory)) return BAD_MEMORY;
+    if (!gather(transfer, place, memory)) return BAD_MEMORY;
     if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, true, memory, place->memory, place->coded_before);
     if (!bad && domain_of(key, DOMAIN_MEMORY)) {
         struct sigerr error = {0};
@@ -126,7 +191,8 @@ static enum violation emit_framed(struct transfer *transfer, struct place *place
     if (domain_of(key, DOMAIN_WIRE))
         signature_frame(key->sig, DOMAIN_WIRE, raw, place->raw, place->before, fields, stored, wire, place->wire);
     else
-        memcpy(wire, raw, place->wire);
+        memcpy(wire, defect(transmit_unsigned) ? memory : raw, place->wire);
+    if (key->sig) key->sig->passed += place->raw;
     return step == STEP_WIRE ? crypto_apply(key->crypto, true, wire, place->wire, place->coded_before) : FINE;
 }
 
@@ -144,6 +210,11 @@ static enum violation absorb_framed(struct transfer *transfer, struct place *pla
         if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
         stored = signature_strip(key->sig, DOMAIN_WIRE, wire, place->wire, place->before, raw, fields, &error);
         tell(transfer, place, &error);
+        if (error.syndrome && defect(error_stops_data)) return FINE;
+        if (error.syndrome && defect(error_stops_behind_block)) {
+            const struct signature_domain *kept = domain_of(key, DOMAIN_MEMORY);
+            place->bent.stops = true, place->bent.stop = error.block * (key->sig->domain[DOMAIN_WIRE].block + (kept ? kept->field : 0u));
+        }
     }
     if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, false, raw, place->raw, place->coded_before);
     if (bad) return bad;
@@ -154,7 +225,8 @@ static enum violation absorb_framed(struct transfer *transfer, struct place *pla
     }
     if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, false, memory, place->memory, place->coded_before);
     if (bad) return bad;
-    return memory_scatter(transfer->reach.piece + place->piece, place->pieces, memory) ? FINE : BAD_MEMORY;
+    if (key->sig) key->sig->passed += place->raw;
+    return scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
 }
 
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
@@ -163,19 +235,23 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
         struct place *place = &transfer->place[i];
         if (place->inlined) memcpy(wire, place->inlined, place->wire);
         else if (place->key) bad = emit_framed(transfer, place, wire);
-        else if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, wire)) bad = BAD_MEMORY;
+        else if (!gather(transfer, place, wire)) bad = BAD_MEMORY;
     }
+    if (defect(source_written) && transfer->reach.pieces && !bad) memory_write(transfer->reach.piece[0].addr, "", 1);
+    if (defect(error_twice)) tell_again(transfer);
     trim();
     return bad;
 }
 
-enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
+enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire) {
     enum violation bad = FINE;
+    if (defect(write_last_byte_lost) && transfer->reach.pieces) transfer->reach.piece[transfer->reach.pieces - 1].length--;
     for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
         struct place *place = &transfer->place[i];
         if (place->key) bad = absorb_framed(transfer, place, wire);
-        else if (!memory_scatter(transfer->reach.piece + place->piece, place->pieces, wire)) bad = BAD_MEMORY;
+        else if (!scatter(transfer, place, wire)) bad = BAD_MEMORY;
     }
+    if (defect(error_twice)) tell_again(transfer);
     trim();
     return bad;
 }

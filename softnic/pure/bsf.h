@@ -32,6 +32,7 @@ struct bsf {
     uint32_t raw_size;
     struct signature_domain domain[2];  /* 0 wire, 1 memory: as in the error CQE */
     uint8_t transaction[16];            /* the transaction signature's part, as it is */
+    uint64_t passed;                    /* raw bytes so far: for defects alone */
 };
 
 enum { CRYPTO_WIRE_OUTSIDE, CRYPTO_MEMORY_OUTSIDE, CRYPTO_WIRE_RAW, CRYPTO_MEMORY_RAW };

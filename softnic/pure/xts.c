@@ -1,9 +1,11 @@
 #include "pure/xts.h"
 
 #include "pure/bits.h"
+#include "pure/defect.h"
 
 bool xts_init(struct xts *xts, const uint8_t *key, size_t key_len)
 {
+    if (defect(xts_keys_swapped)) return aes_init(&xts->tweak, key, key_len / 2) && aes_init(&xts->data, key + key_len / 2, key_len / 2);
     return aes_init(&xts->data, key, key_len / 2) && aes_init(&xts->tweak, key + key_len / 2, key_len - key_len / 2);
 }
 
@@ -53,7 +55,7 @@ bool xts_units(const struct xts *xts, bool decrypt, uint8_t number[16], size_t u
         return false;
     for (size_t at = 0; at < length; at += unit) {
         unit_done(xts, decrypt, number, in + at, out + at, length - at < unit ? length - at : unit);
-        xts_number_add(number, 1);
+        xts_number_add(number, defect(xts_tweak_constant) ? 0 : 1);
     }
     return true;
 }
@@ -62,6 +64,7 @@ void xts_number_add(uint8_t number[16], uint64_t add)
 {
     uint64_t low = load_le64(number), sum = low + add;
     store_le64(number, sum);
+    if (defect(xts_tweak_64_bits)) return;
     store_le64(number + 8, load_le64(number + 8) + (sum < low));
 }
 
