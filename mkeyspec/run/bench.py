@@ -11,7 +11,7 @@ from zlib import crc32
 from mkeyspec.constants import MR_ACCESS, MkeyFlag
 from mkeyspec.device import protocol
 from mkeyspec.device.profile import Profile
-from mkeyspec.plan import At
+from mkeyspec.plan import At, Step
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, Pair, Unobserved
 from mkeyspec.value.bytestring import ByteString
@@ -77,6 +77,8 @@ class Bench:
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
         self.events: list[protocol.AsyncEvent] = []
+        self.taken: list[Step] = []
+        """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF
         self._wr_id = FIRST_WR_ID
 
@@ -99,7 +101,7 @@ class Bench:
             side, length + 2 * GUARD, access=int(MR_ACCESS) if access is None else access, misaligned=misaligned, pd=pd
         )
         self._canary += 1
-        buffer = Buffer(name, at, memory, length, self._canary, data)
+        buffer = Buffer(name, at, memory, length, self._canary, data, self.taken)
         self.device.write(memory, 0, buffer.content)
         return buffer
 

@@ -6,6 +6,7 @@ writes into them rather than failing. All of it is filled with a canary of the b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Union
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.device import protocol
-from mkeyspec.plan import At
+from mkeyspec.plan import At, Step
 from mkeyspec.value.bytestring import ByteString
 
 Bytes = npt.NDArray[np.uint8]
@@ -56,13 +57,21 @@ class Buffer:
 
     `content` is what the whole MR should hold (guards included): the initial bytes, then what `store` wrote, then
     what an expectation matched. `free`: the buffer's bytes were written by a step that names them (the wire of a
-    transmit) and no expectation has pinned them yet; its guards are judged all the same.
+    transmit) and no expectation has pinned them yet; its guards are judged all the same. `taken`: the steps of the
+    case so far, by whose number it is noted when a byte was last looked at.
     """
 
-    __slots__ = ("at", "content", "free", "length", "memory", "name", "side", "sources")
+    __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "side", "sources", "taken")
 
     def __init__(
-        self, name: str, at: At, memory: protocol.Memory, length: int, number: int, data: ByteString | None
+        self,
+        name: str,
+        at: At,
+        memory: protocol.Memory,
+        length: int,
+        number: int,
+        data: ByteString | None,
+        taken: Sequence[Step] = (),
     ) -> None:
         self.name = name
         self.at = at
@@ -70,12 +79,16 @@ class Buffer:
         self.side: protocol.Side = memory.side
         self.length = length
         self.free = False
-        self.sources: list[tuple[int, int, Source]] = []
+        self.taken = taken
+        self.born = max(len(taken) - 1, 0)
+        """Number of the step that made it."""
+        self.sources: list[tuple[int, int, Source, int]] = []
+        """(first byte, length, why, how many steps had been taken)."""
         content = canary(number, length + 2 * GUARD)
         if data is not None and length:
             content = content.copy()
             content[GUARD : GUARD + length] = np.frombuffer(data.data, np.uint8)
-            self.sources.append((0, length, data))
+            self.sources.append((0, length, data, self.born))
         self.content = content
 
     @property
@@ -92,7 +105,7 @@ class Buffer:
         content[GUARD + start : GUARD + start + size] = (
             np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
         )
-        self.sources.append((start, size, source))
+        self.sources.append((start, size, source, len(self.taken)))
 
     def expected(self, start: int, length: int) -> Bytes:
         """What the ledger says of `length` bytes from `start` (a view)."""
@@ -100,7 +113,14 @@ class Buffer:
 
     def reason(self, i: int) -> tuple[str, ...]:
         """Why byte `i` should be what it should be."""
-        for start, length, source in reversed(self.sources):
+        for start, length, source, _ in reversed(self.sources):
             if start <= i < start + length:
                 return source.explain(i - start) if source is not None else ("as it was when last looked at",)
         return ("canary: no statement gives this byte a value",)
+
+    def looked_at(self, where: npt.NDArray[np.intp]) -> int:
+        """The number of the first step that may have changed one of these bytes: nobody has looked at it since."""
+        steps = np.full(self.length, self.born)
+        for start, length, _, taken in self.sources:
+            steps[start : start + length] = taken
+        return int(steps[where].min())

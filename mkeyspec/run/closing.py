@@ -6,14 +6,17 @@ buffer, its guards included.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mkeyspec.constants import SendFlag
 from mkeyspec.device.protocol import Refused, Write
 from mkeyspec.plan import At
-from mkeyspec.run import difference, section, wait
+from mkeyspec.run import difference, section, suspect, wait
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.claim import describe
 from mkeyspec.run.endpoint import Due, End, Pair
+from mkeyspec.run.suspect import Suspects, suspects
 from mkeyspec.run.verdict import Failure
 
 QUIET_TYPES = frozenset({"rc", "uc"})
@@ -151,17 +154,20 @@ def buffers(bench: Bench, *, guards_only: bool = False) -> list[Failure]:
         content = buffer.content
         got = read(buffer.memory, 0, len(content))
         if got.tobytes() != content.tobytes():
-            failures += _changed(buffer, content, got, guards_only or buffer.free)
+            failures += _changed(bench, buffer, content, got, guards_only or buffer.free)
     return failures
 
 
-def _changed(buffer: Buffer, content: Bytes, got: Bytes, guards_only: bool) -> list[Failure]:
+def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, guards_only: bool) -> list[Failure]:
     failures = []
+    named = bench.buffers.get(buffer.name) is buffer
+    key = buffer.name if named else suspect.unnamed(buffer.at)
     end = GUARD + buffer.length
     for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("behind", end, end + GUARD, buffer.length)):
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
-            failures.append(_guard(buffer, zone, base, content[start:stop], got[start:stop], where))
+            guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
+            failures.append(_blame(guard, buffer, named, suspects(bench.taken, key, buffer.born)))
     if guards_only:
         return failures
     want, have = content[GUARD:end], got[GUARD:end]
@@ -176,8 +182,17 @@ def _changed(buffer: Buffer, content: Bytes, got: Bytes, guards_only: bool) -> l
         )
         plural = "s" if len(where) > 1 else ""
         message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
-        failures.append(Failure("MKS2103", buffer.at, message, details))
+        unnamed = Failure("MKS2103", buffer.at, message, details)
+        failures.append(_blame(unnamed, buffer, named, suspects(bench.taken, key, buffer.looked_at(where))))
     return failures
+
+
+def _blame(failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
+    """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
+    if len(found.places) != 1:
+        return replace(failure, suspects=(found.label, found.places))
+    declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
+    return replace(failure, at=found.places[0], details=(*failure.details, *declared))
 
 
 def _guard(buffer: Buffer, zone: str, base: int, want: Bytes, got: Bytes, where: difference.Positions) -> Failure:

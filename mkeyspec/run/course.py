@@ -70,6 +70,7 @@ class Course:
             else:
                 self.verdict.not_run.append(step.at)
             return
+        self.bench.taken.append(step)
         try:
             self._verbs[type(step)](step)
         except Unobserved as missing:

@@ -5,7 +5,7 @@ The first line of each failure is `file:line:column: error[MKSnnnn]: …`, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mkeyspec.plan import At
@@ -15,6 +15,7 @@ Statement = Callable[[str], "str | None"]
 
 _LABEL = 9
 _WIDEST = 160
+_SUSPECTS = 6
 
 
 def render(case: CaseInfo, verdict: Verdict, statement: Statement) -> str:
@@ -43,15 +44,27 @@ def _failure(case: CaseInfo, failure: Failure, lines: list[str]) -> str:
     text = [f"{case.source}:{failure.at.line}:{failure.at.column}: error[{failure.code}]: {failure.message}"]
     text.extend(_snippet(failure.at, lines))
     text.extend(_detail(label, detail) for label, detail in failure.details)
+    text.extend(_suspects(failure, lines))
     return "\n".join(text)
+
+
+def _suspects(failure: Failure, lines: list[str]) -> Iterator[str]:
+    """The statements that may have done it, the last ones, each with its place and its first line."""
+    label, places = failure.suspects
+    if len(places) > _SUSPECTS:
+        yield _detail(label, f"{len(places) - _SUSPECTS} statements before, and")
+        label, places = "", places[-_SUSPECTS:]
+    for at in places:
+        line = _printable(lines[at.line - 1]) if 0 < at.line <= len(lines) else ""
+        yield _detail(label, f"{at.line}:{at.column}  {_statement(line, at.column)}".rstrip())
+        label = ""
 
 
 def _snippet(at: At, lines: list[str]) -> list[str]:
     """The statement's first line with carets under it; nothing where the file is gone or shorter."""
     if not 0 < at.line <= len(lines):
         return []
-    line = lines[at.line - 1].replace("\t", " ")
-    shown = "".join(c if c.isprintable() else "?" for c in line)[:_WIDEST]
+    shown = _printable(lines[at.line - 1])
     width = len(_statement(shown, at.column))
     margin = " " * len(str(at.line))
     return [
@@ -59,6 +72,10 @@ def _snippet(at: At, lines: list[str]) -> list[str]:
         f"  {at.line} | {shown.rstrip()}",
         f"  {margin} | {' ' * (at.column - 1)}{'^' * max(1, width)}",
     ]
+
+
+def _printable(line: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in line.replace("\t", " "))[:_WIDEST]
 
 
 def _statement(line: str, column: int) -> str:

@@ -44,6 +44,8 @@ class Failure:
     message: str
     details: tuple[tuple[str, str], ...] = ()
     hard: bool = False
+    suspects: tuple[str, tuple[At, ...]] = ("", ())
+    """Statements that may have done it: how they come to be suspected, in a word or two, and where they stand."""
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed, CaseInfo, Failure, Verdict
 from mkeyspec.value.bytestring import ByteString, Counter, Framed
-from mkeyspec.value.layout import List, Part
+from mkeyspec.value.layout import Layout, List, Part
 from mkeyspec.value.signature import Crc, Domain
 from tests.run.crooked import Crooked
 
@@ -87,7 +87,7 @@ def codes(tested: Rig, *steps: Step) -> list[str]:
     return [failure.code for failure in failures(tested, *steps)]
 
 
-def configured(layout: List, *setters: SetSignature, access: int = ALL) -> Post:
+def configured(layout: Layout, *setters: SetSignature, access: int = ALL) -> Post:
     configure = Configure(at(4), "k", (SetAccess(access), SetLayout(layout), *setters), False, SIGNALED)
     return Post(at(4), (configure,))
 
