@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkeyspec import __version__, doctor_cli, requirements_cli, softnic_cli
+from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, softnic_cli
 from mkeyspec.listing import requirements_text, suite_data, suite_text
 from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session
 from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, compile_source, find_sources
@@ -138,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("what", nargs="?", metavar="CODE", help="MKS2101, CFG-07…; without it, all codes are listed")
     doctor_cli.add(_command, commands)
     requirements_cli.add(_command, commands, _sources, project)
+    sabotage_cli.add(_command, commands, _sources, project)
     softnic_cli.add(_command, commands)
     return parser
 

@@ -103,16 +103,6 @@ class SettersOneMore(Builder):
             configuration.seen += 1
 
 
-@defect("setters_one_less")
-class SettersOneLess(Section):
-    def _left_open(self) -> None:
-        opened = self.opened
-        if opened is not None and self.rule is None and opened.seen + 1 == opened.setters:
-            self.posted.append(opened)
-            self.opened = None
-        Section._left_open(self)
-
-
 # What a builder and its setters are given ----------------------------------------------------
 
 
@@ -316,7 +306,8 @@ class CryptoMkeyUnchecked(Builder):
 @defect("create_flags_unchecked")
 class CreateFlagsUnchecked(Model):
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
-        return super().mkey(side, create_flags=create_flags & MKEY_FLAGS, max_entries=max_entries, pd=pd)
+        known = create_flags & MKEY_FLAGS or (create_flags and INDIRECT)
+        return super().mkey(side, create_flags=known, max_entries=max_entries, pd=pd)
 
 
 @defect("create_flags_zero")

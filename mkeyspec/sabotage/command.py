@@ -1,0 +1,230 @@
+"""The command `mkeyspec sabotage`: from the cases and the catalogue to what survives."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mkeyspec import resource, selection
+from mkeyspec.device.choice import Choice, open_choice, parse
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile, ProfileError, load
+from mkeyspec.device.protocol import Unavailable
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.rig import Rig
+from mkeyspec.sabotage import matrix as matrices
+from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
+from mkeyspec.sabotage.catalogue import Defect, UnknownDefectError, named, of_device
+from mkeyspec.sabotage.matrix import Matrix, MatrixError
+from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.suite import BrokenSuite, Item
+from mkeyspec.sabotage.suite import load as load_items
+from mkeyspec.session import FAILED, NOTHING, OK, Failure
+from mkeyspec.store import Store, replace
+
+ENVIRONMENT = "MKEYSPEC_SOFTNIC_DEFECT"
+"""The software NIC has the defect of this name."""
+
+_DEADLINES = {"model": 0.01, "soft": 1.0}
+"""Longest wait for anything a device owes, in seconds: the model has done all there is to do before it returns."""
+_HANG = 30.0
+"""An item that has not ended after so many seconds never will."""
+_TIMES = 3
+"""In how many cases of a chosen profile a defect is noticed, where so many notice it at all."""
+
+def device_named(text: str) -> Choice:
+    try:
+        device = parse(text)
+    except Unavailable as error:
+        raise Failure(error.code, error.message) from None
+    if device.kind == "nic":
+        raise Failure("MKS0905", f"--device {text}: only the model and the software NIC can be given a defect")
+    return device
+
+
+def defects_of(device: Choice, only: Sequence[str]) -> dict[str, Defect]:
+    there = of_device(device.kind)
+    try:
+        wanted = {name: named(name) for name in only}
+    except UnknownDefectError as error:
+        raise Failure("MKS0907", str(error)) from None
+    for name in wanted:
+        if name not in there:
+            raise Failure("MKS0907", f"{name} is a defect of the driver: under the software NIC runs the real one")
+    return wanted or there
+
+
+def show(defects: dict[str, Defect], format: str) -> int:
+    if format == "json":
+        print(json.dumps([_defect(one) for one in defects.values()], indent=2))
+    else:
+        for one in defects.values():
+            print(f"{one.name:28} {one.part:6} {one.what} ({', '.join(one.violates)})")
+        print(f"mkeyspec: {len(defects)} defects", file=sys.stderr)
+    return OK
+
+
+def _defect(one: Defect) -> dict[str, Any]:
+    return {"name": one.name, "group": one.group, "part": one.part, "what": one.what, "violates": list(one.violates)}
+
+
+def choose(name: str, files: Sequence[str], project: Path) -> int:
+    """Write the profile `name` from matrices."""
+    if not files:
+        raise Failure("MKS0905", "--choose: name the matrices to choose from, as in --from reports/matrix.json")
+    try:
+        found = [matrices.read(Path(file)) for file in files]
+    except MatrixError as error:
+        raise Failure("MKS0904", str(error)) from None
+    items = matrices.cover(found, _TIMES)
+    path = selection.file_of(name, project)
+    command = f"mkeyspec sabotage --choose {name} --from {' '.join(files)}"
+    replace(path, selection.text(items, command))
+    cases = len({matrices.case_of(item) for item in items})
+    defects = sum(bool(kills) for one in found for kills in one.kills.values())
+    print(
+        f"mkeyspec: {os.path.relpath(path)}: {len(items)} items of {cases} cases kill {defects} defects, "
+        f"each in {_TIMES} cases where there are so many"
+    )
+    return OK
+
+
+class Command:
+    """One campaign from the loaded suite to the last line."""
+
+    def __init__(
+        self, options: argparse.Namespace, device: Choice, defects: dict[str, Defect], paths: list[Path], project: Path
+    ) -> None:
+        self.options = options
+        self.device = device
+        self.defects = defects
+        self.paths = paths
+        self.project = project
+        self.started = monotonic()
+        try:
+            self.profile = load(Path(options.device_profile)) if options.device_profile else Profile()
+        except ProfileError as error:
+            raise Failure("MKS0904", str(error)) from None
+        self.deadline = options.deadline or _DEADLINES[device.kind]
+        self.text = options.format == "text"
+        self.outcomes: list[Killed] = []
+
+    def run(self) -> int:
+        items = self._items()
+        if not items:
+            return NOTHING
+        straight = baseline(items, self._rig, _HANG)
+        for number, how in straight.kills.items():
+            print(f"mkeyspec: fails without any defect: {items[number].id} ({how})", file=sys.stderr)
+        unfit = {*straight.kills, *straight.skipped}
+        items = [item for number, item in enumerate(items) if number not in unfit]
+        if not items:
+            return NOTHING
+        whole = self.options.matrix is not None
+        first = self._first()
+        found = Matrix(self.device.text, [item.id for item in items])
+        for killed in campaign(
+            self.defects,
+            items,
+            lambda name: order(self.defects[name], items, first),
+            self._rig,
+            self.options.workers,
+            whole=whole,
+            deadline=_HANG,
+        ):
+            self.outcomes.append(killed)
+            found.put(killed)
+            if self.text:
+                print(self._line(killed, items, found), flush=True)
+        vacuous = found.vacuous if whole and not self.options.only else []
+        if whole:
+            path = Path(self.options.matrix)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace(path, json.dumps(found.data()) + "\n")
+        self._end(items, found, vacuous, len(straight.kills), len(straight.skipped))
+        return FAILED if found.survivors or vacuous or straight.kills else OK
+
+    def _items(self) -> list[Item]:
+        store = Store(self.project, Path(self.options.generated) if self.options.generated else None)
+        try:
+            items = load_items(self.paths, store)
+            if self.options.profile is None:
+                return items
+            chosen = selection.read(self.options.profile, self.project)
+        except BrokenSuite as error:
+            raise Failure("MKS0907", str(error)) from None
+        except selection.SelectionError as error:
+            raise Failure("MKS0904", str(error)) from None
+        gone = chosen - {item.id for item in items}
+        if gone and not self.options.paths:
+            name = self.options.profile
+            print(f"mkeyspec: profile {name}: {len(gone)} items are no more; choose it again", file=sys.stderr)
+        return [item for item in items if item.id in chosen]
+
+    def _first(self) -> frozenset[str]:
+        """What is known to kill comes first."""
+        try:
+            return selection.read("quick", self.project)
+        except selection.SelectionError:
+            return frozenset()
+
+    def _rig(self, name: str) -> Rig:
+        """A rig on a device that has the defect of this name. Called in the process that will drive it."""
+        if self.device.kind == "model":
+            model = bent(name, self.profile) if name else Model(self.profile)
+            return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
+        if name:
+            os.environ[ENVIRONMENT] = name
+        device = open_choice(self.device, self.profile)
+        expectations = Expectations.load(list(resource.directory("expectations").glob("*.toml")), device.info())
+        return Rig(device, self.profile, expectations, deadline=self.deadline)
+
+    # What is said ----------------------------------------------------------------------------
+
+    def _line(self, killed: Killed, items: Sequence[Item], found: Matrix) -> str:
+        one = self.defects[killed.defect]
+        if not killed.kills:
+            return f"SURVIVES {one.name}: {one.what} ({', '.join(one.violates)})"
+        if self.options.matrix is not None:
+            by = f"{len(killed.kills)} items of {len(found.cases_of(one.name))} cases"
+        else:
+            number, how = next(iter(killed.kills.items()))
+            by = f"{items[number].id} ({how})"
+        return f"killed   {one.name} by {by}"
+
+    def _end(self, items: Sequence[Item], found: Matrix, vacuous: list[str], failing: int, skipped: int) -> None:
+        seconds = monotonic() - self.started
+        cases = len({item.case for item in items})
+        if not self.text:
+            data = {
+                "device": self.device.text,
+                "items": len(items),
+                "cases": cases,
+                "failing": failing,
+                "skipped": skipped,
+                "defects": [self._outcome(killed, items, found) for killed in self.outcomes],
+                "survivors": found.survivors,
+                "vacuous": vacuous if self.options.matrix is not None else None,
+                "seconds": round(seconds, 1),
+            }
+            print(json.dumps(data, indent=2))
+            return
+        for case in vacuous:
+            print(f"VACUOUS  {case} kills nothing")
+        killed = len(self.outcomes) - len(found.survivors)
+        parts = [f"{killed} of {len(self.outcomes)} defects killed"]
+        if self.options.matrix is not None:
+            parts.append(f"{cases - len(vacuous)} of {cases} cases kill something")
+        left_out = f", {failing} failing and {skipped} skipped left out" if failing or skipped else ""
+        suite = f"{len(items)} items of {cases} cases{left_out}"
+        print(f"mkeyspec: {', '.join(parts)} on {self.device.text} ({suite}) in {seconds:.1f} s")
+
+    def _outcome(self, killed: Killed, items: Sequence[Item], found: Matrix) -> dict[str, Any]:
+        by = {items[number].id: how for number, how in killed.kills.items()}
+        return {**_defect(self.defects[killed.defect]), "killed_by": by, "ran": killed.ran, "seconds": killed.seconds}

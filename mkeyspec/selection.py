@@ -1,0 +1,51 @@
+"""Named subsets of a suite: `cases/quick.toml` lists the items of the profile `quick`.
+
+They are chosen by command, from what kills which defect (`mkeyspec sabotage --choose`), not by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = "cases"
+
+
+class SelectionError(ValueError):
+    """A profile that can't be used; `str()` is one line."""
+
+
+def file_of(name: str, project: Path) -> Path:
+    return project / FOLDER / f"{name}.toml"
+
+
+def read(name: str, project: Path) -> frozenset[str]:
+    """The ids of the items of a profile. Raises SelectionError."""
+    path = file_of(name, project)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        there = sorted(one.stem for one in path.parent.glob("*.toml"))
+        near = get_close_matches(name, there, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are: {', '.join(there) or 'none'}"
+        raise SelectionError(f"no profile {name!r} in {FOLDER}/; {advice}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SelectionError(f"{path}: can't read the profile: {str(error).splitlines()[0]}") from None
+    items = table.get("items")
+    if not isinstance(items, list) or not all(isinstance(one, str) for one in items):
+        raise SelectionError(f"{path}: a profile has a list `items` of ids")
+    return frozenset(items)
+
+
+def text(items: Sequence[str], command: str) -> str:
+    """A profile as it is written, with the command that made it."""
+    lines = [f"# Written by `{command}`: don't edit, run it again.", "items = ["]
+    lines += [f'    "{item}",' for item in sorted(items)]
+    return "\n".join([*lines, "]", ""])
