@@ -190,6 +190,7 @@ uint64_t now(void);                     /* ns, monotonic */
 /* One round over all queues; *next gets the time at which something is due (0: nothing). True: something was done. */
 bool nic_round(uint64_t *next);
 int doorbell_start(void);
+void defect_choose(void);               /* ends the process if the environment names a defect that there isn't */
 
 /* ---- trace.c --------------------------------------------------------------------------------------------------------------------------------------------- */
 

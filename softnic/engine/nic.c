@@ -52,6 +52,7 @@ static void tables_init(void) {
 static int start(void) {
     if (owner == getpid()) return 0;
     if (!personality()) return EINVAL;
+    defect_choose();
     memory_init();
     trace_start();
     int error = fabric_start();

@@ -1,9 +1,9 @@
 /* Defects that a NIC could have, injected one at a time: mkeyspec/sabotage/catalogue.toml says what each of them means. The environment
- * names one, MKEYSPEC_SOFTNIC_DEFECT=crc32_polynomial, which is looked at when the library is loaded (engine/defect.c) and never changes.
+ * names one, MKEYSPEC_SOFTNIC_DEFECT=crc32_polynomial, which is looked at when the NIC starts (engine/defect.c) and stays.
  *
  *   if (defect(crc32_polynomial)) …
  *
- * stands where the rule stands that is broken. It is the one global that pure functions read: constant once the process runs, so that they
+ * stands where the rule stands that is broken. It is the one global that pure functions read: constant while the NIC runs, so that they
  * still are functions of what they are given; handing it through every signature would have been longer than the rules.
  */
 #ifndef SOFTNIC_PURE_DEFECT_H
