@@ -237,7 +237,7 @@ static void apply_change(struct key *key, struct change *change) {
 /* The syndrome of a UMR that may not be. Only the index of the named key counts: the tag is among what is changed. */
 static uint8_t refused(const struct qp *qp, const struct umr *umr, const struct key *key) {
     if (!key || !key->umr_enabled) return CQE_LOCAL_QP_OP;
-    if (key->pd != qp->attr.pd && !(defect(local_inv_foreign_pd) && umr->free)) return CQE_LOCAL_PROTECTION;
+    if (key->pd != qp->attr.pd) return CQE_LOCAL_PROTECTION;
     if (key->bent.dead) return CQE_MW_BIND;
     if (umr->check_free && !key->free) return CQE_MW_BIND;
     if (umr->check_qpn && key->qpn != ANY_QPN && key->qpn != qp->number) return CQE_MW_BIND;

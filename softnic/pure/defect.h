@@ -46,7 +46,7 @@
     X(reset_ignored) X(reset_clears_layout) X(reset_clears_access) X(signature_lost) X(signature_kept) X(memory_domain_kept) \
     X(check_mask_kept) X(layout_lost) X(layout_kept) X(list_after_interleaved_kept) X(interleaved_after_list_kept) \
     X(configuration_ignored) X(configuration_late) X(no_setters_clears) \
-    X(local_inv_ignored) X(local_inv_for_good) X(local_inv_foreign_pd) X(remote_inv_ignored) X(remote_inv_unasked) \
+    X(local_inv_ignored) X(local_inv_for_good) X(remote_inv_ignored) X(remote_inv_unasked) \
     X(error_lost) X(error_twice) X(error_sticky) X(error_of_every_message) X(error_not_armed_again) X(error_last_block) \
     X(error_next_block) X(error_first_offset) X(error_offset_one_more) X(error_offset_of_data) X(error_type_guard) \
     X(error_type_tags_swapped) X(error_values_swapped) X(error_actual_is_expected) X(error_values_little_endian) \
