@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 from mkeyspec import plan
 from mkeyspec.requirement import Requirement
@@ -82,6 +83,24 @@ def cover(
 
 
 # Parameter bins --------------------------------------------------------------------------------
+
+KINDS = (
+    *(f"{crc} {seed}" for crc in ("crc32", "crc32c", "crc64_xp10") for seed in ("zeros", "ones")),
+    "t10dif crc zeros",
+    "t10dif crc ones",
+    "t10dif csum zeros",
+)
+"""A checksum with a seed of ones is an open point (X-OPEN-14)."""
+SIZES = ("512", "520", "4048", "4096", "4160")
+DOMAINS = ("mem", "wire", "both")
+DIRECTIONS = ("tx", "rx")
+LAYOUTS = ("list", "interleaved")
+BLOCKS = ("1", "2", "many")
+
+
+def space() -> Iterator[tuple[str, ...]]:
+    """Every corner that the cases should visit."""
+    yield from product(KINDS, SIZES, DOMAINS, DIRECTIONS, LAYOUTS, BLOCKS)
 
 
 def kind_of(domain: Domain) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.coverage import Covered, count_bins, cover
+from mkeyspec.coverage import Covered, count_bins, cover, space
+from mkeyspec.coverage_page import coverage_page
 from mkeyspec.drift import drift, mark, sentences
 from mkeyspec.listing import requirements_text
 from mkeyspec.requirement import Requirement, requirements
@@ -25,7 +26,7 @@ _EXAMPLE = """\
 example:
   $ mkeyspec requirements list
   $ mkeyspec requirements coverage            # of cases/, with the outcomes of reports/junit.xml
-  $ mkeyspec requirements coverage --bins
+  $ mkeyspec requirements coverage --format markdown > docs/coverage.md
   $ man -P cat mlx5dv_wr_mkey_configure > mlx5dv_wr_mkey_configure.txt
   $ mkeyspec requirements drift mlx5dv_wr_mkey_configure.txt
   $ echo 'All setters are optional.' | mkeyspec requirements mark
@@ -47,7 +48,7 @@ def add(
     coverage.add_argument("paths", nargs="*", metavar="PATH", help=".mks files and directories (default: cases)")
     coverage.add_argument("--report", metavar="FILE", default="reports/junit.xml", help="default: reports/junit.xml")
     coverage.add_argument("--bins", action="store_true", help="the parameter space too: kind, block size, domain…")
-    coverage.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
     coverage.set_defaults(command=lambda options: _coverage(options, sources, project()))
     drifting = verbs.add_parser("drift", help="which entries a man page no longer states in the same words")
     drifting.add_argument("pages", nargs="+", metavar="PAGE", help="a page as text or Markdown, named after itself")
@@ -82,15 +83,20 @@ def _coverage(options: argparse.Namespace, sources: Sources, project: Path) -> i
         return NOTHING
     outcomes = _outcomes(Path(options.report))
     found = cover(suites, requirements(), outcomes)
-    counted = count_bins(suites) if options.bins else Counter()
+    counted = count_bins(suites) if options.bins or options.format == "markdown" else Counter()
     lost = [entry for entry in found if entry.missing]
     if options.format == "json":
         print(json.dumps({"entries": [_data(entry) for entry in found], "bins": _bin_rows(counted)}, indent=2))
+    elif options.format == "markdown":
+        sys.stdout.write(coverage_page(found, counted))
     else:
         for entry in found:
             print(_line(entry))
         for kind, size, where, direction, layout, blocks, items in _bin_rows(counted):
             print(f"{kind:18} {size:>5} {where:5} {direction} {layout:11} {blocks:>4} {items:6}")
+        if options.bins:
+            visited = sum(1 for corner in space() if counted[corner])
+            print(f"mkeyspec: {visited} of {sum(1 for _ in space())} corners of the parameter space are visited")
         testable = [entry for entry in found if entry.requirement.treatment != "untestable"]
         cases = len({case for entry in found for case in entry.cases})
         print(
