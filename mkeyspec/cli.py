@@ -122,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
+    run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
+    run.add_argument("--defect", metavar="NAME", help=argparse.SUPPRESS)
     run.add_argument("--junit", metavar="FILE", help="where the report goes (default: reports/junit.xml)")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("-k", metavar="EXPR", help="only cases that match, e.g. 'crc32c and not write' or CRC-02")
@@ -240,9 +242,15 @@ def _run(options: argparse.Namespace) -> int:
         ("--device", options.device),
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
+        ("--case-profile", options.profile),
+        ("--defect", options.defect),
     ):
         if value is not None:
             arguments.append(f"{name}={value}")
+    if options.defect is not None:
+        from mkeyspec.sabotage.catalogue import ENVIRONMENT
+
+        os.environ[ENVIRONMENT] = options.defect
     doctor_cli.start_on(options.device or "model", whole=options.whole)
     arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.emit.place import source_name
+from mkeyspec.plugin.option import SELECTED
 from mkeyspec.plugin.outcome import case_report
 from mkeyspec.run.mark import case_of
 from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
@@ -163,12 +164,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""
     broken = [item for item in items if isinstance(item, BrokenFile)]
+    chosen = config.stash.get(SELECTED, None)
+    if chosen is not None:
+        left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
+        items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
+        config.hook.pytest_deselected(items=left)
     yield
     kept = {id(item) for item in items}
     items[:0] = [item for item in broken if id(item) not in kept]
+
+
+def _id(item: pytest.Item) -> str:
+    """`cases/crc.mks::published_values[crc=crc32]`, whatever module it was collected from."""
+    mark = case_of(getattr(item, "obj", None))
+    if mark is None or not isinstance(item, pytest.Function):
+        return item.nodeid
+    return f"{mark.suite.source}::{mark.name}{item.name.removeprefix(item.originalname)}"
 
 
 def pytest_report_header(config: pytest.Config) -> str:

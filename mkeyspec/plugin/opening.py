@@ -55,13 +55,39 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
+def read_defect(name: str) -> str:
+    """The environment's variable that the software NIC takes a defect's name from; UsageError if no defect has it."""
+    from mkeyspec.sabotage.catalogue import ENVIRONMENT, UnknownDefectError, named
+
+    try:
+        named(name)
+    except UnknownDefectError as error:
+        raise pytest.UsageError(f"error[MKS0907]: --defect: {error}") from None
+    return ENVIRONMENT
+
+
+def read_selection(name: str, root: Path) -> frozenset[str]:
+    """The items of a profile of cases; raises UsageError for what is none."""
+    from mkeyspec import selection
+
+    try:
+        return selection.read(name, root)
+    except selection.SelectionError as error:
+        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
 def open_device(config: pytest.Config) -> Device:
     """The device of `--device`. Raises Unavailable with what stands in the way."""
     from mkeyspec.device.choice import open_choice
 
     option = config.getoption
     profile = read_profile(option("--device-profile"))
-    return open_choice(read_choice(option("--device")), profile, allow_busy_port=option("--allow-busy-port"))
+    choice = read_choice(option("--device"))
+    if choice.kind == "model" and option("--defect") is not None:
+        from mkeyspec.sabotage.model import bent
+
+        return bent(option("--defect"), profile)
+    return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
 
 
 DEVICE: pytest.StashKey[Device] = pytest.StashKey()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Generator
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.plugin.departure import Absences
-from mkeyspec.plugin.opening import read_choice, read_expectations, read_profile
+from mkeyspec.plugin.opening import read_choice, read_defect, read_expectations, read_profile, read_selection
+
+SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
+"""In the config's stash: the items of `--case-profile`."""
 
 MARKS = (
     "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
@@ -54,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="longest wait for anything a device owes, in seconds (default: 5)",
     )
     group.addoption(
+        "--case-profile",
+        metavar="NAME",
+        help="only the cases of this profile, whose file is cases/NAME.toml in the root directory, e.g. quick",
+    )
+    group.addoption("--defect", metavar="NAME", help=argparse.SUPPRESS)  # for those who work on `mkeyspec sabotage`
+    group.addoption(
         "--generated",
         metavar="DIR",
         help="where the modules made from .mks files are kept (default: generated/ in the root directory)",
@@ -68,7 +78,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     that does.
     """
     named = early_config.known_args_namespace.device
+    defect = early_config.known_args_namespace.defect
     if named.startswith("soft"):
+        if defect is not None:
+            os.environ[read_defect(defect)] = defect
         from mkeyspec.device import preload
         from mkeyspec.device.protocol import Unavailable
 
@@ -87,6 +100,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
     option = config.option
     choice = read_choice(option.device)
+    if option.defect is not None:
+        read_defect(option.defect)
+        if choice.kind == "nic":
+            raise pytest.UsageError("error[MKS0905]: --defect: only the model and the software NIC can be given one")
+    if option.case_profile is not None:
+        config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     for name in (option.device_profile, *option.expectations):

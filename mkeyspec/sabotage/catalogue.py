@@ -15,6 +15,8 @@ else:
 
 FILE = Path(__file__).with_name("catalogue.toml")
 PARTS = ("nic", "driver")
+ENVIRONMENT = "MKEYSPEC_SOFTNIC_DEFECT"
+"""The software NIC has the defect of this name."""
 
 
 class UnknownDefectError(ValueError):

@@ -20,16 +20,13 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage import matrix as matrices
 from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
-from mkeyspec.sabotage.catalogue import Defect, UnknownDefectError, named, of_device
+from mkeyspec.sabotage.catalogue import ENVIRONMENT, Defect, UnknownDefectError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
 from mkeyspec.sabotage.model import bent
 from mkeyspec.sabotage.suite import BrokenSuite, Item
 from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.store import Store, replace
-
-ENVIRONMENT = "MKEYSPEC_SOFTNIC_DEFECT"
-"""The software NIC has the defect of this name."""
 
 _DEADLINES = {"model": 0.01, "soft": 1.0}
 """Longest wait for anything a device owes, in seconds: the model has done all there is to do before it returns."""

@@ -59,10 +59,11 @@ def _items(module: ModuleType) -> list[Item]:
             continue
         case = f"{mark.suite.source}::{mark.name}"
 
-        def info(id: str, needs: tuple[Need, ...], mark: object = mark, function: object = function) -> CaseInfo:
+        def info(id: str, needs: tuple[Need, ...], function: object = function) -> CaseInfo:
             found = case_of(function)
             assert found is not None
-            return CaseInfo(id, found.suite.source, found.verifies, (*found.needs, *needs), None, found.at)
+            all_needs = (*found.needs, *needs)
+            return CaseInfo(id, found.suite.source, found.verifies, all_needs, None, found.at, found.isolated)
 
         expansions = _rows(function)
         if expansions is None:
