@@ -25,7 +25,7 @@ const uint8_t NODE_MAC[NODE_MAC_SIZE] = { 0x0c, 0x42, 0xa1, 0x01, 0x00, 0x01 };
 
 static char directory[PATH_ROOM - 128];
 static pid_t owner;
-static bool published;
+static bool inherited;                  /* from this process before its exec; it may have been another personality's */
 
 /* ---- addresses ------------------------------------------------------------------------------------------------------------------ */
 
@@ -194,7 +194,8 @@ __attribute__((constructor)) static void choose(void) {
     if (set && !(name && name_parts(name + 1, &space, &pid)))
         return;                         /* the user has another directory in mind */
     if (set && pid == owner && space == pid_namespace() && strlen(set) < sizeof(directory)) {
-        strcpy(directory, set);         /* this process before its exec */
+        strcpy(directory, set);
+        inherited = true;
         return;
     }
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
@@ -203,34 +204,40 @@ __attribute__((constructor)) static void choose(void) {
     setenv("SYSFS_PATH", directory, 1);
 }
 
+/* Built aside and moved into place: children of one parent that had not published may all do it at once. */
 static void publish(void) {
-    char path[PATH_ROOM];
+    char path[PATH_ROOM], base[PATH_ROOM - 96];
 
     sweep();
+    if ((size_t)snprintf(base, sizeof(base), "%s~%d", directory, getpid()) >= sizeof(base))
+        return;
     for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
-        snprintf(path, sizeof(path), "%s/%s", directory, directories[i]);
+        snprintf(path, sizeof(path), "%s/%s", base, directories[i]);
         if (mkdir(path, i ? 0755 : 0700) && errno != EEXIST)
             return;
     }
-    put_all(directory);
-    published = true;
+    put_all(base);
+    if (inherited && getpid() == owner)
+        remove_tree(directory, 8);
+    if (rename(base, directory))
+        remove_tree(base, 8);           /* another was first */
 }
 
 void sysfs_publish(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int saved = errno;
 
-    if (*directory && getpid() == owner)
+    if (*directory)
         pthread_once(&once, publish);
     errno = saved;
 }
 
 __attribute__((destructor)) static void tidy(void) {
-    if (published && getpid() == owner)
+    if (*directory && getpid() == owner)
         remove_tree(directory, 8);
 }
 
-/* A child of fork() reads its parent's files, and leaves them alone when it ends. */
+/* A child of fork() reads its parent's files, writes them if the parent had no need of them, and leaves them alone when it ends. */
 
 /* ---- paths -------------------------------------------------------------------------------------------------------------------------- */
 
