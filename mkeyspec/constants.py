@@ -155,6 +155,11 @@ CAPABILITIES = frozenset({
 })  # fmt: skip
 """What a device may offer, by the names that `needs` takes."""
 
+DEVICE_NUMBERS = (
+    "max_wr_memcpy_length", "max_log_num_concurent", "max_log_num_errored", "crypto_engines", "log_max_num_deks",
+)
+"""Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says."""
+
 STATUS_CLASS = {
     "local_protection": ("loc_prot_err", "loc_access_err", "loc_qp_op_err", "loc_len_err"),
     "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),

@@ -285,7 +285,7 @@ class Verbs:
         self._objects.close_keys()
         over: list[Any] = []
         for pair in self._pairs:
-            if healthy and pair.clean and pair.attributes.pd is None and pair.attributes not in self._idle:
+            if healthy and pair.clean and pair.lends and pair.attributes not in self._idle:
                 self._idle[pair.attributes] = pair
             else:
                 over.append(pair)

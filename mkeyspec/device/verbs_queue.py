@@ -139,6 +139,11 @@ class Pair:
         """Whether it is as good as new: nothing waits in it and nothing was refused or aborted on it."""
         return not self.shared and not any(end.spent or end.receives for end in self.ends)
 
+    @property
+    def lends(self) -> bool:
+        """Whether another case may have it: not one of a case's own PD, nor of a case that is `isolated`."""
+        return self.attributes.pd is None and not self.attributes.private
+
     def close(self) -> None:
         """Both QPs before any CQ: what one does may still complete at the other."""
         ends = (self.owner,) if self.shared else self.ends

@@ -118,6 +118,11 @@ def qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
     pd: str | None = None
     lines = fields(row, sentence, scope)
     for word, line in lines.items():
+        if word == "cq":
+            raise fault(
+                "MKS0223", "`cq` is reserved: each queue of a QP has a completion queue of its own", line.span,
+                help="leave it out",
+            )  # fmt: skip
         expr = line.node.operand
         if expr is None:
             members.append((word, True))  # a switch: the table lets nothing else stand alone
@@ -127,8 +132,6 @@ def qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
             pd = row.handle(expr, scope, "pd", "`pd`").name
         elif word == "type":
             members.append((word, as_word(value, scope, expr.span, ("qp_type",), "`type`").name))
-        elif word == "cq":
-            members.append((word, as_word(value, scope, expr.span, ("cq",), "`cq`").name))
         elif word == "send_ops":
             items = (value,) if not isinstance(value, tuple) else as_list(value, scope, expr.span, "`send_ops`")
             flags = 0

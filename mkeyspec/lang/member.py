@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Optional, Union
 
+from mkeyspec.constants import DEVICE_NUMBERS
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import (
     BUFFER_KINDS,
@@ -38,8 +39,9 @@ LIVE_MEMBERS: dict[str, tuple[str, ...]] = {
     "qp": ("qpn", "max_inline_data"),
     "dct": ("number",),
     "label": ("errno", "status", "wqe", "byte_len", "count"),
+    "device": DEVICE_NUMBERS,
 }
-"""Kind of object -> what may be read of it when the case runs. Of `device`, any of its limits."""
+"""Kind of object -> what may be read of it when the case runs."""
 
 BUT_MEMBERS: dict[str, tuple[str, ...]] = {
     "a domain": ("sig_type", "block_size", "comp_mask"),
@@ -83,8 +85,6 @@ def attribute(value: Value, expr: tree.Attribute, scope: Scope) -> Value:
 
 
 def _of_handle(handle: Handle, name: str, expr: tree.Attribute, scope: Scope) -> Value:
-    if handle.kind == "device":
-        return Live("device", name)
     if handle.kind == "label" and name == "wire":
         return WireRef(handle.name)
     if handle.kind in BUFFER_KINDS and name == "length":

@@ -284,7 +284,7 @@ PLACES: dict[str, dict[str, Verb]] = {
             _field("send_ops", "send_ops [configure, mr_list]", "a list of operations"),
             *(_field(name, f"{name} 4", "a number") for name in QP_NUMBERS),
             *(_field(name, name, "yes or no", required=False) for name in QP_SWITCHES),
-            _field("cq", "cq own", "own or shared"),
+            _field("cq", "cq own", "reserved", required=False),
             _field("pd", "pd p", "a pd"),
         )
     ),

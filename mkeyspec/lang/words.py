@@ -42,7 +42,7 @@ KINDS: dict[str, str] = {
     "event": "async events: enum ibv_event_type, for `await`",
     "qp_type": "QP types: `qp { type … }`",
     "qp_op": "operations a QP is made for: `qp { send_ops [ … ] }`",
-    "cq": "completion queues of a QP: `qp { cq … }`",
+    "cq": "completion queues of a QP: reserved",
     "send_flag": "flags of a work request: enum ibv_send_flags, ORed with `|`",
     "order": "order of signature and crypto: enum mlx5dv_signature_crypto_order",
     "truth": "truth",

@@ -68,7 +68,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     else:
         needs = (*mark.needs, *row_needs(arguments.get("row")))
         source = path if path.suffix == ".mks" else None
-        info = CaseInfo(pyfuncitem.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at)
+        info = CaseInfo(pyfuncitem.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
     pyfuncitem.config.stash[BEGUN] = pyfuncitem
     unmet = rig.begin(info)
     if unmet:

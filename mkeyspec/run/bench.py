@@ -61,10 +61,13 @@ class WireView:
 class Bench:
     """The state of one running case."""
 
-    def __init__(self, device: protocol.Device, profile: Profile, deadline: float, case_id: str) -> None:
+    def __init__(
+        self, device: protocol.Device, profile: Profile, deadline: float, case_id: str, *, isolated: bool = False
+    ) -> None:
         self.device = device
         self.profile = profile
         self.deadline = deadline
+        self.isolated = isolated
         self.buffers: Named[Buffer] = Named()
         self.fresh: list[Buffer] = []
         """Buffers of the short forms, which have no name."""
@@ -115,7 +118,7 @@ class Bench:
         if found is None:
             if name:
                 raise Unobserved(name)
-            attributes = protocol.QpAttributes()
+            attributes = protocol.QpAttributes(private=self.isolated)
             found = self.pairs[""] = Pair("", at, attributes, self.device.qp_pair(attributes))
         return found
 

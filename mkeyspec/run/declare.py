@@ -13,7 +13,7 @@ from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.request import Members
 
-_QP_MEMBERS = {member.name for member in fields(QpAttributes)}
+_QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}
 
 
 def _side(peer: bool) -> Side:
@@ -55,7 +55,7 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
             raise Unsupported(f"`{name}` of a QP")
     if members.get("type", "rc") != "rc":
         members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
-    attributes = QpAttributes(**members, pd=bench.pd(step.pd))
+    attributes = QpAttributes(**members, pd=bench.pd(step.pd), private=bench.isolated)
     attempt = Attempt(step.at, f"qp {step.name}")
     try:
         handle = bench.device.qp_pair(attributes)

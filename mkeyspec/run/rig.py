@@ -76,7 +76,8 @@ class Rig:
             self._required(case, unmet)
             return unmet
         self._case = case
-        self._course = Course(Bench(self.device, self.profile, self.deadline, case.id), self.expectations, self.verdict)
+        bench = Bench(self.device, self.profile, self.deadline, case.id, isolated=case.isolated)
+        self._course = Course(bench, self.expectations, self.verdict)
         return []
 
     def _required(self, case: CaseInfo, unmet: list[str]) -> None:

@@ -29,6 +29,8 @@ class CaseInfo:
     path: Path | None = None
     at: At = _START
     """Where the case begins."""
+    isolated: bool = False
+    """Its QP pairs are its own: never pooled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Device(Protocol):
         ...
 
     def qp_pair(self, attributes: QpAttributes) -> QpPair:
-        """Two connected QPs, the pooled pair where the attributes are the default."""
+        """Two connected QPs; perhaps a pair that an earlier case had, unless the attributes say `private`."""
         ...
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:

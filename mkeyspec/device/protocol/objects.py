@@ -56,6 +56,8 @@ class QpAttributes:
     scatter_to_cqe: bool = False
     streams: int = 0
     pd: Pd | None = None
+    private: bool = False
+    """Never a pair that another case had, and thrown away after this one (`isolated`)."""
 
 
 @dataclass(frozen=True, slots=True)
