@@ -102,7 +102,8 @@ def findings(facts: Machine) -> list[Finding]:
 def _pyverbs(facts: Machine, need: tuple[str, ...]) -> Finding:
     own = facts.pyverbs
     if not own.error:
-        return Finding("pyverbs", "ok", f"{own.generation} ({own.path})")
+        whose = "; the system's, for mkeyspec alone: doctor --link-pyverbs shows it to other programs"
+        return Finding("pyverbs", "ok", f"{own.generation} ({own.path}{whose if own.adopted else ''})")
     fitting = [path for path, fits in facts.elsewhere if fits]
     text = own.error
     if fitting and facts.virtual:
@@ -198,9 +199,11 @@ def look_at(text: str, *, allow_busy_port: bool) -> Opened:
 
 def link_pyverbs(facts: Machine) -> tuple[bool, str]:
     """Make the machine's pyverbs visible in this virtual environment; whether it is now, and a line that says so."""
-    if not facts.pyverbs.error:
+    if not facts.pyverbs.error and not facts.pyverbs.adopted:
         return True, f"pyverbs is there already: {facts.pyverbs.path}"
     fitting = [path for path, fits in facts.elsewhere if fits]
+    if facts.pyverbs.adopted:
+        fitting = [facts.pyverbs.path]
     if not fitting:
         finding = _pyverbs(facts, ())
         mends = [mend for mend in finding.mend if "--link-pyverbs" not in mend]

@@ -12,15 +12,6 @@ from dataclasses import dataclass, field
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-PLACES = (
-    "/usr/lib/python3/dist-packages",
-    "/usr/lib/python3*/site-packages",
-    "/usr/lib64/python3*/site-packages",
-    "/usr/local/lib*/python3*/site-packages",
-    "/opt/mellanox/*/lib*/python3*/site-packages",
-)
-"""Where distributions, and vendors' drivers, put pyverbs."""
-
 _USERFAULTFD = {"x86_64": 323, "aarch64": 282, "ppc64le": 364, "s390x": 355, "riscv64": 282}
 _USER_MODE_ONLY = 1
 
@@ -33,6 +24,8 @@ class Pyverbs:
     generation: str = ""
     code: str = ""
     error: str = ""
+    adopted: bool = False
+    """The system's, which only mkeyspec finds; other programs of the environment need a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ class Machine:
 
 def examine() -> Machine:
     """This machine."""
-    from mkeyspec.device import preload, softnic
+    from mkeyspec.device import preload, softnic, verbs_place
 
     on_softnic = preload.active()
     name, likes = distribution(Path("/etc/os-release"))
@@ -93,7 +86,7 @@ def examine() -> Machine:
         virtual=sys.prefix != sys.base_prefix,
         suffix=EXTENSION_SUFFIXES[0],
         pyverbs=found,
-        elsewhere=elsewhere(PLACES, EXTENSION_SUFFIXES[0], found.path),
+        elsewhere=verbs_place.elsewhere(verbs_place.PLACES, EXTENSION_SUFFIXES[0], found.path),
         libraries=libraries(),
         compiler=" ".join(compiler) if compiler else "",
         softnic=str(library) if library is not None else "",
@@ -125,31 +118,20 @@ def distribution(path: Path) -> tuple[str, tuple[str, ...]]:
 
 def pyverbs() -> Pyverbs:
     """Load it, as a run would."""
-    from mkeyspec.device import verbs_names
+    from mkeyspec.device import verbs_names, verbs_place
     from mkeyspec.device.protocol import Unavailable
 
     try:
         verbs_names.load()
     except Unavailable as error:
         return Pyverbs(_place(), code=error.code, error=error.message.split(";")[0])
-    return Pyverbs(_place(), verbs_names.generation())
+    return Pyverbs(_place(), verbs_names.generation(), adopted=verbs_place.adopted())
 
 
 def _place() -> str:
     module = sys.modules.get("pyverbs")
     paths = list(getattr(module, "__path__", ()))
     return paths[0] if paths else ""
-
-
-def elsewhere(places: tuple[str, ...], suffix: str, own: str) -> tuple[tuple[str, bool], ...]:
-    """Directories called pyverbs with extension modules in them, apart from our own."""
-    found: dict[str, bool] = {}
-    mine = Path(own).resolve() if own else None
-    for place in places:
-        for here in sorted(Path("/").glob(f"{place.lstrip('/')}/pyverbs")):
-            if here.resolve() != mine and any(here.glob("*.so")):
-                found[str(here)] = any(here.glob(f"device{suffix}"))
-    return tuple(found.items())
 
 
 def libraries() -> tuple[tuple[str, str, str], ...]:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mkeyspec import constants
+from mkeyspec.device import verbs_place
 from mkeyspec.device.protocol import Unavailable
 
 VERBS_ENUMS = ("pyverbs.libibverbs_enums", "pyverbs.enums")
@@ -170,6 +171,7 @@ def load() -> Any:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:
+        verbs_place.adopt()
         found = _classes()
         told = {**flat(VERBS_ENUMS), **flat(MLX5_ENUMS)}
     finally:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mkeyspec import cli, doctor, machine
+from mkeyspec.device import verbs_place
 from mkeyspec.doctor import Opened
 from mkeyspec.machine import Machine, Nic, Pyverbs
 
@@ -156,6 +157,10 @@ def test_linking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not refused
     assert "File exists" in line
     assert doctor.link_pyverbs(WHOLE)[0] is True
+    (site / "pyverbs").unlink()
+    adopted = replace(WHOLE, pyverbs=Pyverbs(str(there), "49 or earlier", adopted=True))
+    assert "--link-pyverbs" in told(adopted)["pyverbs"].text
+    assert doctor.link_pyverbs(adopted) == (True, f"linked {site / 'pyverbs'} to {there}")
     refused, line = doctor.link_pyverbs(replace(WHOLE, pyverbs=GONE))
     assert not refused
     assert "apt-get install" in line
@@ -178,9 +183,9 @@ def test_other_pyverbs_by_their_suffix(tmp_path: Path) -> None:
         (tmp_path / name / "pyverbs" / module).touch()
     places = tuple(str(tmp_path / name) for name in "abc")
     a, b = (str(tmp_path / name / "pyverbs") for name in "ab")
-    assert machine.elsewhere(places, ".cpython-311-x.so", "") == ((a, True), (b, False))
-    assert machine.elsewhere(places, ".cpython-311-x.so", a) == ((b, False),)
-    assert machine.elsewhere((f"{tmp_path}/*",), ".cpython-311-x.so", "") == ((a, True), (b, False))
+    assert verbs_place.elsewhere(places, ".cpython-311-x.so", "") == ((a, True), (b, False))
+    assert verbs_place.elsewhere(places, ".cpython-311-x.so", a) == ((b, False),)
+    assert verbs_place.elsewhere((f"{tmp_path}/*",), ".cpython-311-x.so", "") == ((a, True), (b, False))
 
 
 def test_devices_by_sysfs(tmp_path: Path) -> None:
