@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from mkeyspec.device.protocol import Device
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed
 from mkeyspec.sabotage.catalogue import Defect
@@ -39,6 +38,8 @@ class Killed:
     ran: int = 0
     skipped: list[int] = field(default_factory=list)
     seconds: float = 0.0
+    unopened: str = ""
+    """Why the device could not be opened, if it could not."""
 
 
 def baseline(items: Sequence[Item], make: MakeRig, deadline: float) -> Killed:
@@ -136,7 +137,11 @@ class _Child:
         """In the child: a line for every item that did not pass."""
         for stop in (signal.SIGINT, signal.SIGTERM):
             signal.signal(stop, signal.SIG_DFL)
-        rig = self.make(self.result.defect)
+        try:
+            rig = self.make(self.result.defect)
+        except Exception as error:
+            tell(json.dumps([_NONE, f"{type(error).__name__}: {error}"]) + "\n")
+            return
         for number in self.left:
             self.place[:] = struct.pack("I", number)
             how = ""
@@ -183,15 +188,15 @@ class _Child:
         os.close(self.pipe)
         os.waitpid(self.pid, 0)
         told: list[list[object]] = [json.loads(line) for line in self.text.decode().splitlines()]
-        seen = set()
         for line in told:
             if not line:
                 continue
             number, how = line
             assert isinstance(number, int)
             assert isinstance(how, str)
-            seen.add(number)
-            if how == "skip":
+            if number == _NONE:
+                self.result.unopened = how
+            elif how == "skip":
                 self.result.skipped.append(number)
             else:
                 self.result.kills[number] = how
@@ -200,8 +205,8 @@ class _Child:
         if died and at != _NONE:
             self.result.kills[at] = self.why
         elif died:
-            # The device can't even be opened.
-            self.result.kills[self.left[0]] = f"{self.why} at opening"
+            self.result.unopened = self.result.unopened or self.why
+            self.result.kills[self.left[0]] = "unopened"
         self.result.seconds = monotonic() - self.started
         last = at if died else None
         if last in self.left:
@@ -219,7 +224,3 @@ class _Child:
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-
-
-def device_of(rig: Rig) -> Device:
-    return rig.device

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 from mkeyspec import resource, selection
+from mkeyspec.device import verbs_names, verbs_open
 from mkeyspec.device.choice import Choice, open_choice, parse
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile, ProfileError, load
@@ -116,7 +117,12 @@ class Command:
         items = self._items()
         if not items:
             return NOTHING
+        if self.device.kind == "soft":
+            # Once for all: loading pyverbs takes its time, and the files that name the device are this process's.
+            verbs_open.devices(verbs_names.load())
         straight = baseline(items, self._rig, _HANG)
+        if straight.unopened:
+            raise Failure("MKS0919", f"{self.device.text} can't be opened: {straight.unopened}")
         for number, how in straight.kills.items():
             print(f"mkeyspec: fails without any defect: {items[number].id} ({how})", file=sys.stderr)
         unfit = {*straight.kills, *straight.skipped}
