@@ -37,7 +37,7 @@ def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
         observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
         operator = _MIRRORED[operator]
     expected = as_expected(right, scope, right_span)
-    _fits(row, observed, operator, expected, node, right_span)
+    _fits(row, observed, operator, expected, node, right_span, scope)
     location = node.span.source.location(node.span.start)
     step = plan.Expect(
         At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
@@ -85,8 +85,9 @@ def _text(span: Span) -> str:
 
 
 def _fits(
-    row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected, node: tree.Expect, span: Span
-) -> None:
+    row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected, node: tree.Expect, span: Span,
+    scope: Scope,
+) -> None:  # fmt: skip
     """Bytes are compared with as many bytes, by == and != only; numbers with numbers."""
     if isinstance(observed, (plan.Content, plan.Wire)):
         if operator not in ("==", "!="):
@@ -94,7 +95,7 @@ def _fits(
         for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
             length = _length(one, observed, span)
             if length is not None and length != _observed_length(observed):
-                raise _lengths_differ(row, observed, length, node, span)
+                raise _lengths_differ(row, observed, length, node, span, scope)
         return
     for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
         if not isinstance(one, (int, str, Live, LiveOp)):
@@ -127,7 +128,7 @@ def _observed_length(observed: plan.Content | plan.Wire) -> int:
 
 
 def _lengths_differ(
-    row: RowState, observed: plan.Content | plan.Wire, length: int, node: tree.Expect, span: Span
+    row: RowState, observed: plan.Content | plan.Wire, length: int, node: tree.Expect, span: Span, scope: Scope
 ) -> Fault:
     """MKS0310, or MKS0311 where `..` was read as including its end."""
     have = _observed_length(observed)
@@ -154,7 +155,7 @@ def _lengths_differ(
             notes = (Note(why, wire.domain_span),)
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
-                help = f"framed({_text(span)}, {domain.describe()})?"
+                help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
     return fault("MKS0310", message, node.condition.span, notes=notes, help=help)
 
 
@@ -216,7 +217,7 @@ def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Sco
     value = None
     if known.value is not None:
         value = as_expected(evaluate(known.value, scope), scope, known.value.span, "`known`")
-        _fits(row, observed, "==", value, node, known.value.span)
+        _fits(row, observed, "==", value, node, known.value.span, scope)
     return plan.Known(known.requirement.text, None, value)
 
 

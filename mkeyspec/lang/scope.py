@@ -111,6 +111,16 @@ class Scope:
             scope = scope.around
         return None
 
+    def called(self, value: Value) -> Optional[str]:
+        """The nearest name that means `value`; None if nothing is called so."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            for name, meaning in scope.names.items():
+                if type(meaning) is type(value) and meaning == value and self.find(name) is meaning:
+                    return name
+            scope = scope.around
+        return None
+
     def all_names(self) -> set[str]:
         """Every name that has a meaning here, for "did you mean"."""
         found: set[str] = set()

@@ -155,7 +155,8 @@ def compare(
             have = completion_member(got, name)
             wanted = want if isinstance(want, str) else number(want)
             if have != wanted:
-                found.append((i, name, show(wanted), show(have)))
+                text = str if name == "id" else show  # one form of an id in all of a message: the text's
+                found.append((i, name, text(wanted), text(have)))
     return found
 
 
@@ -180,8 +181,8 @@ def describe(completion: Completion) -> str:
     """A completion in one phrase."""
     if completion.status != "success":
         vendor = f", vendor error {completion.vendor_error:#x}" if completion.vendor_error else ""
-        return f"{completion.status} ({completion.queue} queue, id {completion.wr_id:#x}{vendor})"
-    return f"{completion.opcode or 'success'} ({completion.queue} queue, id {completion.wr_id:#x})"
+        return f"{completion.status} ({completion.queue} queue, id {completion.wr_id}{vendor})"
+    return f"{completion.opcode or 'success'} ({completion.queue} queue, id {completion.wr_id})"
 
 
 def claim_text(claim: Claim, profile: Profile) -> str:

@@ -261,7 +261,7 @@ def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
     """A completion that did not come within the deadline."""
     arrived = ", ".join(describe(stray) for stray in end.stray) or "nothing"
     details = (
-        ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id:#x})"),
+        ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
         ("got", f"{arrived}, within {bench.deadline:g} s"),
     )
     return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)

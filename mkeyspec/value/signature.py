@@ -139,15 +139,16 @@ class Domain(Expression):
     def framed_length(self, length: int) -> int:
         """Bytes of `length` bytes of data with their fields; ValueError unless whole blocks."""
         if length % self.block:
-            raise ValueError(f"{length} bytes are no whole number of blocks of {self.block}")
+            nearest = _nearest(length, self.block)
+            raise ValueError(f"{length} bytes are no whole number of blocks of {self.block}; {nearest} would be")
         return length // self.block * self.frame
 
     def stripped_length(self, length: int) -> int:
         """Bytes of data in `length` bytes of framed stream; ValueError unless whole frames."""
         if length % self.frame:
-            raise ValueError(
-                f"{length} bytes are no whole number of blocks of {self.block} + {self.signature.field_size}"
-            )
+            blocks = f"blocks of {self.block} + {self.signature.field_size}"
+            nearest = _nearest(length, self.frame)
+            raise ValueError(f"{length} bytes are no whole number of {blocks}; {nearest} would be")
         return length // self.frame * self.block
 
     def block_at(self, k: int) -> Range:
@@ -189,3 +190,8 @@ class Domain(Expression):
         if self.signature.kind != "t10dif":
             raise ValueError(f"{self.signature.kind} has no {tag} tag")
         return self.field_at(k).start
+
+
+def _nearest(length: int, unit: int) -> int:
+    """The whole number of units, at least one, that is nearest to `length`; of two, the greater."""
+    return max(1, (2 * length + unit) // (2 * unit)) * unit

@@ -220,6 +220,19 @@ def test_an_exact_list_of_completions() -> None:
     [failure] = failures(tested, *plain()[:2], *listed(good)[3:])
     assert failure.code == "MKS2005"
     assert ("expected", "completion 2: completion none") in failure.details
+    assert ("arrived", "driver1 (send queue, id 41), driver1 (send queue, id 41)") in failure.details
+
+
+def test_an_id_has_one_form_in_a_message() -> None:
+    tested, _ = rig()
+    configure = Configure(at(4), "k", (SetLayout(List((Part("m", 0, 64),))),), False, Options(signaled=True, id=41))
+    other = Entry("driver1", (("id", 42),))
+    [failure] = failures(tested, *plain()[:2], Post(at(8), (configure,), claim=(Completes((other,)),)))
+    assert failure.details == (
+        ("expected", "completion 1: id 42"),
+        ("got", "completion 1: id 41"),
+        ("arrived", "driver1 (send queue, id 41)"),
+    )
 
 
 def section(*requests: Wr, **options: Any) -> Post:

@@ -47,8 +47,11 @@ def look_configure(look: Look, request: plan.Configure, strays: int) -> None:
 
 def look_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> None:
     """mlx5dv_wr_mr_list and mlx5dv_wr_mr_interleaved: access and one layout (WRP-12..15)."""
-    _inline(look, request, request.options.but)
-    _access(look, request, "access", request.access, False, request)
+    but = request.options.but
+    _inline(look, request, but)
+    access, forced = overridden(but, "access_flags", request.access)
+    place = "access_flags" if forced else "access"
+    _access(look, request, place, request.access if access is None else access, forced, request)
     layout.look_one(look, request, request, "layout", request.layout, request.mkey, blocks=0)
 
 

@@ -171,7 +171,7 @@ def test_a_wire_of_another_length_is_explained() -> None:
     )
     assert note.span is not None
     assert note.span.source.text[note.span.start : note.span.end] == "d"
-    assert found.help == "framed(m, crc32(ones) every 512)?"
+    assert found.help == "framed(m, d)?"
 
 
 def test_a_range_that_leaves_its_end_out() -> None:
