@@ -141,6 +141,8 @@ class Command:
             whole=whole,
             deadline=_HANG,
         ):
+            if killed.unopened:
+                raise Failure("MKS0919", f"{self.device.text} with {killed.defect} can't be opened: {killed.unopened}")
             self.outcomes.append(killed)
             found.put(killed)
             if self.text:

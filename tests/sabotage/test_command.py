@@ -1,0 +1,143 @@
+"""`mkeyspec sabotage`: what it prints, what it returns; and that the suite notices a sample of the defects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mkeyspec import cli
+from mkeyspec.sabotage import model
+from mkeyspec.sabotage.bend import Bend
+from mkeyspec.sabotage.catalogue import defects
+
+CASE = """\
+mks 1
+
+case strip
+    verifies CRC-02, SIG-08
+    for size in 512, 4096
+    let d = crc32(ones) every size
+    memory src = framed(counter(size), d)
+    mkey k { block_signature }
+    configure k { layout list(src); signature { mem d } }
+    transmit k by send
+    expect wire == counter(size)
+
+case plain
+    verifies LST-01
+    memory src = counter(64)
+    mkey k
+    configure k { layout list(src[32 +: 32], src[0 +: 32]) }
+    transmit k by send
+    expect wire == src[32 +: 32] ++ src[0 +: 32]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "small.mks").write_text(CASE)
+    (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_killed(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--only", "crc32_polynomial", "list_reversed"]) == 0
+    said = capfd.readouterr().out.splitlines()
+    assert "killed   crc32_polynomial by cases/small.mks::strip[size=512] (MKS2202)" in said
+    assert "killed   list_reversed by cases/small.mks::plain (MKS2101)" in said
+    assert said[-1].startswith("mkeyspec: 2 of 2 defects killed on model (3 items of 2 cases) in ")
+
+
+def test_one_that_survives(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--only", "crc32_polynomial", "t10_polynomial"]) == 1
+    said = capfd.readouterr().out
+    assert "SURVIVES t10_polynomial: the T10 guard is computed with CCITT's polynomial 0x1021 (DIF-04)\n" in said
+    assert "mkeyspec: 1 of 2 defects killed on model" in said
+
+
+def test_what_is_no_defect_survives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(model.BENDS, "crc32_polynomial", Bend())
+    assert cli.main(["sabotage", "--only", "crc32_polynomial"]) == 1
+
+
+def test_a_case_that_fails_without_a_defect_kills_none(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with (project / "cases" / "small.mks").open("a") as file:
+        file.write("\ncase wrong\n    verifies LST-01\n    memory m = counter(8)\n    mkey k\n")
+        file.write("    configure k { layout list(m) }\n    transmit k by send\n    expect wire == fill(0, 8)\n")
+    assert cli.main(["sabotage", "--only", "t10_polynomial", "list_reversed"]) == 1
+    said = capfd.readouterr()
+    assert "fails without any defect: cases/small.mks::wrong (MKS2101)" in said.err
+    assert "SURVIVES t10_polynomial" in said.out
+    assert "1 failing and 0 skipped left out" in said.out
+
+
+def test_a_matrix_and_a_profile_out_of_it(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = ["crc32_polynomial", "list_reversed"]
+    assert cli.main(["sabotage", "--only", *names, "--matrix", "reports/m.json", "-n", "2"]) == 0
+    said = capfd.readouterr().out
+    assert "killed   crc32_polynomial by 2 items of 1 cases" in said
+    table = json.loads((project / "reports" / "m.json").read_text())
+    assert {name: len(kills) for name, kills in table["kills"].items()} == {"crc32_polynomial": 2, "list_reversed": 1}
+    assert cli.main(["sabotage", "--choose", "quick", "--from", "reports/m.json"]) == 0
+    text = (project / "cases" / "quick.toml").read_text()
+    assert text.startswith("# Written by `mkeyspec sabotage --choose quick --from reports/m.json`")
+    capfd.readouterr()
+    assert cli.main(["sabotage", "--only", *names, "--profile", "quick", "--format", "json"]) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert (data["items"], data["cases"], data["survivors"], data["vacuous"]) == (2, 2, [], None)
+    assert data["defects"][0].keys() == {
+        "name", "group", "part", "what", "violates", "killed_by", "ran", "seconds"
+    }  # fmt: skip
+
+
+def test_a_vacuous_case(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """In the whole matrix only: a case is not vacuous for the defects that were left out."""
+    with (project / "cases" / "small.mks").open("a") as file:
+        file.write("\ncase nothing\n    verifies MKY-01\n    mkey k\n")
+    assert cli.main(["sabotage", "--matrix", "m.json", "-n", "2"]) == 1
+    said = capfd.readouterr().out
+    assert "VACUOUS  cases/small.mks::nothing kills nothing" in said
+    assert "2 of 3 cases kill something" in said
+
+
+def test_the_list(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--list", "--format", "json"]) == 0
+    assert [one["name"] for one in json.loads(capfd.readouterr().out)] == list(defects())
+    assert cli.main(["sabotage", "--list"]) == 0
+    assert capfd.readouterr().err == f"mkeyspec: {len(defects())} defects\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--only", "crc32_polynom"], "error[MKS0907]: no defect is called 'crc32_polynom'; did you mean crc32_poly"),
+        (["--device", "mlx5_0"], "error[MKS0905]"),
+        (["--device", "soft", "--only", "setter_twice"], "error[MKS0907]: setter_twice is a defect of the driver"),
+        (["--choose", "quick"], "error[MKS0905]"),
+        (["--choose", "quick", "--from", "nowhere.json"], "error[MKS0904]"),
+        (["--profile", "slow"], "error[MKS0904]: no profile 'slow'"),
+        (["-n", "0"], "error[MKS0905]"),
+        (["nowhere.mks"], "error[MKS0903]"),
+    ],
+    ids=["name", "device", "driver", "choose", "from", "profile", "n", "path"],
+)
+def test_wrong_input(
+    project: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], text: str
+) -> None:
+    assert cli.main(["sabotage", *arguments]) == 2
+    assert text in capfd.readouterr().err
+
+
+def test_a_run_of_one_defect(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "-q", "--defect", "list_reversed", "-pno:cacheprovider"]) == 1
+    assert "2 passed, 1 failed (1 MKS2101)" in capfd.readouterr().out
+
+
+def test_a_run_of_a_profile(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (project / "cases" / "quick.toml").write_text('items = ["cases/small.mks::strip[size=4096]"]')
+    assert cli.main(["run", "-q", "--profile", "quick", "-pno:cacheprovider"]) == 0
+    assert "1 passed, 0 failed" in capfd.readouterr().out
