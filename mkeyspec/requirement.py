@@ -33,7 +33,7 @@ class Requirement:
     positive: str
     negative: str
     negative_judged: str
-    """How the negative half is seen: `claim` (a case claims it), `exactness` (each positive case does), `not`, or ""."""
+    """How the negative half is seen: `claim` (a case claims it), `exactness` (each positive case does), `not`, ""."""
     negative_reason: str
     treatment: str
     """`strict`, `implementation` (the profile says which of several), or `untestable`."""

@@ -74,7 +74,7 @@ def mutants(step: Any) -> Iterator[Any]:
             value = getattr(step, name)
             if value is not None:
                 for other in spoilt_bytes(value):
-                    yield replace(step, **{name: other})
+                    yield replace(step, found=other) if name == "found" else replace(step, computed=other)
     yield from other_claims(step)
 
 

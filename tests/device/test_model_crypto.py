@@ -313,7 +313,7 @@ def test_rules_of_the_setter() -> None:
     """XCRY-01 to XCRY-05, CFG-07: EINVAL when the section is completed, and no completion."""
     bench = Vault()
     mkey, good = bench.mkey(BOTH), crypto(bench.dek)
-    bad = [
+    bad: list[dict[str, Any]] = [
         {"comp_mask": 1}, {"crypto_standard": 1}, {"signature_crypto_order": 2}, {"data_unit_size": 5},
         {"data_unit_size": -1}, {"dek": Dek(999)},
     ]  # fmt: skip

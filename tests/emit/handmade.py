@@ -23,6 +23,7 @@ from mkeyspec.plan import (
     SetAccess,
     SetLayout,
     SetSignature,
+    Step,
     Store,
     Suite,
     Transmit,
@@ -45,7 +46,7 @@ def strip_rows() -> tuple[Row, ...]:
                 SetLayout(List((Part("src", 0, 1032),))),
                 SetSignature(mem=domain, check_mask=0xF0),
             )
-            steps = [
+            steps: list[Step] = [
                 Memory(At(10, 5), "src", 1032, Framed(Counter(1024), domain)),
                 Mkey(At(11, 5), "k", 2, 1),
                 Post(At(12, 5), (Configure(At(12, 5), "k", setters, options=Options(signaled=True)),)),

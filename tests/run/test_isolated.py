@@ -34,7 +34,7 @@ def test_the_rig_asks_for_private_pairs_in_an_isolated_case_only(isolated: bool)
 
 def verbs() -> tuple[Any, list[Pair]]:
     """The class for real NICs over nothing: only its pools, and the pairs that were closed."""
-    device = object.__new__(Verbs)
+    device: Any = object.__new__(Verbs)
     closed: list[Pair] = []
     device._idle, device._pairs, device._events = OrderedDict(), [], []
     device._ends, device._known, device._responder = {}, {}, None
@@ -48,10 +48,10 @@ def test_a_real_device_makes_it_anew_and_throws_it_away(monkeypatch: pytest.Monk
     numbers = iter(range(1, 100))
 
     def make(attributes: QpAttributes) -> Pair:
-        ends = [
+        owner, peer = (
             End(Qp(next(numbers), side, next(numbers), 64), attributes, None, None, None) for side in ("owner", "peer")
-        ]
-        return Pair(*ends, attributes)
+        )
+        return Pair(owner, peer, attributes)
 
     monkeypatch.setattr(device, "_make", make)
     monkeypatch.setattr(device, "_drain", lambda pair: None)

@@ -164,7 +164,8 @@ class End:
 
     def poll(self, count=1, seconds=10.0):
         """(status, byte_len) of that many completions; fewer if time runs out."""
-        done, end = [], time.monotonic() + seconds
+        done: list[tuple[int, int]] = []
+        end = time.monotonic() + seconds
         while len(done) < count and time.monotonic() < end:
             _, some = self.cq.poll(1)
             done += [(wc.status, wc.byte_len) for wc in some]

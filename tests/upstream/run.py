@@ -11,6 +11,7 @@ import json
 import os
 import random
 import sys
+import traceback
 import unittest
 from pathlib import Path
 
@@ -27,6 +28,9 @@ class Witness(unittest.TestResult):
         if self.seen.get(name, ["pass"])[0] == "pass":
             self.seen[name] = [outcome, why]
 
+    def told(self, err):
+        return "".join(traceback.format_exception(*err))
+
     def addSuccess(self, test):  # noqa: N802 (unittest's names, here and below)
         self.note(test, "pass")
 
@@ -34,14 +38,14 @@ class Witness(unittest.TestResult):
         self.note(test, "skip", reason)
 
     def addFailure(self, test, err):  # noqa: N802
-        self.note(test, "fail", self._exc_info_to_string(err, test))
+        self.note(test, "fail", self.told(err))
 
     def addError(self, test, err):  # noqa: N802
-        self.note(test, "error", self._exc_info_to_string(err, test))
+        self.note(test, "error", self.told(err))
 
     def addSubTest(self, test, subtest, err):  # noqa: N802
         if err is not None:
-            self.note(test, "fail", self._exc_info_to_string(err, subtest))
+            self.note(test, "fail", self.told(err))
 
 
 def main():

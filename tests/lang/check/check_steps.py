@@ -12,6 +12,7 @@ from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part
+from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 TEXT = "case a_case\n" * 200
@@ -34,7 +35,7 @@ def memory(name: str = "m", length: int = 8192, **more: object) -> plan.Memory:
     return plan.Memory(at(), name, length, **more)  # type: ignore[arg-type]
 
 
-def mkey(name: str = "k", flags: int = SIG, entries: plan.Int = 8, **more: object) -> plan.Mkey:
+def mkey(name: str = "k", flags: int = SIG, entries: Int = 8, **more: object) -> plan.Mkey:
     return plan.Mkey(at(), name, flags, entries, **more)  # type: ignore[arg-type]
 
 
@@ -42,7 +43,7 @@ def qp(name: str = "q", **members: object) -> plan.Qp:
     return plan.Qp(at(), name, tuple(members.items()))  # type: ignore[arg-type]
 
 
-def part(name: str = "m", start: plan.Int = 0, length: plan.Int = 512, **but: plan.Int) -> Part:
+def part(name: str = "m", start: Int = 0, length: Int = 512, **but: Int) -> Part:
     return Part(name, start, length, tuple(but.items()))
 
 
@@ -54,16 +55,16 @@ def sges(n: int) -> plan.SetLayout:
     return plan.SetLayout(List(tuple(part("m", i, 1) for i in range(n))))
 
 
-def strided(n: int, repeat: plan.Int = 2) -> plan.SetLayout:
+def strided(n: int, repeat: Int = 2) -> plan.SetLayout:
     return plan.SetLayout(Interleaved(repeat, tuple(Chunk(part("m", i * 64, 64), 8, 4) for i in range(n))))
 
 
-def access(flags: plan.Int) -> plan.SetAccess:
+def access(flags: Int) -> plan.SetAccess:
     return plan.SetAccess(flags)
 
 
 def signature(
-    mem: Domain | None = None, wire: Domain | None = None, copy_mask: int | None = None, **but: plan.Int
+    mem: Domain | None = None, wire: Domain | None = None, copy_mask: int | None = None, **but: Int
 ) -> plan.SetSignature:
     return plan.SetSignature(mem, wire, 0xF0, copy_mask, tuple(but.items()))
 
@@ -72,7 +73,7 @@ def crypto(dek: str = "d", **more: object) -> plan.SetCrypto:
     return plan.SetCrypto(dek, **more)  # type: ignore[arg-type]
 
 
-def configuration(*setters: plan.Setter, name: str = "k", reset: bool = False, **but: plan.Int) -> plan.Configure:
+def configuration(*setters: plan.Setter, name: str = "k", reset: bool = False, **but: Int) -> plan.Configure:
     return plan.Configure(at(), name, setters, reset, plan.Options(but=tuple(but.items())))
 
 
@@ -80,15 +81,15 @@ def post(*requests: plan.Wr, **more: object) -> plan.Post:
     return plan.Post(at(), requests, **more)  # type: ignore[arg-type]
 
 
-def configure(*setters: plan.Setter, name: str = "k", reset: bool = False, **but: plan.Int) -> plan.Post:
+def configure(*setters: plan.Setter, name: str = "k", reset: bool = False, **but: Int) -> plan.Post:
     return post(configuration(*setters, name=name, reset=reset, **but))
 
 
-def transmit(length: plan.Int = 512, start: plan.Int = 0, by: str = "send", **but: plan.Int) -> plan.Transmit:
+def transmit(length: Int = 512, start: Int = 0, by: str = "send", **but: Int) -> plan.Transmit:
     return plan.Transmit(at(), part("k", start, length, **but), by)
 
 
-def receive(length: int = 512, by: str = "recv", start: plan.Int = 0) -> plan.Receive:
+def receive(length: int = 512, by: str = "recv", start: Int = 0) -> plan.Receive:
     return plan.Receive(at(), Counter(length), part("k", start, length), by)
 
 

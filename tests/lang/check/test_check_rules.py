@@ -368,7 +368,7 @@ def test_a_requests_override_is_of_its_own_key() -> None:
 
 def test_a_layouts_override() -> None:
     def found(certain: bool, **but: Int) -> list[str]:
-        layout = listed(part(length=512, **but))
+        layout = listed(part("m", 0, 512, **but))
         return names(M, memory("b"), K, configure(access(0), layout), transmit(), certain=certain)
 
     assert found(True, lkey=Live("b", "lkey")) == ["bad_lkey"]
