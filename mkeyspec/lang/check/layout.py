@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.lang.check.look import Look, count
-from mkeyspec.lang.check.world import QpState
+from mkeyspec.lang.check.world import QpState, is_rejected
 from mkeyspec.lang.diagnostic import Note
-from mkeyspec.value.layout import Layout, List, Repeated
+from mkeyspec.value.layout import Chunk, Layout, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveOp
 
 BLOCK = 64
@@ -38,6 +38,7 @@ def look_one(
     look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int
 ) -> None:
     """One layout. `blocks`: 64-byte blocks behind it in the WQE (signature, crypto)."""
+    _look_reach(look, request, thing, member, layout)
     entries = entry_count(layout)
     strided = not isinstance(layout, List)
     room_rule = "interleaved_room" if strided else "list_room"
@@ -88,6 +89,54 @@ def look_one(
             notes=(Note("one entry is consumed by the strided header"), *look.declared(mkey)),
             help=f"entries {entries + 1}",
         )
+
+
+def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:
+    """Each entry within its buffer: a device can't see where it ends, since guards lie in the same MR.
+
+    Only buffers: beyond another mkey's layout is refused (LAY-05). Not where the layout never comes into force, nor
+    where `but` moves the entry.
+    """
+    step = look.step
+    if isinstance(step, plan.Post) and (step.abort or is_rejected(step.claim)):
+        return
+    told: set[str] = set()
+    for entry in layout.parts if isinstance(layout, List) else layout.entries:
+        one = entry.part if isinstance(entry, Repeated) else entry
+        part = one.part if isinstance(one, Chunk) else one
+        memory = look.world.memory(part.name)
+        if memory is None or part.but or part.name in told:
+            continue
+        end, sum = _end(part, one, layout)
+        if end is None or end <= memory.length:
+            continue
+        told.add(part.name)
+        look.broken(
+            "beyond_buffer",
+            f"the layout leaves `{part.name}`: it needs {sum} = {end} bytes, `{part.name}` has {memory.length}",
+            thing,
+            member,
+            fallback=request,
+            notes=look.declared(part.name),
+            help=f"memory {part.name}[{end}]{', or fewer repetitions' if isinstance(one, Chunk) else ''}",
+        )
+
+
+def _end(part: Part, entry: Part | Chunk, layout: Layout) -> tuple[int | None, str]:
+    """Where an entry ends in its buffer, and the sum that says so; None where it is live, or takes no byte."""
+    start = part.start
+    if isinstance(layout, List) or not isinstance(entry, Chunk):
+        length = part.length
+        if not (isinstance(start, int) and isinstance(length, int) and length):
+            return None, ""
+        return start + length, f"{start} + {length}"
+    repeat, count, skip = layout.repeat, entry.count, entry.skip
+    if not (isinstance(start, int) and isinstance(repeat, int) and isinstance(count, int) and isinstance(skip, int)):
+        return None, ""
+    if not (repeat and count):
+        return None, ""
+    sum = f"{repeat}*{count} + {repeat - 1}*{skip}"
+    return start + repeat * count + (repeat - 1) * skip, f"{start} + {sum}" if start else sum
 
 
 def _live(

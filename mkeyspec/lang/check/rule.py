@@ -131,6 +131,7 @@ _TABLE = (
     Rule("scatter_to_cqe", "MKS0451", "MKY-10", f"{_MKEY} Notes", UNDEFINED, "indirect mkey with scatter to CQE"),
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
     Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
+    Rule("beyond_buffer", "MKS0454", "INT-07", f"{_CONFIGURE} addr, LST-01", UNDEFINED, "layout beyond its buffer"),
     Rule("unknown_state", "MKS0506", "SIG-26", f"{_SIG} Notes", UNDEFINED, "mkey in an unknown state"),
     Rule("not_created", "MKS0507", "MKY-01", f"{_MKEY} Return value", UNDEFINED, "mkey that was never created"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from mkeyspec import plan
 from mkeyspec.lang.check import RULES
 from mkeyspec.value.bytestring import Fill
-from mkeyspec.value.layout import List, Part, Repeated
+from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Int, Live, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.lang.check.check_steps import (
@@ -67,6 +67,10 @@ def dif(start: int = 0, **but: int) -> Domain:
 
 def with_domain(domain: Domain) -> plan.Post:
     return configure(signature(domain))
+
+
+def woven(repeat: int, count: int, skip: int) -> plan.Post:
+    return configure(plan.SetLayout(Interleaved(repeat, (Chunk(part(), count, skip),))))
 
 
 def but(domain: Domain, **members: int) -> Domain:
@@ -205,6 +209,8 @@ TRIALS = (
     Trial("dc_address", (M, qp(type="dci")), on(post(plan.Send(at(), (part(),)))),
           on(post(plan.Send(at(), (part(),), options=plan.Options(dct="t"))))),
     Trial("wrong_side", (*OPEN, PEER), post(plan.Write(at(), (part("w"),), part("w"))), post(WRITE)),
+    Trial("beyond_buffer", (M, K), configure(listed(part("m", 8191, 2))), configure(listed(part("m", 8191, 1)))),
+    Trial("beyond_buffer", (M, K), woven(4, 2048, 1), woven(4, 2047, 1)),
     Trial("unknown_state", (*PLAIN, abort(configuration(access(1)))), transmit(), configure(access(0))),
     Trial("not_created", (mkey(claim=(plan.Rejected("create"),)), mkey("j")), configure(access(0)),
           configure(access(0), name="j")),
