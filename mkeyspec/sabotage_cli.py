@@ -18,6 +18,7 @@ example:
   $ mkeyspec sabotage --only crc32_polynomial copy_never
   $ mkeyspec sabotage --device soft --profile quick
   $ mkeyspec sabotage --matrix reports/matrix.json -n 2  # every case against every defect
+  $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
   $ mkeyspec sabotage --choose quick --from reports/matrix.json
 Exit code: 0 if every defect was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
 3 if there are no cases."""
@@ -35,6 +36,7 @@ def add(
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these defects")
     parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
     parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
+    parser.add_argument("--rows", type=int, metavar="N", help="at most N rows of each case, from the first to the last")
     parser.add_argument("--matrix", metavar="FILE", help="every case against every defect; FILE gets what kills what")
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every defect")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
@@ -54,6 +56,8 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
     defects = command.defects_of(device, options.only)
     if options.list:
         return command.show(defects, options.format)
+    if options.rows is not None and options.rows < 1:
+        raise Failure("MKS0905", f"--rows {options.rows}: at least one row of a case")
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
     doctor_cli.start_on(options.device, whole=options.whole)

@@ -24,7 +24,7 @@ from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
 from mkeyspec.sabotage.catalogue import ENVIRONMENT, Defect, UnknownDefectError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
 from mkeyspec.sabotage.model import bent
-from mkeyspec.sabotage.suite import BrokenSuite, Item
+from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
 from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.store import Store, replace
@@ -159,6 +159,8 @@ class Command:
         store = Store(self.project, Path(self.options.generated) if self.options.generated else None)
         try:
             items = load_items(self.paths, store)
+            if self.options.rows is not None:
+                items = thinned(items, self.options.rows)
             if self.options.profile is None:
                 return items
             chosen = selection.read(self.options.profile, self.project)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
@@ -84,6 +85,17 @@ def _rows(function: object) -> Sequence[tuple[str, Row]] | None:
 
 def _with(function: Callable[[Rig, Row], None], row: Row) -> Callable[[Rig], None]:
     return lambda rig: function(rig, row)
+
+
+def thinned(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many rows of each case, from its first to its last, as far apart as can be."""
+    kept: list[Item] = []
+    for _, group in groupby(items, key=lambda item: item.case):
+        rows = list(group)
+        if len(rows) > most:
+            rows = [rows[place * (len(rows) - 1) // max(1, most - 1)] for place in range(most)]
+        kept += rows
+    return kept
 
 
 def outcome(item: Item, rig: Rig) -> str:
