@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,6 +115,14 @@ class Command:
         self.outcomes: list[Killed] = []
 
     def run(self) -> int:
+        # Whoever ends this process means those it has started, too.
+        before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+        try:
+            return self._run()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def _run(self) -> int:
         items = self._items()
         if not items:
             return NOTHING
