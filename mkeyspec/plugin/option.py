@@ -87,9 +87,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
         choice = read_choice(named)
         arguments = [str(argument) for argument in early_config.invocation_params.args]
-        worker = "PYTEST_XDIST_WORKER" in os.environ
+        # sys.argv alone won't do: a worker of xdist has the controller's, but not its command.
+        command = sys.orig_argv[len(sys.orig_argv) - len(arguments) :]
         try:
-            preload.ensure(choice.personality, whole=arguments == sys.argv[1:] and not worker)
+            preload.ensure(choice.personality, whole=arguments == sys.argv[1:] == command)
         except Unavailable as error:
             raise pytest.UsageError(str(error)) from None
     return (yield)
