@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import cli
-from mkeyspec.sabotage import model
-from mkeyspec.sabotage.bend import Bend
+from mkeyspec.sabotage.bend import BENDS, Bend
 from mkeyspec.sabotage.catalogue import defects
 
 CASE = """\
@@ -60,7 +59,7 @@ def test_one_that_survives(project: Path, capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_what_is_no_defect_survives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(model.BENDS, "crc32_polynomial", Bend())
+    monkeypatch.setitem(BENDS, "crc32_polynomial", Bend())
     assert cli.main(["sabotage", "--only", "crc32_polynomial"]) == 1
 
 
@@ -125,9 +124,7 @@ def test_the_list(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ],
     ids=["name", "device", "driver", "choose", "from", "profile", "n", "path"],
 )
-def test_wrong_input(
-    project: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], text: str
-) -> None:
+def test_wrong_input(project: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], text: str) -> None:
     assert cli.main(["sabotage", *arguments]) == 2
     assert text in capfd.readouterr().err
 
