@@ -257,7 +257,7 @@ def compiler_digest() -> str:
     """The checksum of everything that decides what is written: the compiler's own files and the ledger."""
     package = Path(__file__).resolve().parent
     files = [package / "__init__.py", package / "constants.py", package / "requirement.py"]
-    for room in ("lang", "emit", "plan", "value"):
+    for room in ("lang", "emit", "plan", "value", "reference"):
         files += sorted((package / room).rglob("*.py"))
     for kind, pattern in (("templates", "*.j2"), ("grammar", "*.lark"), ("requirements", "*.toml")):
         files += sorted(resource.directory(kind).glob(pattern))

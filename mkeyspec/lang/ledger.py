@@ -16,8 +16,9 @@ from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.meaning import Handle, Layout, Reference, WireRef
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.wire_length import PLAIN, Domains
+from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
-from mkeyspec.value.layout import Part, Segment, layout_length, walk
+from mkeyspec.value.layout import Part, layout_length, walk
 
 MAX_DEPTH = 8
 """How deep mkeys may stand inside one another's layouts."""
@@ -132,31 +133,23 @@ class Ledger:
             raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help="say it with numbers")
         if depth == MAX_DEPTH:
             raise fault("MKS0323", f"the layout of `{mkey}` leads into itself", span)
-        end = start + length
-        if start < 0 or end > total:
+        if start < 0 or start + length > total:
             raise fault(
                 "MKS0305",
-                f"`{mkey}` has {total} bytes by its layout, this part ends at {end}",
+                f"`{mkey}` has {total} bytes by its layout, this part ends at {start + length}",
                 span,
                 help=f"{mkey}[{start} +: {max(total - start, 0)}]",
             )
         found: list[Segment] = []
-        at = 0
-        for name, first, size in walk(layout):
-            low, high = max(start, at), min(end, at + size)
-            if low < high:
-                inner = first + low - at
-                if name in self.buffers:
-                    last = found[-1] if found else None
-                    if last is not None and last[0] == name and last[1] + last[2] == inner:
-                        found[-1] = (name, last[1], last[2] + high - low)
-                    else:
-                        found.append((name, inner, high - low))
+        for name, first, size in window(walk(layout), start, length):
+            if name in self.buffers:
+                last = found[-1] if found else None
+                if last is not None and last[0] == name and last[1] + last[2] == first:
+                    found[-1] = (name, last[1], last[2] + size)
                 else:
-                    found.extend(self._through(name, inner, high - low, span, depth + 1))
-            at += size
-            if at >= end:
-                break
+                    found.append((name, first, size))
+            else:
+                found.extend(self._through(name, first, size, span, depth + 1))
         return found
 
     def _memory_content(self, name: str, start: int, length: int, span: Span) -> ByteString:

@@ -17,8 +17,9 @@ from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.wire_length import explain_wire
 from mkeyspec.plan import At
+from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Part, Segment
+from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -193,14 +194,7 @@ def _cut(segments: list[Segment], start: int, length: int) -> list[Segment]:
     """Bytes [start, start + length) of segments strung together."""
     if start == 0 and length == sum(size for _, _, size in segments):
         return segments
-    found: list[Segment] = []
-    at = 0
-    for name, first, size in segments:
-        low, high = max(start, at), min(start + length, at + size)
-        if low < high:
-            found.append((name, first + low - at, high - low))
-        at += size
-    return found
+    return window(segments, start, length)
 
 
 # known, record -------------------------------------------------------------------------------

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mkeyspec.reference.layout import Segment, interleaved
 from mkeyspec.value.expression import Expression
 from mkeyspec.value.live import Int, Read, evaluate
-
-Segment = tuple[str, int, int]
-"""Name of a memory or mkey, first byte, number of bytes."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,11 +105,7 @@ def walk(layout: Layout) -> list[Segment]:
         for chunk in entries_of(layout)
         if isinstance(chunk, Chunk)
     ]
-    return [
-        (name, start + turn * (count + skip), count)
-        for turn in range(_fixed(layout.repeat))
-        for name, start, count, skip in chunks
-    ]
+    return interleaved(_fixed(layout.repeat), chunks)
 
 
 def resolve(layout: Layout, read: Read) -> Layout:
