@@ -204,21 +204,23 @@ __attribute__((constructor)) static void choose(void) {
     setenv("SYSFS_PATH", directory, 1);
 }
 
-/* Built aside and moved into place: children of one parent that had not published may all do it at once. */
+/* Built aside and moved into place: children of one parent that had not published may all do it at once. Neither name aside begins with
+ * the directory's own, which path_redirect would stop at. */
 static void publish(void) {
-    char path[PATH_ROOM], base[PATH_ROOM - 96];
+    char path[PATH_ROOM], base[PATH_ROOM - 96], old[PATH_ROOM - 96];
+    int stem = (int)(strrchr(directory, '-') - directory);
 
     sweep();
-    if ((size_t)snprintf(base, sizeof(base), "%s~%d", directory, getpid()) >= sizeof(base))
-        return;
+    snprintf(base, sizeof(base), "%.*s-new%d", stem, directory, getpid());
+    snprintf(old, sizeof(old), "%.*s-old%d", stem, directory, getpid());
     for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
         snprintf(path, sizeof(path), "%s/%s", base, directories[i]);
         if (mkdir(path, i ? 0755 : 0700) && errno != EEXIST)
             return;
     }
     put_all(base);
-    if (inherited && getpid() == owner)
-        remove_tree(directory, 8);
+    if (inherited && getpid() == owner && !rename(directory, old))
+        remove_tree(old, 8);
     if (rename(base, directory))
         remove_tree(base, 8);           /* another was first */
 }
