@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mkeyspec.constants import BLOCK_BYTES, CryptoOrder
-from mkeyspec.device.key import Bytes, Violation
 from mkeyspec.device.protocol import CryptoAttr
+from mkeyspec.device.violation import Bytes, Violation
 from mkeyspec.reference import xts
 
 MEMORY, RAW, WIRE = "memory", "raw", "wire"

@@ -8,32 +8,21 @@ of a message is translated.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import Union
 
 import numpy as np
-import numpy.typing as npt
 
 from mkeyspec.constants import Access
-
-if TYPE_CHECKING:
-    from mkeyspec.device.crypto import Crypto
-    from mkeyspec.device.signature import Signature
-
-Bytes = npt.NDArray[np.uint8]
+from mkeyspec.device.crypto import Crypto
+from mkeyspec.device.signature import Signature
+from mkeyspec.device.violation import Bytes as Bytes
+from mkeyspec.device.violation import Violation as Violation
 
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 DEPTH = 8
 """Mkeys of mkeys end here, so that a ring of them is refused rather than followed."""
 SEGMENTS = 1 << 18
 """Most segments that one translation walks one by one."""
-
-
-class Violation(Exception):
-    """A key refuses; `rule` says why."""
-
-    def __init__(self, rule: str) -> None:
-        super().__init__(rule)
-        self.rule = rule
 
 
 @dataclass(slots=True)

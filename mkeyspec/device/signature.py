@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from mkeyspec.constants import BLOCK_BYTES, BgType, CrcType, T10difFlag
 from mkeyspec.device import error_record
-from mkeyspec.device.key import Bytes, Violation
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import SigBlockAttr, SigBlockDomain, SigCrc
+from mkeyspec.device.violation import Bytes, Violation
 from mkeyspec.reference.crc import CRC32, CRC32C, CRC64_XP10, T10, CrcParameters, crc_blocks
 from mkeyspec.reference.dif import CSUM, SIZE, Guard, dif_blocks
 from mkeyspec.reference.frame import frame, split
