@@ -31,6 +31,7 @@ from mkeyspec.device.protocol import (
     Pd,
     Qp,
     QpAttributes,
+    Refused,
     SetAccess,
     SetCrypto,
     SetSignature,
@@ -46,7 +47,7 @@ from mkeyspec.device.protocol import (
 )
 from mkeyspec.device.queue import Queue
 from mkeyspec.device.section import Section
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import defect, profile
 
 SIZE_512 = min(BLOCK_BYTES)
 INLINE = int(SendFlag.INLINE)
@@ -322,6 +323,16 @@ class QpTypeUnchecked(Model):
         super()._look_at(replace(attributes, send_ops=0))
 
 
+@defect("raw_for_rc_only")
+class RawForRcOnly(Model):
+    def _look_at(self, attributes: QpAttributes) -> None:
+        if attributes.send_ops & RAW and attributes.type != "rc":
+            raise Refused("mlx5dv_create_qp", self.profile.errno_of("qp_operations"))
+        super()._look_at(attributes)
+
+
+profile("dci_without_builders", dci_mkey_operations=False)
+
 # Sections ------------------------------------------------------------------------------------
 
 
@@ -344,6 +355,15 @@ class MemcpyLengthUnchecked(Section):
     def _memcpy(self, request: Memcpy) -> None:
         most = self.builder.profile.max_wr_memcpy_length
         Section._memcpy(self, replace(request, length=min(max(request.length, 1), most)))
+
+
+@defect("memcpy_largest_refused")
+class MemcpyLargestRefused(Section):
+    def _memcpy(self, request: Memcpy) -> None:
+        if request.length == self.builder.profile.max_wr_memcpy_length:
+            self._error("memcpy_length")
+        else:
+            Section._memcpy(self, request)
 
 
 @defect("abort_posts")

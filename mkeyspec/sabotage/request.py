@@ -9,7 +9,7 @@ from mkeyspec.device.execution import Execution, Outcome
 from mkeyspec.device.key import Violation
 from mkeyspec.device.model import Model
 from mkeyspec.device.protocol import Memcpy, RawWqe, WorkRequest
-from mkeyspec.device.queue import RTS, SQD, Queue
+from mkeyspec.device.queue import RAW, RTS, SQD, Queue
 from mkeyspec.device.section import Section, Work
 from mkeyspec.device.transfer import SUCCESS, Transfer
 from mkeyspec.device.wqe import RawWork
@@ -57,6 +57,8 @@ class RawOpcode(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         if isinstance(work, RawWork):
             _, opcode = self._kinds[work.request.__class__]
+            if opcode == RAW:  # a NOP has none that an application knows
+                opcode = "send"
             self._kinds[RawWork] = self._raw, opcode
         super()._run(queue, work, cancelled)
 

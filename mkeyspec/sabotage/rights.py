@@ -83,10 +83,16 @@ class EntryPdUnchecked(_Entries):
 
 
 @defect("pd_unchecked")
-class PdUnchecked(KeyTable):
+class PdUnchecked(_Entries):
     def claim(self, pd: int, key: int, right: int) -> Key:
-        found = self.find(key)
-        return super().claim(found.pd if isinstance(found, IndirectKey) else pd, key, right)
+        return super().claim(self.find(key).pd, key, right)
+
+    def _reach_entry(
+        self, pd: int, key: int, addr: int, length: int, write: bool, pieces: list[Piece], depth: int
+    ) -> None:
+        if self.find(key).pd != pd:
+            raise Violation("foreign_pd")
+        super()._reach_entry(pd, key, addr, length, write, pieces, depth)
 
 
 @defect("tag_unchecked")
