@@ -117,12 +117,23 @@ static void tell_again(const struct transfer *transfer) {
     again.cq = NULL;
 }
 
+/* Told at the other end's queue, where the number is that of no mkey: it counts only in this host. */
+static bool tell_stranger(const struct transfer *transfer, struct key *key, const struct sigerr *error) {
+    enum { NOBODY = 0xffffff00 };
+    const struct qp *end = qp_find(transfer->qpn);
+    if (!end || !transfer->cq || transfer->cq == end->attr.send_cq || transfer->cq == end->attr.recv_cq) return false;
+    if (key->armed) cq_sigerr(transfer->cq, NOBODY, error);
+    key->armed = false;
+    return true;
+}
+
 static void tell(struct transfer *transfer, struct place *place, const struct sigerr *error) {
     struct key *key = place->key;
     if (defect(error_sticky)) {
         if (error->syndrome) key->bent.error = *error, key->bent.erring = true;
         if (key->bent.erring) error = &key->bent.error, key->armed = true;
     }
+    if (defect(error_to_initiator) && error->syndrome && tell_stranger(transfer, key, error)) return;
     if (!error->syndrome || !signature_report(key, error, transfer->cq)) return;
     transfer->sigerr = true;
     if (defect(error_twice) && transfer->cq) {
