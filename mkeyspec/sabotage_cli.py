@@ -36,7 +36,7 @@ def add(
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these defects")
     parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
     parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
-    parser.add_argument("--rows", type=int, metavar="N", help="at most N rows of each case, from the first to the last")
+    parser.add_argument("--rows", type=int, metavar="N", help="N rows of each case, the others where they show nothing")
     parser.add_argument("--matrix", metavar="FILE", help="every case against every defect; FILE gets what kills what")
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every defect")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")

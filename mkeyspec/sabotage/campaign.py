@@ -41,6 +41,11 @@ class Killed:
     unopened: str = ""
     """Why the device could not be opened, if it could not."""
 
+    def with_more(self, more: Killed) -> Killed:
+        """This and what other items did to the same defect."""
+        kills, skipped = {**self.kills, **more.kills}, [*self.skipped, *more.skipped]
+        return Killed(self.defect, kills, self.ran + more.ran, skipped, self.seconds + more.seconds, more.unopened)
+
 
 def baseline(items: Sequence[Item], make: MakeRig, deadline: float) -> Killed:
     """The suite against a device without any defect, in a process of its own as all others are."""

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -112,7 +112,7 @@ class Command:
             raise Failure("MKS0904", str(error)) from None
         self.deadline = options.deadline or _DEADLINES[device.kind]
         self.text = options.format == "text"
-        self.outcomes: list[Killed] = []
+        self.outcomes: dict[str, Killed] = {}
 
     def run(self) -> int:
         # Whoever ends this process means those it has started, too.
@@ -139,23 +139,17 @@ class Command:
         if not items:
             return NOTHING
         whole = self.options.matrix is not None
-        first = self._first()
         found = Matrix(self.device.text, [item.id for item in items])
-        for killed in campaign(
-            self.defects,
-            items,
-            lambda name: order(self.defects[name], items, first),
-            self._rig,
-            self.options.workers,
-            whole=whole,
-            deadline=_HANG,
-        ):
-            if killed.unopened:
-                raise Failure("MKS0919", f"{self.device.text} with {killed.defect} can't be opened: {killed.unopened}")
-            self.outcomes.append(killed)
-            found.put(killed)
-            if self.text:
-                print(self._line(killed, items, found), flush=True)
+        everything = frozenset(range(len(items)))
+        some = everything if self.options.rows is None else thinned(items, self.options.rows)
+        self._run_some(self.defects, items, some, found, whole=whole, last=some == everything)
+        if some != everything:
+            # What these rows don't show, the others may.
+            self._run_some(found.survivors, items, everything - some, found, whole=False, last=True)
+            missing = frozenset(found.vacuous) if whole and not self.options.only else frozenset()
+            left = frozenset(number for number in everything - some if items[number].case in missing)
+            if left:
+                self._run_some(self.defects, items, left, found, whole=True, last=False)
         vacuous = found.vacuous if whole and not self.options.only else []
         if whole:
             path = Path(self.options.matrix)
@@ -167,12 +161,35 @@ class Command:
             vacuous = []
         return FAILED if found.survivors or vacuous or straight.kills else OK
 
+    def _run_some(
+        self, names: Iterable[str], items: Sequence[Item], some: frozenset[int], found: Matrix, *, whole: bool,
+        last: bool,
+    ) -> None:  # fmt: skip
+        """Run these of the items against these defects. `last`: what survives now survives."""
+        first = self._first()
+        campaigned = campaign(
+            names,
+            items,
+            lambda name: [number for number in order(self.defects[name], items, first) if number in some],
+            self._rig,
+            self.options.workers,
+            whole=whole,
+            deadline=_HANG,
+        )
+        for killed in campaigned:
+            if killed.unopened:
+                raise Failure("MKS0919", f"{self.device.text} with {killed.defect} can't be opened: {killed.unopened}")
+            before = self.outcomes.get(killed.defect)
+            new = before is None or not before.kills
+            outcome = self.outcomes[killed.defect] = killed if before is None else before.with_more(killed)
+            found.put(outcome)
+            if self.text and new and (outcome.kills or last):
+                print(self._line(outcome, items, found), flush=True)
+
     def _items(self) -> list[Item]:
         store = Store(self.project, Path(self.options.generated) if self.options.generated else None)
         try:
             items = load_items(self.paths, store)
-            if self.options.rows is not None:
-                items = thinned(items, self.options.rows)
             if self.options.profile is None:
                 return items
             chosen = selection.read(self.options.profile, self.project)
@@ -227,7 +244,7 @@ class Command:
                 "cases": cases,
                 "failing": failing,
                 "skipped": skipped,
-                "defects": [self._outcome(killed, items, found) for killed in self.outcomes],
+                "defects": [self._outcome(killed, items, found) for killed in self.outcomes.values()],
                 "survivors": found.survivors,
                 "vacuous": vacuous if self.options.matrix is not None else None,
                 "seconds": round(seconds, 1),

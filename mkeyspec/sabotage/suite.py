@@ -87,15 +87,15 @@ def _with(function: Callable[[Rig, Row], None], row: Row) -> Callable[[Rig], Non
     return lambda rig: function(rig, row)
 
 
-def thinned(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many rows of each case, from its first to its last, as far apart as can be."""
-    kept: list[Item] = []
-    for _, group in groupby(items, key=lambda item: item.case):
+def thinned(items: Sequence[Item], most: int) -> frozenset[int]:
+    """At most so many rows of each case, from its first to its last, as far apart as can be; as places in `items`."""
+    kept: set[int] = set()
+    for _, group in groupby(range(len(items)), key=lambda number: items[number].case):
         rows = list(group)
         if len(rows) > most:
             rows = [rows[place * (len(rows) - 1) // max(1, most - 1)] for place in range(most)]
-        kept += rows
-    return kept
+        kept.update(rows)
+    return frozenset(kept)
 
 
 def outcome(item: Item, rig: Rig) -> str:

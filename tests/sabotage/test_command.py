@@ -93,6 +93,18 @@ def test_a_matrix_and_a_profile_out_of_it(project: Path, capfd: pytest.CaptureFi
     }  # fmt: skip
 
 
+def test_rows_that_show_nothing_give_way_to_the_others(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = ["crc32_polynomial", "field_covers_512"]
+    assert cli.main(["sabotage", "--only", *names, "--matrix", "m.json", "--rows", "1"]) == 0
+    said = capfd.readouterr().out.splitlines()
+    assert "killed   crc32_polynomial by 1 items of 1 cases" in said
+    assert "killed   field_covers_512 by 1 items of 1 cases" in said
+    table = json.loads((project / "m.json").read_text())
+    assert [table["items"][number] for number in table["kills"]["field_covers_512"]] == [
+        "cases/small.mks::strip[size=4096]"
+    ]
+
+
 def test_a_vacuous_case(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In the whole matrix only: a case is not vacuous for the defects that were left out."""
     with (project / "cases" / "small.mks").open("a") as file:
@@ -120,9 +132,10 @@ def test_the_list(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
         (["--choose", "quick", "--from", "nowhere.json"], "error[MKS0904]"),
         (["--profile", "slow"], "error[MKS0904]: no profile 'slow'"),
         (["-n", "0"], "error[MKS0905]"),
+        (["--rows", "0"], "error[MKS0905]"),
         (["nowhere.mks"], "error[MKS0903]"),
     ],
-    ids=["name", "device", "driver", "choose", "from", "profile", "n", "path"],
+    ids=["name", "device", "driver", "choose", "from", "profile", "n", "rows", "path"],
 )
 def test_wrong_input(project: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], text: str) -> None:
     assert cli.main(["sabotage", *arguments]) == 2
