@@ -10,7 +10,7 @@ void table_init(struct table *table, uint32_t first, uint32_t limit) {
 }
 
 static int table_grow(struct table *table) {
-    uint32_t room = table->room ? table->room * 2 : 64;
+    uint32_t room = table->room ? table->room * 2 : 512;    /* more than wait for their turn: see table_add */
     if (room > table->limit - table->first) room = table->limit - table->first;
     if (room <= table->room) return ENOMEM;
     void **slot = realloc(table->slot, room * sizeof *slot);

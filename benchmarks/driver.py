@@ -1,0 +1,125 @@
+"""What a process on the software NIC does for soft.py and keys.py; prints one JSON object.
+
+    mkeyspec softnic exec -- python benchmarks/driver.py NAME [ARGUMENT]
+
+Plain pyverbs, by the two ends of tests/softnic/peer.py; nothing here goes through mkeyspec.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "softnic"))
+
+
+def pings(count: str) -> Any:
+    """Seconds (wall, processor) of each of `count` pings: a receive, a send of 64 bytes, and both completions."""
+    from peer import SGE, e, pair
+
+    one, two = pair()
+    to, source = two.sge(0, 64), SGE(one.mr.buf, 64, one.mr.lkey)
+
+    def ping() -> None:
+        two.receive(to)
+        one.post(e.IBV_WR_SEND, source)
+        one.poll()
+        two.poll()
+
+    for _ in range(200):
+        ping()
+    wall, processor = time.perf_counter(), time.process_time()
+    for _ in range(int(count)):
+        ping()
+    return [(time.perf_counter() - wall) / int(count), (time.process_time() - processor) / int(count)]
+
+
+def idle(seconds: str) -> Any:
+    """The share of a processor that a connected pair takes while nothing happens."""
+    from peer import e, pair
+
+    one, two = pair()
+    two.receive(two.sge(0, 4))
+    one.post(e.IBV_WR_SEND, one.sge(0, 4))
+    one.poll()
+    two.poll()
+    time.sleep(0.5)  # a polling device calms down first
+    processor = time.process_time()
+    time.sleep(float(seconds))
+    return (time.process_time() - processor) / float(seconds)
+
+
+def upstream(directory: str) -> Any:
+    """Tests, and seconds (wall, processor), of rdma-core's test_mlx5_mkey under unittest's own runner."""
+    sys.path[:0] = [directory, f"{directory}/tests"]
+    from args_parser import parser
+
+    parser.args = {
+        "dev": "mlx5_0", "pci_dev": None, "port": 1, "gid": None, "gpu": 0, "gtt": False, "verbosity": None,
+        "list_tests": False,
+    }  # fmt: skip
+    tests = unittest.defaultTestLoader.loadTestsFromName("tests.test_mlx5_mkey")
+    with Path(os.devnull).open("w") as nowhere:
+        runner = unittest.TextTestRunner(nowhere)
+        wall, processor = time.perf_counter(), time.process_time()
+        result = runner.run(tests)
+        took = time.perf_counter() - wall, time.process_time() - processor
+    if not result.wasSuccessful() or result.skipped:
+        raise SystemExit(f"test_mlx5_mkey: {result}")
+    return [result.testsRun, *took]
+
+
+def keys(count: str) -> Any:
+    """`count` memory regions, then `count` mkeys, each freed before the next: what soft.py's neighbour keys.py judges.
+
+    For each kind: seconds (wall, processor), the greatest index, how many different keys are among the last 200, and
+    what the process grew by, in KiB.
+    """
+    from peer import ALL, MR, End, Mlx5Mkey, dve
+
+    end = End()
+    kinds: dict[str, Callable[[], Any]] = {
+        "memory regions": lambda: MR(end.pd, 4096, ALL, end.mr.buf),
+        "mkeys": lambda: Mlx5Mkey(end.pd, dve.MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT, 4),
+    }
+    told = {}
+    for kind, make in kinds.items():
+        for _ in range(2000):
+            make().close()
+        before = _resident()
+        wall, processor, greatest, last = time.perf_counter(), time.process_time(), 0, [0] * 200
+        for number in range(int(count)):
+            made = make()
+            last[number % 200] = made.lkey
+            if made.lkey > greatest:
+                greatest = made.lkey
+            made.close()
+        took = time.perf_counter() - wall, time.process_time() - processor
+        told[kind] = [*took, greatest >> 8, len(set(last)), _resident() - before]
+    return told
+
+
+def _resident() -> int:
+    status = Path("/proc/self/status").read_text("ascii")
+    [kilobytes] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(kilobytes)
+
+
+def burn(rounds: str) -> Any:
+    """Seconds on the wall that arithmetic in Python takes: what one processor of this machine gives just now."""
+    begun = time.perf_counter()
+    total = 0
+    for number in range(int(rounds)):
+        total += number & 3
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
