@@ -22,7 +22,7 @@ enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint
     struct key *key = key_find(value);
     if (!key || (key->tag != (value & 0xff) && !defect(tag_unchecked))) return BAD_KEY;
     if (key->free) return KEY_FREE;
-    if (key->pd != pd && !(defect(pd_unchecked) && key->type == KEY_MKEY)) return FOREIGN_PD;
+    if (key->pd != pd && !defect(pd_unchecked)) return FOREIGN_PD;
     if (key->qpn != ANY_QPN && key->qpn != qpn) return FOREIGN_QP;
     if (needed(key, rights) & ~key->rights) return NO_RIGHT;
     *out = key;
@@ -70,6 +70,7 @@ static enum violation entry(const struct key *outer, uint32_t value, uint64_t ad
     struct key *inner = key_find(value);
     uint32_t rights = defect(entry_rights_unchecked) ? 0 : write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ;
     const struct pd *pd = defect(entry_pd_unchecked) && inner ? inner->pd : outer->pd;
+    if (defect(pd_unchecked) && inner && inner->pd != pd) return FOREIGN_PD;    /* that defect is of what requests name */
     enum violation bad = key_claim(pd, ANY_QPN, value, rights, &inner);
     return bad ? bad : descend(inner, addr, length, write, reach, depth + 1);
 }

@@ -35,7 +35,7 @@ RUNS: list[dict[str, Any]] = EXPECTED["run"]
 Outcome = dict[str, tuple[str, str]]
 
 
-def _missing() -> str | None:
+def missing() -> str | None:
     """What this machine lacks, and what brings it."""
     if not sys.platform.startswith("linux"):
         return "the software NIC needs Linux"
@@ -52,7 +52,7 @@ def _missing() -> str | None:
 
 @pytest.fixture(scope="session")
 def library() -> Path:
-    reason = _missing()
+    reason = missing()
     if reason is None:
         found = softnic.library()
         assert found is not None
@@ -64,6 +64,11 @@ def library() -> Path:
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the package `tests`, and the keys that its crypto tests ask for."""
     directory = tmp_path_factory.mktemp("upstream")
+    unpack(directory)
+    return directory
+
+
+def unpack(directory: Path) -> None:
     (directory / "tests").mkdir()
     for path in PACKAGED.iterdir():
         target = directory / "tests" / path.name.removesuffix(".gz")
@@ -73,7 +78,6 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copyfile(path, target)
     (directory / "crypto.json").write_text(json.dumps([_crypto_details()]))
-    return directory
 
 
 def _crypto_details() -> dict[str, list[int]]:
@@ -102,22 +106,26 @@ def _crypto_details() -> dict[str, list[int]]:
     }
 
 
+def environment(library: Path, directory: Path, personality: str) -> dict[str, str]:
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
+        "LD_PRELOAD": str(library),
+        "MKEYSPEC_SOFTNIC_PERSONALITY": personality,
+        "MLX5_CRYPTO_TEST_INFO": str(directory / "crypto.json"),
+    }
+
+
 def _run(library: Path, directory: Path, module: str, personality: str) -> Outcome:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment.update(
-        LD_PRELOAD=str(library),
-        MKEYSPEC_SOFTNIC_PERSONALITY=personality,
-        MLX5_CRYPTO_TEST_INFO=str(directory / "crypto.json"),
-    )
     done = subprocess.run(
         [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", module],
-        env=environment, cwd=directory, capture_output=True, text=True, errors="replace", timeout=120,
+        env=environment(library, directory, personality), cwd=directory,
+        capture_output=True, text=True, errors="replace", timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, f"{module} ended with {done.returncode}:\n{done.stderr[-4000:]}"
     return {name: (outcome, why) for name, (outcome, why) in json.loads(done.stdout)[module].items()}
 
 
-def _differences(run: dict[str, Any], got: Outcome) -> list[str]:
+def differences(run: dict[str, Any], got: Outcome) -> list[str]:
     """One line for each test that did not do what it should."""
     wanted: dict[str, tuple[str, str]] = dict.fromkeys(run.get("pass", []), ("pass", ""))
     wanted.update({name: ("skip", reason) for reason, names in run.get("skip", {}).items() for name in names})
@@ -140,8 +148,8 @@ def _differences(run: dict[str, Any], got: Outcome) -> list[str]:
 @pytest.mark.parametrize("run", RUNS, ids=[f"{run['module']}-{run['personality']}" for run in RUNS])
 def test_comes_out_as_expected(library: Path, unpacked: Path, run: dict[str, Any]) -> None:
     got = _run(library, unpacked, run["module"], run["personality"])
-    differences = _differences(run, got)
-    assert not differences, "\n".join(differences)
+    lines = differences(run, got)
+    assert not lines, "\n".join(lines)
 
 
 def test_that_a_difference_is_one() -> None:
@@ -155,7 +163,7 @@ def test_that_a_difference_is_one() -> None:
         "A.a": ("pass", ""), "A.b": ("pass", ""), "A.gone": ("pass", ""), "A.c": ("skip", "no room"),
         "A.d": ("skip", "no room"), "A.e": ("pass", ""), "A.f": ("skip", "whatever"),
     }  # fmt: skip
-    assert _differences(run, good) == []
+    assert differences(run, good) == []
     bad = {
         **good,
         "A.b": ("fail", "AssertionError"),
@@ -165,4 +173,4 @@ def test_that_a_difference_is_one() -> None:
     }
     bad["A.f"] = ("error", "boom")
     del bad["A.gone"]
-    assert [line.split(":")[0] for line in _differences(run, bad)] == ["A.b", "A.c", "A.d", "A.f", "A.gone", "A.new"]
+    assert [line.split(":")[0] for line in differences(run, bad)] == ["A.b", "A.c", "A.d", "A.f", "A.gone", "A.new"]
