@@ -38,6 +38,8 @@ static int fault_fd = -1, kick_fd = -1;
 static int userfault_open(void) {
     /* Faults of user mode are all we need, and all that an unprivileged process may have. */
     int fd = fd_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+    if (fd < 0 && errno == EINVAL)      /* Linux before 5.11 doesn't know the flag */
+        fd = fd_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
     struct uffdio_api api = {.api = UFFD_API};
     if (fd >= 0 && ioctl(fd, UFFDIO_API, &api)) {
         close(fd);
