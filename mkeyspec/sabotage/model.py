@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
-from mkeyspec.sabotage import cipher, completion, crc, dif, driver, field, layout, report, request, rights
+from mkeyspec.sabotage import cipher, completion, crc, dif, driver, field, layout, posting, report, request, rights
 from mkeyspec.sabotage.bend import BENDS
 from mkeyspec.sabotage.catalogue import named
 
-ROOMS = (cipher, completion, crc, dif, driver, field, layout, report, request, rights)
+ROOMS = (cipher, completion, crc, dif, driver, field, layout, posting, report, request, rights)
 """Importing them is what fills BENDS."""
 
 
