@@ -69,6 +69,7 @@ enum defect { DEFECT_NONE, DEFECTS(DEFECT_MEMBER) DEFECT_COUNT };
 #undef DEFECT_MEMBER
 
 extern enum defect defect_injected;
+#define no_defect __builtin_expect(defect_injected == DEFECT_NONE, 1)      /* in front of a row of them, where every block passes */
 #define defect(name) __builtin_expect(defect_injected == DEFECT_##name, 0)
 
 bool defect_inject(const char *name);           /* false: there is none of this name, and none is injected */

@@ -33,6 +33,7 @@ void field_update(struct field_sum *sum, const void *data, size_t length)
 
 static uint32_t ref_tag(const struct signature_domain *domain, uint32_t index)
 {
+    if (no_defect) return domain->ref_tag + (domain->dif_flags & DIF_INC_REF ? index : 0);
     uint32_t first = defect(ref_tag_ignored) ? 0 : domain->ref_tag;
     if (!(domain->dif_flags & DIF_INC_REF)) return defect(ref_tag_always_grows) ? first + index : first;
     if (defect(ref_tag_constant)) return first;
@@ -47,6 +48,7 @@ static uint32_t ref_tag(const struct signature_domain *domain, uint32_t index)
 /* Byte orders and places that are not those of T10. */
 static void tuple_bend(struct dif_tuple *tuple, enum signature_kind kind)
 {
+    if (no_defect) return;
     if (defect(t10_guard_little_endian) && kind == SIGNATURE_DIF_CRC) tuple->guard = __builtin_bswap16(tuple->guard);
     if (defect(csum_little_endian) && kind == SIGNATURE_DIF_CSUM) tuple->guard = __builtin_bswap16(tuple->guard);
     if (defect(app_tag_ignored)) tuple->app = 0;
