@@ -12,6 +12,7 @@ import pytest
 from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
 from mkeyspec.plugin.outcome import BEGUN, RIG, Unmet
 from mkeyspec.plugin.property import session_properties
+from mkeyspec.plugin.watch import watched
 from mkeyspec.run.mark import case_of, row_needs
 from mkeyspec.run.verdict import CaseInfo
 
@@ -36,7 +37,8 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
     try:
         yield opened
     finally:
-        opened.close()
+        with watched(pytestconfig, "closed"):
+            opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mkeyspec.plugin.watch import watched
+
 if TYPE_CHECKING:
     from mkeyspec.device.choice import Choice
     from mkeyspec.device.profile import Profile
@@ -87,7 +89,8 @@ def open_device(config: pytest.Config) -> Device:
         from mkeyspec.sabotage.model import bent
 
         return bent(option("--defect"), profile)
-    return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
+    with watched(config, "opened"):
+        return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
 
 
 DEVICE: pytest.StashKey[Device] = pytest.StashKey()
@@ -109,7 +112,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except Unavailable as error:
         raise pytest.UsageError(str(error)) from None
     if config.pluginmanager.hasplugin("dsession"):
-        device.close()
+        with watched(config, "closed"):
+            device.close()
     else:
         config.stash[DEVICE] = device
 

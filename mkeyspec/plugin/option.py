@@ -12,6 +12,7 @@ import pytest
 
 from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.opening import read_choice, read_defect, read_expectations, read_profile, read_selection
+from mkeyspec.plugin.watch import NAME, Watch
 
 SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
 """In the config's stash: the items of `--case-profile`."""
@@ -116,5 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
         read_profile(option.device_profile)
     if option.expectations:
         read_expectations(option.expectations, choice, None)
+    if choice.kind != "model" and not option.collectonly:
+        config.pluginmanager.register(Watch(config), NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Absences(config), "mkeyspec-absences")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -173,3 +174,37 @@ def test_doctor_opens_it() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert '"memcpy"' in done.stdout
+
+
+HANGS = """
+import ctypes
+
+def test_before(rig):
+    rig.finish()
+
+def test_hangs(rig):
+    ctypes.PyDLL(None).pause()
+
+def test_after(rig):
+    rig.finish()
+
+def test_without_a_device():
+    import time
+    time.sleep(5)
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_a_call_that_does_not_come_back(project: Project, workers: list[str]) -> None:
+    project.put("conftest.py", "from mkeyspec.plugin import watch\nwatch.GRACE = 4\n")
+    project.put("cases/test_b.py", HANGS)
+    done = project.pytest("cases/test_b.py", "--device", "soft", "--deadline", "0.01", "-v", *workers)
+    if workers:  # xdist fails the case, and goes on
+        assert done.code == 1
+        assert "crashed while running 'cases/test_b.py::test_hangs'" in done.out
+        assert done.counts == {"passed": 3, "failed": 1}
+    else:
+        assert done.code == -signal.SIGABRT
+        assert "error[MKS2010]" in done.err
+        assert "within 4.1 s: in cases/test_b.py::test_hangs; process" in done.err
+        assert 'test_b.py", line 8 in test_hangs' in done.err

@@ -1,0 +1,55 @@
+"""What hangs in a call to a real driver ends with its name said (MKS2010)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from mkeyspec.plugin.guard import Guard
+
+NAME = "mkeyspec-watch"
+DEADLINES, GRACE = 10, 10.0
+"""A case may take so many deadlines, and seconds besides: every wait in it ends by one, and it has few of them."""
+
+
+class Watch:
+    """Registered for every device but the model, where nothing can hang."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.device = config.getoption("--device")
+        # Here nothing captures yet, or no more.
+        self._out = os.dup(2)
+        self._guard = Guard(DEADLINES * config.getoption("--deadline") + GRACE, self._out)
+
+    @contextlib.contextmanager
+    def over(self, what: str) -> Iterator[None]:
+        self._guard.begin(what)
+        try:
+            yield
+        finally:
+            self._guard.end()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """The case alone: how long others' fixtures and tests may take is not for us to say."""
+        if "rig" not in pyfuncitem.funcargs:
+            return (yield)
+        with self.over(f"in {pyfuncitem.nodeid}"):
+            return (yield)
+
+    def pytest_enter_pdb(self) -> None:
+        """Somebody thinks."""
+        self._guard.close()
+
+    def pytest_unconfigure(self) -> None:
+        self._guard.close()
+        os.close(self._out)
+
+
+def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
+    """Over a call to the device that belongs to no case; `done`: opened, closed."""
+    watch: Watch | None = config.pluginmanager.get_plugin(NAME)
+    return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")
