@@ -100,6 +100,7 @@ def run_session(
     """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin."""
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
+    junit.unlink(missing_ok=True)  # a run that is killed leaves no report, rather than the last one's
     tally = Tally()
     started = time.monotonic()
     code = pytest.main(

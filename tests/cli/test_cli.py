@@ -100,6 +100,14 @@ def test_the_report_can_go_elsewhere(project: Project) -> None:
     assert not (project.path / "reports").exists()
 
 
+def test_a_run_that_is_killed_leaves_no_report(project: Project) -> None:
+    """Least of all the last run's."""
+    project.put("reports/junit.xml", "<testsuites/>")
+    project.put("conftest.py", "import os\ndef pytest_runtest_setup(item): os.kill(os.getpid(), 9)\n")
+    assert project.mkeyspec("run").code == -9
+    assert not (project.path / "reports" / "junit.xml").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
