@@ -3,8 +3,10 @@
 Shares nothing with mkeyspec: what it sends and expects is said in the scenarios. Runs where pyverbs is.
 """
 
+import ctypes
 import select
 import time
+from types import SimpleNamespace
 
 import pyverbs.enums as e
 import pyverbs.providers.mlx5.mlx5_enums as dve
@@ -84,7 +86,7 @@ class End:
             comp_mask=e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
         )  # fmt: skip
         mask = dve.MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS | dve.MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS
-        wanted = dve.MLX5DV_QP_EX_WITH_MKEY_CONFIGURE
+        wanted = dve.MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | dve.MLX5DV_QP_EX_WITH_RAW_WQE
         dv = Mlx5DVQPInitAttr(
             comp_mask=mask, create_flags=dve.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE | create_flags,
             send_ops_flags=wanted,
@@ -140,6 +142,15 @@ class End:
         self.qp.wr_mkey_configure(mkey, 2, Mlx5MkeyConfAttr())
         self.qp.wr_set_mkey_access_flags(ALL)
         self.qp.wr_set_mkey_layout_interleaved(repeat, parts)
+        self.qp.wr_complete()
+        return self.poll()[0]
+
+    def raw(self, wqe):
+        """Posts the WQE as it stands; waits for the completion."""
+        held = ctypes.create_string_buffer(wqe, len(wqe))
+        self.qp.wr_start()
+        self.qp.wr_flags = e.IBV_SEND_SIGNALED
+        self.qp.wr_raw_wqe(SimpleNamespace(address=ctypes.addressof(held)))
         self.qp.wr_complete()
         return self.poll()[0]
 

@@ -20,10 +20,11 @@ import pytest
 from mkeyspec.device import softnic
 
 HERE = Path(__file__).parent
-OK, LOCAL_LENGTH, LOCAL_PROTECTION, REMOTE_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRY, RNR = (
+OK, LOCAL_LENGTH, LOCAL_PROTECTION, FLUSHED, REMOTE_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRY, RNR = (
     0,
     1,
     4,
+    5,
     9,
     10,
     11,
@@ -108,6 +109,15 @@ def test_an_interleaved_layout_whole_in_part_and_beyond() -> None:
         "8110111213",
         LOCAL_PROTECTION,
     ]
+
+
+def test_layouts_of_1024_entries_that_lie_in_memory() -> None:
+    assert play("far_lists") == [OK, [OK, [OK, 8192]], True, OK, [OK, [OK, 16384]], True]
+
+
+@pytest.mark.parametrize("personality", ["connectx7", "connectx7;trap=0"])
+def test_modify_to_error_lets_posted_work_finish(personality: str) -> None:
+    assert play("finished", personality) == [[OK] * 20 + [FLUSHED], [OK] * 20]
 
 
 REFUSED = {

@@ -5,10 +5,11 @@ Nothing is judged here: test_traffic.py holds the expected values. Runs where py
 
 import ctypes
 import json
+import struct
 import sys
 import time
 
-from peer import ALL, MR, SGE, End, Mlx5MkeyConfAttr, crc, dif, dve, e, pair
+from peer import ALL, MR, SGE, End, Mlx5MkeyConfAttr, QPAttr, crc, dif, dve, e, pair
 
 REMAP = dve.MLX5DV_SIG_T10DIF_FLAG_REF_REMAP
 APP_ESCAPE = dve.MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE
@@ -132,6 +133,53 @@ def layouts():
     seen = [statuses, two.mr.read(18, 0).hex(), two.mr.read(5, 100).hex()]
     one.post(e.IBV_WR_SEND, SGE(0, 19, key.lkey))
     return [*seen, one.poll()[0][0]]
+
+
+def _umr(end, key, entries, length, at):
+    """A UMR whose translation lies in memory at `at`: PRM, the WQE without inline; the driver never builds one."""
+    listed = b"".join(entries) + b"\0" * (-len(entries) % 4 * 16)
+    end.mr.write(listed, len(listed), at)
+    ctrl = struct.pack(">IIII", 0x25, end.qp.qp_num << 8 | 9, 0x08, key.lkey)
+    control = struct.pack(">BxxxHHQ32x", 0, len(listed) // 16, 0, 0x203C2001)
+    context = struct.pack(">BxBxIIIQQ32x", 0, 0x7C, 0xFFFFFF00 | key.lkey & 0xFF, 0, 0, 0, length)
+    return end.raw(ctrl + control + context + struct.pack(">IIQ", len(listed), end.mr.lkey, end.mr.buf + at))
+
+
+def far_lists():
+    """Layouts of 1,024 entries, which no WQE has room for: a list back to front, and 16 repeats of single bytes."""
+    one, two = pair(size=1 << 18)
+    table, count = 1 << 17, 1024
+    data = bytes((i * 7 + (i >> 8) * 11) & 255 for i in range(table))
+    key = one.mkey(entries=count + 4)
+    one.mr.write(data, table)
+
+    def sent(length):
+        two.receive(two.sge(0, length))
+        one.post(e.IBV_WR_SEND, SGE(0, length, key.lkey))
+        return [one.poll()[0][0], two.poll()[0]], two.mr.read(length, 0)
+
+    klm = lambda at, n: struct.pack(">IIQ", n, one.mr.lkey, one.mr.buf + at)
+    backwards = [8 * (count - 1 - i) for i in range(count)]
+    seen = [_umr(one, key, [klm(at, 8) for at in backwards], 8 * count, table)[0]]
+    said, got = sent(8 * count)
+    seen += [said, got == b"".join(data[at : at + 8] for at in backwards)]
+    head = struct.pack(">IIIHH", count, 0x400, 16, 0, count)
+    strided = [struct.pack(">HHIQ", 3 * count, 1, one.mr.lkey, one.mr.buf + 2 * i) for i in range(count)]
+    seen.append(_umr(one, key, [head, *strided], 16 * count, table)[0])
+    said, got = sent(16 * count)
+    return [*seen, said, got == b"".join(data[3 * count * r + 2 * i :][:1] for r in range(16) for i in range(count))]
+
+
+def finished():
+    """Modify to ERR lets what is posted finish; what comes later is flushed."""
+    one, two = pair()
+    for _ in range(20):
+        two.receive(two.sge(0, 4096))
+    for n in range(20):
+        one.post(e.IBV_WR_SEND, one.sge(0, 4096), wr_id=n)
+    one.qp.modify(QPAttr(qp_state=e.IBV_QPS_ERR), e.IBV_QP_STATE)
+    one.post(e.IBV_WR_SEND, one.sge(0, 4))
+    return [[status for status, _ in one.poll(21)], [status for status, _ in two.poll(20)]]
 
 
 def refusals():
