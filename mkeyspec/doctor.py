@@ -106,23 +106,14 @@ def _pyverbs(facts: Machine, need: tuple[str, ...]) -> Finding:
         return Finding("pyverbs", "ok", f"{own.generation} ({own.path}{whose if own.adopted else ''})")
     fitting = [path for path, fits in facts.elsewhere if fits]
     text = own.error
-    if fitting and facts.virtual:
-        text += f"; the machine has one at {fitting[0]}"
-        mend: tuple[str, ...] = (
-            "mkeyspec doctor --link-pyverbs",
-            f"or: ln -s {fitting[0]} {machine.site_packages()}/pyverbs",
-            "or make the environment anew: /usr/bin/python3 -m venv --system-site-packages .venv",
-        )
-    elif facts.elsewhere and not fitting:
+    if facts.elsewhere and not fitting:
         text += f"; the machine's own, {facts.elsewhere[0][0]}, is for another Python than {facts.python}"
-        mend = ("make the environment from the system's Python: make clean && make PYTHON=/usr/bin/python3 run",)
+        mend: tuple[str, ...] = ("make the environment from the system's Python: make clean && make PYTHON=/usr/bin/python3 run",)
         mend += (f"or {FROM_SOURCE}",)
     elif own.code == "MKS0914":
         mend = ("use pyverbs, libibverbs and libmlx5 of one rdma-core release", *install(facts, "pyverbs", "libraries"))
     else:
         mend = install(facts, "pyverbs", "libraries")
-        if facts.virtual:
-            mend += ("mkeyspec doctor --link-pyverbs",)
     return Finding("pyverbs", "missing", text, mend, need)
 
 

@@ -24,6 +24,7 @@ from mkeyspec.lang.source import Source
 from mkeyspec.lang.verbs import PLACES
 from mkeyspec.plugin.option import pytest_addoption
 from tests.plugin.project import Project
+from tests.verbs import soft
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -177,18 +178,49 @@ def test_the_readme_works(project: Project) -> None:
     ran = []
     for line in commands_of(README):
         words = shlex.split(line)
+        if "--device" in words or words[:2] in (["mkeyspec", "doctor"], ["mkeyspec", "softnic"]):
+            continue
         if words[0] == "mkeyspec":
             done = project.mkeyspec(*words[1:])
         elif words[0] == "pytest":
             done = project.pytest(*words[1:])
         else:
-            assert words[0] in ("make", ".")
+            assert words[0] in ("make", ".", "sudo")
             continue
         ran.append(words[1])
         assert done.code == 0, (line, done.out, done.err)
         if words[:2] == ["mkeyspec", "run"]:
             assert "mkeyspec: 6 passed, 0 failed, 0 skipped" in done.out
     assert {"run", "check", "list", "explain", "compile"} <= set(ran)
+
+
+def test_the_readme_works_on_the_software_nic(project: Project) -> None:
+    """Its commands of the real driver, on the examples in the place of all cases."""
+    soft.need()
+    shutil.copytree(ROOT / "cases" / "examples", project.path / "cases" / "examples")
+    shutil.copyfile(ROOT / "cases" / "common.mks", project.path / "cases" / "common.mks")
+    [(_, case)] = blocks(README, "mks")
+    project.put("cases/mine.mks", case)
+    [(_, excerpt)] = blocks(README, "text")
+    ran = []
+    for line in commands_of(README):
+        words = shlex.split(line)
+        if "--device soft" not in line and words[:2] not in (["mkeyspec", "doctor"], ["mkeyspec", "softnic"]):
+            continue
+        if words[-1] == "ibv_devinfo" and shutil.which("ibv_devinfo") is None:
+            pytest.skip("no ibv_devinfo: Debian and Ubuntu `apt-get install ibverbs-utils`")
+        command = words[1:]
+        if "mkeyspec" in command:
+            inner = command.index("mkeyspec")
+            command[inner : inner + 1] = [sys.executable, "-m", "mkeyspec"]
+        done = project.mkeyspec(*command) if words[0] == "mkeyspec" else project.pytest(*command)
+        assert done.code == 0, (line, done.out, done.err)
+        ran.append(" ".join(words[1:3]))
+    assert ran == ["run cases", "cases -n", "doctor", "softnic exec", "softnic trace"]
+    traced = {told.split()[0] for told in done.err.splitlines() if told}
+    assert {told.split()[0] for told in excerpt.splitlines()} <= traced
+    [signature] = [told.split("  bfs")[0] for told in excerpt.splitlines() if "signature_mem" in told]
+    assert signature in done.err
 
 
 def test_the_readme_breaks_as_it_says(project: Project) -> None:

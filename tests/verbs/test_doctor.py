@@ -72,15 +72,6 @@ def test_what_to_install_by_distribution(likes: tuple[str, ...], words: str) -> 
     assert doctor.lacks(doctor.findings(facts), "soft") == ["pyverbs"]
 
 
-def test_a_pyverbs_that_the_environment_does_not_see() -> None:
-    there = "/usr/lib/python3/dist-packages/pyverbs"
-    facts = replace(WHOLE, pyverbs=GONE, elsewhere=((there, True),))
-    text = mends(facts, "pyverbs")
-    assert "mkeyspec doctor --link-pyverbs" in text
-    assert f"ln -s {there} {machine.site_packages()}/pyverbs" in text
-    assert "--system-site-packages" in text
-
-
 def test_a_pyverbs_for_another_python() -> None:
     facts = replace(WHOLE, pyverbs=GONE, elsewhere=(("/usr/lib/python3/dist-packages/pyverbs", False),))
     assert "PYTHON=/usr/bin/python3" in mends(facts, "pyverbs")
