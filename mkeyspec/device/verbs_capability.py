@@ -80,6 +80,7 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
 
 def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
     """Everything together; `attr` is ibv_query_device's answer."""
+    # XRC and raw packet QPs are only ever asked for with what libmlx5 refuses for their type, before any device is.
     offers = {"qp.rc", "qp.xrc_send", "qp.raw_packet", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
     if int(attr.atomic_caps):
