@@ -1,6 +1,6 @@
 """The software NIC's pure functions by ctypes, built by `make -C softnic pure` when a test first wants them.
 
-Structures mirror softnic/pure/*.h; a test that reads a member which moved fails on its first value.
+Structures mirror softnic/pure/*.h; their sizes are compared with the compiler's before any is lent to C.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import fcntl
 import json
 import shutil
 import subprocess
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ class Bsf(c.Structure):
     _fields_ = (
         ("present", c.c_bool), ("size", c.c_uint8), ("sbs", c.c_bool), ("check_mask", c.c_uint8),
         ("copy_mask", c.c_uint8), ("raw_size", c.c_uint32), ("domain", Domain * 2), ("transaction", c.c_uint8 * 16),
+        ("passed", c.c_uint64),
     )  # fmt: skip
 
 
@@ -84,6 +86,12 @@ class WqeSeg(c.Structure):
     _fields_ = (("data", c.c_void_p), ("length", c.c_uint32), ("key", c.c_uint32), ("addr", c.c_uint64))
 
 
+MIRRORS = {
+    "checksum": Checksum, "field_sum": FieldSum, "signature_domain": Domain, "bsf": Bsf, "crypto_bsf": CryptoBsf,
+    "aes": Aes, "xts": Xts, "cqe": Completion, "wqe_seg": WqeSeg,
+}  # fmt: skip
+
+
 @lru_cache(maxsize=1)
 def compiler() -> str | None:
     return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
@@ -110,9 +118,22 @@ def make(*targets: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def sizes() -> dict[str, int]:
+    """Of the structures of MIRRORS, as the compiler has them."""
+    headers = "".join(f'#include "{path}"\n' for path in sorted((SOFTNIC / "pure").glob("*.h")))
+    prints = "".join(f'    printf("{name} %zu\\n", sizeof(struct {name}));\n' for name in MIRRORS)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [need_compiler(), "-std=c11", "-D_GNU_SOURCE", f"-I{SOFTNIC}", "-xc", "-", "-o", f"{folder}/sizes"]
+        text = f"#include <stdio.h>\n{headers}int main(void)\n{{\n{prints}}}\n"
+        subprocess.run(command, input=text, text=True, check=True)
+        told = subprocess.run([f"{folder}/sizes"], capture_output=True, text=True, check=True).stdout
+    return {name: int(size) for name, size in map(str.split, told.splitlines())}
+
+
 @lru_cache(maxsize=1)
 def library() -> c.CDLL:
     make("pure")
+    assert {name: c.sizeof(mirror) for name, mirror in MIRRORS.items()} == sizes()
     pure = c.CDLL(str(LIBRARY))
     u64, size, data = c.c_uint64, c.c_size_t, c.c_char_p
     signatures: dict[str, tuple[Any, list[Any]]] = {
