@@ -2,7 +2,7 @@
 
     mkeyspec softnic exec -- python benchmarks/driver.py NAME [ARGUMENT]
 
-Plain pyverbs, by the two ends of tests/softnic/peer.py; nothing here goes through mkeyspec.
+Plain pyverbs, by the two ends of tests/softnic/peer.py; nothing here goes through mkeyspec, but that it finds pyverbs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mkeyspec.device import verbs_place
+
+verbs_place.adopt()
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "softnic"))
 
