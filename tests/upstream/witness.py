@@ -50,6 +50,8 @@ def noticed(library: Path, directory: Path, defect: str, only: frozenset[str] = 
         except subprocess.TimeoutExpired:
             lines.append(f"{personality}: not over after {DEADLINE:g} s")
             continue
+        if done.returncode == 2 and "MKEYSPEC_SOFTNIC_DEFECT" in done.stderr:
+            raise SystemExit(f"witness.py: {done.stderr.strip()}")
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [""])[-1]
             lines.append(f"{personality}: ended with {done.returncode}: {last}")
