@@ -247,7 +247,7 @@ def _run(options: argparse.Namespace) -> int:
     ):
         if value is not None:
             arguments.append(f"{name}={value}")
-    if options.defect is not None:
+    if options.defect is not None and (options.device or "").startswith("soft"):
         from mkeyspec.sabotage.catalogue import ENVIRONMENT
 
         os.environ[ENVIRONMENT] = options.defect

@@ -215,6 +215,8 @@ class Command:
         if self.device.kind == "model":
             model = bent(name, self.profile) if name else Model(self.profile)
             return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
+        # Whoever calls us may have one chosen; it is not for the run without any.
+        os.environ.pop(ENVIRONMENT, None)
         if name:
             os.environ[ENVIRONMENT] = name
         device = open_choice(self.device, self.profile)
