@@ -42,7 +42,7 @@ Guard = CrcParameters | SumParameters
 def sum_blocks(parameters: SumParameters, data: Buffer, block: int, seed: int) -> Octets:
     """The checksum of every block, (n, 2) of uint8 as stored. A block of odd size is filled up with a zero byte."""
     flat = octets(data)
-    rows = flat.reshape(block_count(flat.size, block), block)
+    rows: Octets = flat.reshape(block_count(flat.size, block), block)
     if block % 2:
         rows = np.pad(rows, ((0, 0), (0, 1)))
     # The sum does not depend on the byte order of its words, but for the order of its own bytes (RFC 1071, 2 B):

@@ -34,7 +34,7 @@ def registers(width: int, poly: int, refin: bool, refout: bool, seed: int, rows:
     data = _REFLECTED[rows] if refin else rows
     # Leading zeros leave register 0 as it is, so that a row may be filled up in front to a power of two.
     full = 1 << max(block - 1, 0).bit_length()
-    value = np.zeros((count, full), np.uint64)
+    value: Words = np.zeros((count, full), np.uint64)
     value[:, full - block :] = _times(width, poly, width)[0][data]
     span = 1
     while value.shape[1] > 1:
