@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -21,9 +23,13 @@
 extern int __xstat(int, const char *, struct stat *), __lxstat(int, const char *, struct stat *);
 extern int __xstat64(int, const char *, struct stat64 *), __lxstat64(int, const char *, struct stat64 *);
 extern int __open_2(const char *, int), __open64_2(const char *, int);
+/* What _FORTIFY_SOURCE makes of a call. */
+extern char *__realpath_chk(const char *, char *, size_t);
+extern ssize_t __readlink_chk(const char *, char *, size_t, size_t), __readlinkat_chk(int, const char *, char *, size_t, size_t);
 
 #define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
     X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
+    X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk) X(canonicalize_file_name) \
     X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket) X(mmap) X(mmap64) X(munmap)
 
 #define FIELD(name) __typeof__(&name) name;
@@ -34,7 +40,7 @@ static struct libc libc;
 __attribute__((constructor(101))) static void resolve(void) {
 #define FIND(name) next.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
     NAMES(FIND)
-    libc = (struct libc){ next.open, next.close, next.socket, next.mmap };
+    libc = (struct libc){ next.open, next.close, next.socket, next.mmap, next.realpath };
 }
 #define NEXT(name) (next.name ? next.name : (resolve(), next.name))
 
@@ -167,6 +173,55 @@ EXPORT int faccessat(int at, const char *path, int mode, int flags) {
     char room[PATH_ROOM];
 
     return NEXT(faccessat)(at, path_redirect(path, room), mode, flags);
+}
+
+EXPORT ssize_t readlink(const char *path, char *out, size_t size) {
+    char room[PATH_ROOM];
+
+    return NEXT(readlink)(path_redirect(path, room), out, size);
+}
+
+EXPORT ssize_t readlinkat(int at, const char *path, char *out, size_t size) {
+    char room[PATH_ROOM];
+
+    return NEXT(readlinkat)(at, path_redirect(path, room), out, size);
+}
+
+EXPORT ssize_t __readlink_chk(const char *path, char *out, size_t size, size_t known) {
+    char room[PATH_ROOM];
+
+    return NEXT(__readlink_chk)(path_redirect(path, room), out, size, known);
+}
+
+EXPORT ssize_t __readlinkat_chk(int at, const char *path, char *out, size_t size, size_t known) {
+    char room[PATH_ROOM];
+
+    return NEXT(__readlinkat_chk)(at, path_redirect(path, room), out, size, known);
+}
+
+/* libc resolves links without the symbols above. What was asked in /sys is answered in /sys. */
+static char *resolved(const char *path, char *out) {
+    char room[PATH_ROOM], real[PATH_MAX], shown[PATH_MAX];
+    const char *redirected = path_redirect(path, room);
+
+    if (redirected == path)
+        return NEXT(realpath)(path, out);
+    if (!NEXT(realpath)(redirected, real))
+        return NULL;
+    redirected = path_in_sys(real, shown) ? shown : real;
+    return out ? strcpy(out, redirected) : strdup(redirected);
+}
+
+EXPORT char *realpath(const char *path, char *out) {
+    return resolved(path, out);
+}
+
+EXPORT char *__realpath_chk(const char *path, char *out, size_t known) {
+    return out && known < PATH_MAX ? NEXT(__realpath_chk)(path, out, known) : resolved(path, out);
+}
+
+EXPORT char *canonicalize_file_name(const char *path) {
+    return resolved(path, NULL);
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------------------------------------------- */

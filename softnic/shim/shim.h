@@ -64,6 +64,15 @@ const char *path_redirect(const char *path, char *room);
 bool path_is_uverbs(const char *path);
 void sysfs_publish(void);               /* makes the files, once; before anything may look for them */
 
+/* After a path was redirected from /sys and resolved: where it would be in /sys. `room` has PATH_MAX bytes; false: not in our directory. */
+bool path_in_sys(const char *resolved, char *room);
+
+/* sysfs_tree.c: what the directory holds, parents before what is in them. `text` is a file's without the last line feed, or a link's target. */
+enum sysfs_kind { SYSFS_DIRECTORY, SYSFS_FILE, SYSFS_LINK };
+typedef void sysfs_visit(void *to, enum sysfs_kind kind, const char *path, const char *text);
+void sysfs_tree(sysfs_visit *visit, void *to);
+extern const char *const sysfs_parts[];         /* what of /sys is ours; NULL at the end */
+
 /* The addresses of a port: none at this index: false. */
 enum { GID_TABLE_SIZE = 8, NODE_MAC_SIZE = 6 };
 bool gid_entry(unsigned index, struct ib_uverbs_gid_entry *entry);
@@ -90,6 +99,7 @@ struct libc {
     int (*close)(int);
     int (*socket)(int, int, int);
     void *(*mmap)(void *, size_t, int, int, int, off_t);
+    char *(*realpath)(const char *, char *);
 };
 const struct libc *libc_real(void);
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,9 +17,7 @@
 #include <unistd.h>
 
 #define PREFIX "mkeyspec-softnic-"
-#define IB "class/infiniband/" DEVICE_NAME
-#define UVERBS "class/infiniband_verbs"
-#define PORT IB "/ports/1"
+enum { DEPTH = 12 };                    /* of the tree that is made here, and of what is taken away */
 
 const uint8_t NODE_GUID[8] = { 0x0c, 0x42, 0xa1, 0x03, 0x00, 0x01, 0x00, 0x01 };
 const uint8_t NODE_MAC[NODE_MAC_SIZE] = { 0x0c, 0x42, 0xa1, 0x01, 0x00, 0x01 };
@@ -45,17 +44,11 @@ bool gid_entry(unsigned index, struct ib_uverbs_gid_entry *entry) {
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------------- */
 
-static const char *const directories[] = {
-    "", "class", "class/infiniband", IB, IB "/device", IB "/ports", PORT, PORT "/gids", PORT "/gid_attrs", PORT "/gid_attrs/types",
-    PORT "/pkeys", UVERBS, UVERBS "/" UVERBS_NAME,
-};
+struct building { const char *base; bool failed; };
 
-static void put(const char *base, const char *name, const char *text) {
-    char path[PATH_ROOM];
-    int fd;
+static void put(const char *path, const char *text) {
+    int fd = libc_real()->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
-    snprintf(path, sizeof(path), "%s/%s", base, name);
-    fd = libc_real()->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return;
     if (dprintf(fd, "%s\n", text) < 0)
@@ -63,65 +56,23 @@ static void put(const char *base, const char *name, const char *text) {
     libc_real()->close(fd);
 }
 
-static void put_gids(const char *base) {
-    static const char *const types[] = { "IB/RoCE v1", "IB/RoCE v1", "RoCE v2" };      /* as sysfs words them; by ib_uverbs_gid_type */
+static void build(void *to, enum sysfs_kind kind, const char *name, const char *text) {
+    struct building *building = to;
+    char path[PATH_ROOM];
 
-    for (unsigned i = 0; i < GID_TABLE_SIZE; i++) {
-        struct ib_uverbs_gid_entry entry = { .gid_type = IB_UVERBS_GID_TYPE_IB };
-        bool there = gid_entry(i, &entry);
-        char name[96], text[48];
-        int at = 0;
-
-        for (unsigned word = 0; word < 8; word++) {
-            const uint8_t *byte = (const uint8_t *)entry.gid + 2 * word;
-
-            at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%02x%02x", word ? ":" : "", byte[0], byte[1]);
-        }
-        snprintf(name, sizeof(name), PORT "/gids/%u", i);
-        put(base, name, text);
-        if (!there)
-            continue;
-        snprintf(name, sizeof(name), PORT "/gid_attrs/types/%u", i);
-        put(base, name, types[entry.gid_type]);
+    if (building->failed)
+        return;
+    snprintf(path, sizeof(path), "%s/%s", building->base, name);
+    switch (kind) {
+    case SYSFS_DIRECTORY:
+        building->failed = mkdir(path, *name ? 0755 : 0700) && errno != EEXIST;
+        return;
+    case SYSFS_LINK:
+        building->failed = symlink(text, path) && errno != EEXIST;
+        return;
+    case SYSFS_FILE:
+        put(path, text);
     }
-}
-
-static void put_all(const char *base) {
-    const struct personality *p = personality();
-    bool roce = p && p->roce;
-    char text[96];
-
-    /* /dev/zero stands in for the char device: 1:5 is what fstat says of it. */
-    put(base, UVERBS "/abi_version", "6");
-    put(base, UVERBS "/" UVERBS_NAME "/dev", "1:5");
-    put(base, UVERBS "/" UVERBS_NAME "/ibdev", DEVICE_NAME);
-    put(base, UVERBS "/" UVERBS_NAME "/abi_version", "1");
-    put(base, IB "/node_type", "1: CA");
-    snprintf(text, sizeof(text), "%02x%02x:%02x%02x:%02x%02x:%02x%02x", NODE_GUID[0], NODE_GUID[1], NODE_GUID[2], NODE_GUID[3],
-             NODE_GUID[4], NODE_GUID[5], NODE_GUID[6], NODE_GUID[7]);
-    put(base, IB "/node_guid", text);
-    put(base, IB "/sys_image_guid", text);
-    put(base, IB "/node_desc", "mkeyspec software NIC");
-    put(base, IB "/fw_ver", p ? p->fw_ver : "0.0.0");
-    put(base, IB "/board_id", p ? p->board_id : "none");
-    snprintf(text, sizeof(text), "MT%u", p ? p->vendor_part_id : 0);
-    put(base, IB "/hca_type", text);
-    put(base, IB "/hw_rev", "0");
-    /* The provider is chosen by this line. */
-    snprintf(text, sizeof(text), "pci:v000015B3d%08Xsv000015B3sd00000058bc02sc07i00", p ? p->vendor_part_id : 0x1021);
-    put(base, IB "/device/modalias", text);
-    put(base, IB "/device/vendor", "0x15b3");
-    snprintf(text, sizeof(text), "0x%04x", p ? p->vendor_part_id : 0x1021);
-    put(base, IB "/device/device", text);
-    put(base, IB "/device/numa_node", "-1");
-    put(base, PORT "/state", "4: ACTIVE");
-    put(base, PORT "/phys_state", "5: LinkUp");
-    put(base, PORT "/rate", "400 Gb/sec (4X NDR)");
-    put(base, PORT "/lid", roce ? "0x0" : "0x1");
-    put(base, PORT "/sm_lid", roce ? "0x0" : "0x1");
-    put(base, PORT "/link_layer", roce ? "Ethernet" : "InfiniBand");
-    put(base, PORT "/pkeys/0", "0xffff");
-    put_gids(base);
 }
 
 /* Everything below `path`, then itself. Follows no link; the depth is that of our own tree. */
@@ -179,7 +130,7 @@ static void sweep(void) {
             continue;
         snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
         if (!fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
-            remove_tree(path, 8);
+            remove_tree(path, DEPTH);
     }
     if (stream)
         closedir(stream);
@@ -207,22 +158,23 @@ __attribute__((constructor)) static void choose(void) {
 /* Built aside and moved into place: children of one parent that had not published may all do it at once. Neither name aside begins with
  * the directory's own, which path_redirect would stop at. */
 static void publish(void) {
-    char path[PATH_ROOM], base[PATH_ROOM - 96], old[PATH_ROOM - 96];
+    char base[PATH_ROOM - 96], old[PATH_ROOM - 96];
+    struct building building = { 0 };
     int stem = (int)(strrchr(directory, '-') - directory);
 
     sweep();
     snprintf(base, sizeof(base), "%.*s-new%d", stem, directory, getpid());
     snprintf(old, sizeof(old), "%.*s-old%d", stem, directory, getpid());
-    for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
-        snprintf(path, sizeof(path), "%s/%s", base, directories[i]);
-        if (mkdir(path, i ? 0755 : 0700) && errno != EEXIST)
-            return;
+    building.base = base;
+    sysfs_tree(build, &building);
+    if (building.failed) {
+        remove_tree(base, DEPTH);
+        return;
     }
-    put_all(base);
     if (inherited && getpid() == owner && !rename(directory, old))
-        remove_tree(old, 8);
+        remove_tree(old, DEPTH);
     if (rename(base, directory))
-        remove_tree(base, 8);           /* another was first */
+        remove_tree(base, DEPTH);           /* another was first */
 }
 
 void sysfs_publish(void) {
@@ -237,7 +189,7 @@ void sysfs_publish(void) {
 __attribute__((destructor)) static void tidy(void) {
     /* rmdir() passes no interposer. Any other look at a directory that is not there would make it, in each process that ends. */
     if (*directory && getpid() == owner && rmdir(directory) && errno != ENOENT)
-        remove_tree(directory, 8);
+        remove_tree(directory, DEPTH);
 }
 
 /* A child of fork() reads its parent's files, writes them if the parent had no need of them, and leaves them alone when it ends. */
@@ -255,8 +207,6 @@ bool path_is_uverbs(const char *path) {
 }
 
 const char *path_redirect(const char *path, char *room) {
-    static const char *const classes[] = { "class/infiniband", "class/infiniband_verbs" };
-
     if (!path || path[0] != '/' || !*directory)
         return path;
     if (path_is_uverbs(path))
@@ -267,14 +217,25 @@ const char *path_redirect(const char *path, char *room) {
         sysfs_publish();
     if (strncmp(path, "/sys/", 5))
         return path;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-        const char *rest = after(path + 5, classes[i]);
+    for (const char *const *part = sysfs_parts; *part; part++) {
+        const char *rest = after(path + 5, *part);
 
-        if (!rest || strlen(directory) + strlen(classes[i]) + strlen(rest) + 2 > PATH_ROOM)
+        if (!rest || strlen(directory) + strlen(*part) + strlen(rest) + 2 > PATH_ROOM)
             continue;
         sysfs_publish();
-        snprintf(room, PATH_ROOM, "%s/%s%s", directory, classes[i], rest);
+        snprintf(room, PATH_ROOM, "%s/%s%s", directory, *part, rest);
         return room;
     }
     return path;
+}
+
+/* The directory may itself be reached through links (/tmp): only its resolved name is in front of what was resolved. */
+bool path_in_sys(const char *resolved, char *room) {
+    char base[PATH_MAX];
+    const char *rest;
+
+    if (!libc_real()->realpath(directory, base) || !(rest = after(resolved, base)))
+        return false;
+    snprintf(room, PATH_MAX, "/sys%s", rest);
+    return true;
 }

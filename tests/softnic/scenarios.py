@@ -22,6 +22,7 @@ from pathlib import Path
 
 from commands_fuzz import fuzz
 from refusals import longer_buffers, refusals, undone
+from sysfs_shape import pci_shape
 from uverbs import (
     LIBC,
     PATH,
@@ -362,9 +363,9 @@ def unknown_personality() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
-        discovery, lazy, published, killed, replaced, own_sysfs, children, life, recycled, two_contexts, closing,
-        reused_pages, duplicates, channels, refusals, undone, longer_buffers, threads_and_forks, process_pool,
-        many_threads, unknown_personality, fuzz,
+        discovery, lazy, pci_shape, published, killed, replaced, own_sysfs, children, life, recycled,
+        two_contexts, closing, reused_pages, duplicates, channels, refusals, undone, longer_buffers, threads_and_forks,
+        process_pool, many_threads, unknown_personality, fuzz,
     )
 }  # fmt: skip
 

@@ -20,8 +20,8 @@ from mkeyspec.device import softnic
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "softnic"
 PLAIN = (
-    "discovery", "lazy", "published", "replaced", "children", "life", "recycled", "two_contexts", "closing",
-    "reused_pages", "duplicates", "channels", "refusals", "undone", "longer_buffers", "threads_and_forks",
+    "discovery", "lazy", "pci_shape", "published", "replaced", "children", "life", "recycled", "two_contexts",
+    "closing", "reused_pages", "duplicates", "channels", "refusals", "undone", "longer_buffers", "threads_and_forks",
     "process_pool", "many_threads", "fuzz",
 )  # fmt: skip
 SANITIZED = ("life", "two_contexts", "closing", "duplicates", "channels", "refusals", "undone", "many_threads", "fuzz")
