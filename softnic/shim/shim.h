@@ -1,7 +1,8 @@
 /* The shim: what makes libibverbs find the software NIC, and what answers the commands that it gives to a kernel.
  *
  *   interpose.c  the functions of libc that stand before the real ones         file.c     which fds are ours
- *   sysfs.c      the directory in which libibverbs finds the device            page.c     UAR and clock pages
+ *   sysfs.c      the files in which libibverbs finds the device                page.c     UAR and clock pages
+ *   staging.c    the directory they are in                                     user.c     the application's memory
  *   command.c    one RDMA_VERBS_IOCTL: its attributes, and who answers it      object_*.c the answers
  *
  * The command ABI is the kernel's: <rdma/ib_user_ioctl_cmds.h>, <rdma/ib_user_verbs.h>, <rdma/mlx5-abi.h>.
@@ -58,7 +59,7 @@ void fds_closing(unsigned first, unsigned last);
 #define UVERBS_NAME "uverbs0"
 #define PATH_ROOM 512
 
-/* Where a path leads while the software NIC stands in: itself, a file of sysfs_directory(), or the stand-in of a char device. A uverbs
+/* Where a path leads while the software NIC stands in: itself, a file of staging_path(), or the stand-in of a char device. A uverbs
  * device other than ours leads nowhere, so that nothing reaches real hardware by chance. `room` has PATH_ROOM bytes. */
 const char *path_redirect(const char *path, char *room);
 bool path_is_uverbs(const char *path);
@@ -72,6 +73,12 @@ enum sysfs_kind { SYSFS_DIRECTORY, SYSFS_FILE, SYSFS_LINK };
 typedef void sysfs_visit(void *to, enum sysfs_kind kind, const char *path, const char *text);
 void sysfs_tree(sysfs_visit *visit, void *to);
 extern const char *const sysfs_parts[];         /* what of /sys is ours; NULL at the end */
+
+/* staging.c: the directory that stands for /sys; "": the user has set another. `fill` makes its files, relative to a descriptor. */
+const char *staging_path(void);
+typedef int staging_fill(int base);     /* 0 or an errno value */
+void staging_publish(staging_fill *fill);       /* says on stderr if it fails */
+bool staging_failed(void);              /* then the directory must not be looked at */
 
 /* The addresses of a port: none at this index: false. */
 enum { GID_TABLE_SIZE = 8, NODE_MAC_SIZE = 6 };

@@ -1,0 +1,65 @@
+"""The software NIC among other users, busy threads and odd settings: it neither hangs, nor harms, nor is harmed.
+
+Each scenario is a process of its own under the preload (robust.py).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.device import softnic
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    found = softnic.library()
+    if found is None:
+        pytest.skip(softnic.missing() or "no library")
+    return found
+
+
+def play(library: Path, scenario: str, temporary: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: text for name, text in os.environ.items() if name not in ("LD_PRELOAD", "SYSFS_PATH")}
+    ours = {"LD_PRELOAD": str(library), "TMPDIR": str(temporary)}
+    return subprocess.run(
+        [sys.executable, str(HERE / "robust.py"), scenario], capture_output=True, text=True, timeout=120,
+        env={**plain, **ours, **environment},
+    )  # fmt: skip
+
+
+# ---- the directory that stands for /sys ----
+
+
+def test_nothing_is_written_through_a_link_that_another_user_made(library: Path, tmp_path: Path) -> None:
+    place, target = tmp_path / "place", tmp_path / "target"
+    place.mkdir()
+    target.mkdir()
+    done = play(library, "planted_links", place, TARGET=str(target))
+    assert done.returncode == 0, done.stderr
+    assert list(target.iterdir()) == []
+    assert (place / "seen").exists()
+    assert [path.name for path in place.iterdir() if not path.is_symlink()] == ["seen"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_directory_that_others_may_rename_in_is_not_used(library: Path, tmp_path: Path, mode: int) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    place.chmod(mode)
+    done = play(library, "unsafe_place", place)
+    assert done.returncode == 0, done.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_a_name_that_is_taken_is_one_line_and_no_device(library: Path, tmp_path: Path) -> None:
+    done = play(library, "taken_name", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "no directory" in done.stderr
