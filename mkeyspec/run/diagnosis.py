@@ -32,6 +32,8 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement) -> str:
         more = f" and {len(verdict.not_run) - 8} more" if len(verdict.not_run) > 8 else ""
         count = len(verdict.not_run)
         tail.append(_detail("not run", f"{count} statement{'s' if count > 1 else ''}: {places}{more}"))
+    if verdict.unhealthy:
+        tail.append(_detail("device", f"not healthy after this case: {verdict.unhealthy}"))
     for name, value in verdict.records.items():
         tail.append(_detail("record", f"{name} = {value}"))
     tail.append(_detail("case", case.id))

@@ -48,8 +48,6 @@ class Rig:
         self._case: CaseInfo | None = None
         self._course: Course | None = None
         self._at = At(1, 1)
-        self._suspect = ""
-        """The case after which nobody has looked yet whether the device is healthy."""
         self._blocked: Blocked | None = None
 
     def begin(self, case: CaseInfo) -> list[str]:
@@ -58,19 +56,15 @@ class Rig:
         Raises Blocked when an earlier case left the device unhealthy, CaseFailed when what is lacking is what the
         profile requires.
         """
-        if self._course is not None and self._case is not None:
+        if self._course is not None:
             # The test function left the last case by an exception of its own.
-            self._suspect = self._case.id
-            self._release(healthy=False)
-            self._course = None
+            self.verdict.status = "fail"
+            self._give_back()
         self.verdict = Verdict()
-        if self._blocked is None and self._suspect:
-            found = probe.symptom(self.device, self.deadline)
-            if found:
-                self._blocked = Blocked(self._suspect, found)
-            self._suspect = ""
         if self._blocked is not None:
-            raise Blocked(self._blocked.culprit, self._blocked.symptom)
+            culprit, symptom = self._blocked.culprit, self._blocked.symptom
+            self.verdict = Verdict("blocked", reason=symptom, blocked_by=culprit)
+            raise Blocked(culprit, symptom)
         unmet = self.unmet(case.needs)
         if unmet:
             self._required(case, unmet)
@@ -136,30 +130,49 @@ class Rig:
                 course.close()
             except Exception as error:
                 course.fail(_died(self._at, error))
-        self._course = None
-        if verdict.failures:
-            verdict.status = "fail"
-        elif verdict.reason:
-            verdict.status = "skip"
-        elif verdict.known:
-            verdict.status = "known"
-        healthy = verdict.status == "pass"
-        if not healthy:
-            self._suspect = case.id
-        self._release(healthy=healthy)
+        self._settle()
+        self._give_back()
         if verdict.status == "fail":
             raise CaseFailed(diagnosis.render(case, verdict, self.statement), tuple(verdict.failures))
         if verdict.status == "skip":
             raise CaseSkipped(verdict.reason)
         return verdict
 
-    def _release(self, *, healthy: bool) -> None:
+    def _settle(self) -> None:
+        verdict = self.verdict
+        if verdict.failures:
+            verdict.status = "fail"
+        elif verdict.reason:
+            verdict.status = "skip"
+        elif verdict.known:
+            verdict.status = "known"
+
+    def _give_back(self) -> None:
+        """Release what the case made; after anything but a pass, look whether the device is still healthy.
+
+        Both are the case's: what can't be given back fails it, and so does a device that is not healthy after a case
+        that had no failure yet. The cases that follow on such a device are blocked.
+        """
+        case, verdict = self._case, self.verdict
+        self._course = None
+        assert case is not None
         try:
-            self.device.release(healthy=healthy)
+            self.device.release(healthy=verdict.status == "pass")
         except Exception as error:
-            # A device that can't give things back is not healthy, but this case is judged already.
-            culprit = self._case.id if self._case is not None else "the start"
-            self._blocked = Blocked(culprit, f"release raised {type(error).__name__}: {error}")
+            raised = f"{type(error).__name__}: {error}"
+            message = f"what the case made could not be given back: {raised}"
+            verdict.failures.append(Failure("MKS2205", case.at, message, (("raised", raised),), True))
+        self._settle()
+        if verdict.status == "pass":
+            return
+        verdict.unhealthy = probe.symptom(self.device, self.deadline)  # gives back once more what is left
+        if not verdict.unhealthy:
+            return
+        self._blocked = Blocked(case.id, verdict.unhealthy)
+        if not verdict.failures:
+            message = f"the device is not healthy after this case: {verdict.unhealthy}"
+            verdict.failures.append(Failure("MKS2206", case.at, message, hard=True))
+            self._settle()
 
 
 def _died(at: At, error: Exception) -> Failure:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mkeyspec.plan import At, Need
 
-Status = Literal["pass", "fail", "known", "skip"]
+Status = Literal["pass", "fail", "known", "skip", "blocked"]
 
 
 _START = At(1, 1)
@@ -62,7 +62,15 @@ class Verdict:
     statuses: list[tuple[At, str, str]] = field(default_factory=list)
     not_run: list[At] = field(default_factory=list)
     reason: str = ""
-    """Why it was skipped."""
+    """Why it was skipped; of a blocked case: what is wrong with the device."""
+    blocked_by: str = ""
+    """The id of the case since which the device is not healthy; the status is then "blocked": nothing was run."""
+    unhealthy: str = ""
+    """What the canary transfer after this case showed; "" if the device is healthy, or the case passed."""
+    consequences: list[Failure] = field(default_factory=list)
+    """What was found after the case ended early and may follow from what ended it: told, and no failures."""
+    quiet: list[tuple[At, str]] = field(default_factory=list)
+    """Where a bounded time without anything new took the place of a marker: (place, which QP and how long)."""
     absent: list[str] = field(default_factory=list)
     """Departures listed for this device and named bare (`known ID`) that this row did not show: no fault of one row,
     since some rows of a case may keep to the page, but one of the case if no row shows them."""

@@ -62,7 +62,7 @@ def test_the_stated_departure_of_a_listed_device_is_known_and_ends_the_case() ->
     device.errno = 22
     verdict = run(tested, *plain()[:2], configure(), transmit())
     assert (verdict.status, verdict.known, verdict.not_run) == ("known", [ID], [at(5)])
-    assert device.released == [False]
+    assert device.released == [False, True], "of the case, of the canary"
 
 
 def test_of_an_unlisted_device_it_is_a_plain_failure_that_says_so() -> None:

@@ -16,6 +16,7 @@ from mkeyspec.plan import (
     Comparison,
     Content,
     Expect,
+    Known,
     Memory,
     Post,
     RawWqe,
@@ -76,7 +77,7 @@ def test_a_step_the_device_lacks_skips_with_the_reason() -> None:
     device.post = refusing_raw(device)
     with pytest.raises(CaseSkipped, match=r"^unsupported: .*raw"):
         run(tested, Post(at(2), (RawWqe(at(2), Literal(b"\0" * 64), SIGNALED),)), *plain())
-    assert device.released == [False]
+    assert device.released == [False, True], "of the case, of the canary"
     assert tested.verdict.not_run == [at(2), at(3), at(4)]
 
 
@@ -102,7 +103,7 @@ def test_what_follows_a_hard_failure_is_told_not_run_and_soft_failures_stay() ->
     assert tested.verdict.not_run == [at(7)]
     assert tested.verdict.records == {"seen": "4"}, "records are collected whatever happened"
     assert "not run   1 statement: 7:5" in str(failed.value)
-    assert device.released == [False]
+    assert device.released == [False, True]
 
 
 def test_a_dead_device_is_told_with_its_traceback_and_blocks_what_follows() -> None:
@@ -121,22 +122,51 @@ def test_after_a_failure_a_healthy_device_goes_on() -> None:
     tested, device = rig()
     with pytest.raises(CaseFailed):
         run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)))
-    device.calls.clear()
-    run(tested, *generating())
-    assert [type(args[1][0]).__name__ for args in device.named("post")][:2] == ["Write", "Write"], "the canary"
+    assert [type(args[1][0]).__name__ for args in device.named("post")][-2:] == ["Write", "Write"], "the canary"
     device.calls.clear()
     run(tested, *generating())
     posted = [type(args[1][0]).__name__ for args in device.named("post")]
     assert posted == ["Configure", "Send"], "no canary after a pass"
 
 
+def sick(device: Any) -> None:
+    """From now on the canary transfer arrives changed, and nothing else does."""
+    device.sick = True
+    device.after_post = lambda qp: device.flip(-1, 256) if device.memories[-1].length == 512 else None
+
+
 def test_a_canary_that_arrives_changed_blocks() -> None:
     tested, device = rig()
-    with pytest.raises(CaseFailed):
+    sick(device)
+    with pytest.raises(CaseFailed, match=r"device    not healthy after this case: .*arrived changed") as failed:
         run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), id="culprit")
-    device.after_post = lambda qp: device.flip(1, 256)
-    with pytest.raises(Blocked, match="arrived changed"):
+    assert [failure.code for failure in failed.value.failures] == ["MKS2101"], "one fault is told once"
+    with pytest.raises(Blocked, match=r"culprit.*arrived changed"):
         tested.begin(CaseInfo("next", "a.mks"))
+    verdict = tested.verdict
+    assert (verdict.status, verdict.blocked_by) == ("blocked", "culprit")
+    assert "arrived changed" in verdict.reason
+
+
+def test_a_known_departure_that_breaks_the_device_fails() -> None:
+    """MKS2206: a departure that is listed excuses what it says, not a device that is broken afterwards."""
+    tested, device = rig(expectations=Expectations({"X-DIFF-08": ("driver.toml", "is too strict")}))
+    sick(device)
+    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08"))
+    with pytest.raises(CaseFailed) as failed:
+        run(tested, *plain(), transmit(), other, id="culprit")
+    assert [failure.code for failure in failed.value.failures] == ["MKS2206"]
+    assert tested.verdict.known == ["X-DIFF-08"]
+    with pytest.raises(Blocked, match="culprit"):
+        tested.begin(CaseInfo("next", "a.mks"))
+
+
+def test_a_skip_in_the_middle_that_breaks_the_device_fails() -> None:
+    tested, device = rig()
+    sick(device)
+    device.post = refusing_raw(device)
+    with pytest.raises(CaseFailed, match="MKS2206"):
+        run(tested, Post(at(2), (RawWqe(at(2), Literal(b"\0" * 64), SIGNALED),)))
 
 
 def test_a_test_function_that_never_finished_is_cleaned_up() -> None:
@@ -147,16 +177,52 @@ def test_a_test_function_that_never_finished_is_cleaned_up() -> None:
     assert device.released[0] is False
 
 
-def test_a_refused_release_blocks() -> None:
+def refusing_release(device: Any, times: int) -> None:
+    """The first `times` calls of `release` raise."""
+    release = device.release
+
+    def refuse(*, healthy: bool) -> None:
+        nonlocal times
+        times -= 1
+        if times >= 0:
+            raise OSError(16, "Device or resource busy")
+        release(healthy=healthy)
+
+    device.release = refuse
+
+
+def test_what_can_not_be_given_back_fails_the_case_that_made_it() -> None:
     tested, device = rig()
+    refusing_release(device, 1)
+    with pytest.raises(CaseFailed, match="Device or resource busy") as failed:
+        run(tested, *plain(), id="culprit")
+    assert [(failure.code, failure.at) for failure in failed.value.failures] == [("MKS2205", (1, 1))]
+    assert run(tested, *plain()).status == "pass", "the canary gave it back and went through"
 
-    def release(*, healthy: bool) -> None:
-        raise OSError("gone")
 
-    device.release = release
-    run(tested, *plain(), id="culprit")
-    with pytest.raises(Blocked, match="culprit"):
+def test_a_device_that_gives_nothing_back_is_the_culprits_failure_and_blocks() -> None:
+    tested, device = rig()
+    refusing_release(device, 100)
+    with pytest.raises(CaseFailed, match="MKS2205"):
+        run(tested, *plain(), id="culprit")
+    with pytest.raises(Blocked, match=r"culprit.*busy"):
         tested.begin(CaseInfo("next", "a.mks"))
+
+
+def test_a_known_departure_does_not_excuse_a_release_that_fails() -> None:
+    tested, device = rig(expectations=Expectations({"X-DIFF-08": ("driver.toml", "is too strict")}))
+    refusing_release(device, 1)
+    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08"))
+    with pytest.raises(CaseFailed, match="MKS2205"):
+        run(tested, *plain(), transmit(), other)
+
+
+def test_after_a_failure_a_release_that_fails_is_told_too() -> None:
+    tested, device = rig()
+    refusing_release(device, 1)
+    with pytest.raises(CaseFailed) as failed:
+        run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)))
+    assert [failure.code for failure in failed.value.failures] == ["MKS2101", "MKS2205"]
 
 
 def test_records_of_bytes_truth_and_what_was_never_seen() -> None:
@@ -203,6 +269,13 @@ def test_the_refusals_that_were_seen_are_kept_for_reports() -> None:
 
 def test_unsupported_is_not_swallowed_as_a_death() -> None:
     tested, device = rig()
-    device.dead = Unsupported("nothing works")
+    memory = device.memory
+
+    def lacking(side: Any, length: int, **options: Any) -> Any:
+        if length != 512:  # the canary's
+            raise Unsupported("nothing works")
+        return memory(side, length, **options)
+
+    device.memory = lacking
     with pytest.raises(CaseSkipped, match="nothing works"):
         run(tested, *plain())
