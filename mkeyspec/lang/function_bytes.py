@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec.lang.meaning import Function, Parameter, Value
 from mkeyspec.value import bytestring, live
 from mkeyspec.value.bytestring import ByteString, Literal
-from mkeyspec.value.live import Int, LiveBytes
+from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp
 
 MAX_INT_BYTES = 16
 """As long as a number may be (limit INT_BITS)."""
@@ -18,12 +18,24 @@ def _encode(encoding: str) -> Function:
     def encode(value: Int) -> Value:
         if isinstance(value, int):
             return Literal(live.encode(encoding, value))
+        _fits(encoding, value)
         return LiveBytes(encoding, value)
 
     size = live.ENCODINGS[encoding]
     order = "most" if encoding.startswith("be") else "least"
     doc = f"An int, live or not, as {size} bytes, {order} significant first."
     return Function(encoding, (Parameter("value", "live int"),), "bytes", doc, encode)
+
+
+def _fits(encoding: str, value: Live | LiveOp) -> None:
+    """ValueError where most devices' number does not fit, which would be found by the rig only."""
+    have = 8 * live.ENCODINGS[encoding]
+    if isinstance(value, LiveOp) and len(value.args) == 1:
+        sign = "-" if value.operator == "-" else "~"
+        raise ValueError(f"`{sign}` makes it negative, and {encoding} holds no negative number; & a mask behind it")
+    bits = live.width(value)
+    if bits is not None and bits > have:
+        raise ValueError(f"a live number of up to {bits} bits does not fit into {encoding}; & {(1 << have) - 1:#x}")
 
 
 def _decode(name: str, order: str) -> Function:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mkeyspec.value.live import MOST_BITS
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -33,7 +35,7 @@ FILE_ROWS = Limit("MKS0705", 50_000, "rows of one file")
 BUFFER_BYTES = Limit("MKS0706", 16 << 20, "bytes in one buffer")
 ROW_BYTES = Limit("MKS0707", 64 << 20, "bytes in one row of a case")
 LIST_ITEMS = Limit("MKS0708", 100_000, "items in a list")
-INT_BITS = Limit("MKS0709", 128, "bits in a number")
+INT_BITS = Limit("MKS0709", MOST_BITS, "bits in a number")
 USE_FILES = Limit("MKS0710", 64, "files brought in by `use`")
 CALL_DEPTH = Limit("MKS0711", 64, "functions inside one another")
 EVALUATION_STEPS = Limit("MKS0712", 1_000_000, "steps of evaluation in one file")

@@ -28,7 +28,7 @@ from mkeyspec.lang.meaning import Flags, Handle, Value, WireRef, Word
 from mkeyspec.lang.scope import Scope
 from mkeyspec.value.bytestring import ByteString, join, repeat
 from mkeyspec.value.layout import Chunk, Part, Repeated
-from mkeyspec.value.live import OPERATORS, Live, LiveBytes, LiveJoin, LiveOp, live_join
+from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveJoin, LiveOp, live_join, width
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -60,18 +60,32 @@ def operate(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> Value
     b = as_live_int(right, scope, expr.right.span, what)
     if isinstance(a, int) and isinstance(b, int):
         return arithmetic(operator, a, b, expr)
-    return LiveOp(operator, (a, b))
+    return _live(operator, a, b, expr)
+
+
+def _live(operator: str, a: Int, b: Int, expr: tree.Expr) -> LiveOp:
+    """Arithmetic that the rig does; what is wrong with it whatever the device says is wrong here."""
+    if isinstance(b, int):
+        _defined(operator, b, expr)
+    found = LiveOp(operator, (a, b))
+    bits = width(found)
+    if bits is not None and bits > INT_BITS.most:
+        raise fault(INT_BITS.code, INT_BITS.broken(bits), expr.span)
+    return found
+
+
+def _defined(operator: str, b: int, expr: tree.Expr) -> None:
+    if operator in ("/", "%") and b == 0:
+        raise fault("MKS0304", "division by zero", expr.span)
+    if operator in ("<<", ">>") and b < 0:
+        raise fault("MKS0304", f"shifted by a negative number: {b}", expr.span)
 
 
 def arithmetic(operator: str, a: int, b: int, expr: tree.Expr) -> int:
     """An int operator; `/` is whole-number division, rounded down."""
-    if operator in ("/", "%") and b == 0:
-        raise fault("MKS0304", "division by zero", expr.span)
-    if operator in ("<<", ">>"):
-        if b < 0:
-            raise fault("MKS0304", f"shifted by a negative number: {b}", expr.span)
-        if operator == "<<" and a and a.bit_length() + b > INT_BITS.most:
-            raise fault(INT_BITS.code, INT_BITS.broken(a.bit_length() + b), expr.span)
+    _defined(operator, b, expr)
+    if operator == "<<" and a and a.bit_length() + b > INT_BITS.most:
+        raise fault(INT_BITS.code, INT_BITS.broken(a.bit_length() + b), expr.span)
     result = OPERATORS[operator, 2](a, b)
     if result.bit_length() > INT_BITS.most:
         raise fault(INT_BITS.code, INT_BITS.broken(result.bit_length()), expr.span)
@@ -118,7 +132,7 @@ def _flag_operation(expr: tree.Binary, left: Value, right: Value, scope: Scope) 
     y = as_live_int(right, scope, expr.right.span, what)
     if isinstance(x, int) and isinstance(y, int):
         return arithmetic(expr.operator, x, y, expr)
-    return LiveOp(expr.operator, (x, y))
+    return _live(expr.operator, x, y, expr)
 
 
 def _flags(value: Value) -> Optional[Flags]:

@@ -54,6 +54,16 @@ OPERATORS: dict[tuple[str, int], Callable[..., int]] = {
 }
 """The language's integer operators by (text, number of operands); `/` is whole-number division, rounded down."""
 
+MOST_BITS = 128
+"""Bits of the largest number that arithmetic may give, known or live: the language's limit on numbers."""
+
+WIDTHS = {
+    "addr": 64, "lkey": 32, "rkey": 32,  # struct ibv_sge
+    "max_entries": 16,  # struct mlx5dv_mkey_init_attr
+    "qpn": 24, "number": 24,  # numbers of QPs and DCTs have 24 bits
+}  # fmt: skip
+"""Bits of live members; those that are not named here have 32."""
+
 ENCODINGS = {"be16": 2, "be32": 4, "be64": 8, "le16": 2, "le32": 4, "le64": 8}
 """The language's integer encodings and their size in bytes."""
 
@@ -126,10 +136,51 @@ def apply(operator: str, args: tuple[int, ...]) -> int:
     function = OPERATORS.get((operator, len(args)))
     if function is None:
         raise ValueError(f"no operator `{operator}` takes {len(args)} numbers")
+    if operator in ("<<", ">>"):
+        number, count = args
+        if count < 0:
+            raise ValueError(f"shifted by a negative number: {count}")
+        if operator == "<<" and number and number.bit_length() + count > MOST_BITS:
+            raise ValueError(f"a number of more than {MOST_BITS} bits")
     try:
-        return function(*args)
+        result = function(*args)
     except ZeroDivisionError:
         raise ValueError("division by zero") from None
+    if result.bit_length() > MOST_BITS:
+        raise ValueError(f"a number of more than {MOST_BITS} bits")
+    return result
+
+
+def width(value: Int) -> int | None:
+    """The bits that `value` may have, carries of a sum left out; None where that can't be told, or it may be negative.
+
+    A number that has more bits here than its place has does not fit there on most devices.
+    """
+    if isinstance(value, int):
+        return None if value < 0 else value.bit_length()
+    if isinstance(value, Live):
+        return WIDTHS.get(value.member, 32)
+    widths = [width(argument) for argument in value.args]
+    if len(widths) == 1:
+        return None
+    left, right = widths
+    by = value.args[1]
+    if value.operator == "&":
+        known = [bits for bits in (left, right) if bits is not None]
+        return min(known) if known else None
+    if left is None or right is None:
+        return None
+    if value.operator == "<<":
+        return left + by if isinstance(by, int) else None
+    if value.operator == ">>":
+        return max(left - by, 0) if isinstance(by, int) else left
+    if value.operator == "*":
+        return left + right - 1 if isinstance(by, int) and by else left + right
+    if value.operator == "/":
+        return max(left - right + 1, 0) if isinstance(by, int) else left
+    if value.operator == "%":
+        return min(left, right)
+    return max(left, right)
 
 
 def encode(encoding: str, value: int) -> bytes:

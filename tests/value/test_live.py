@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec.value.bytestring import Counter, Literal
-from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveJoin, LiveOp, evaluate, live_join
+from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveJoin, LiveOp, evaluate, live_join, width
 
 RKEY = Live("k", "rkey")
 
@@ -87,9 +87,47 @@ def test_known_and_live_bytes_strung_together() -> None:
         (LiveBytes("be32", Live("m", "addr")), "0x10000000000 does not fit into be32"),
         (LiveBytes("be32", LiveOp("-", (1,))), "does not fit"),
         (LiveBytes("be24", 1), "no encoding"),
-        (LiveOp("<<", (1, -1)), "negative shift"),
+        (LiveOp("<<", (1, -1)), "shifted by a negative number"),
     ],
 )
 def test_refused(value: Int, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         evaluate(value, read)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        LiveOp("<<", (1, LiveOp("+", (RKEY, 0xFFFFFF)))),
+        LiveOp("<<", (RKEY, 0xFFFFFF)),
+        LiveOp("*", (LiveOp("*", (LiveOp("*", (RKEY, RKEY)), LiveOp("*", (RKEY, RKEY)))), RKEY)),
+    ],
+)
+def test_no_number_grows_without_bound(value: Int) -> None:
+    """A shift by a live number could ask for gigabytes."""
+    with pytest.raises(ValueError, match="more than 128 bits"):
+        evaluate(value, read)
+
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        (RKEY, 32),
+        (Live("m", "addr"), 64),
+        (Live("k", "max_entries"), 16),
+        (LiveOp("+", (RKEY, 1)), 32),
+        (LiveOp("<<", (Live("q", "qpn"), 8)), 32),
+        (LiveOp("<<", (1, RKEY)), None),
+        (LiveOp(">>", (RKEY, 24)), 8),
+        (LiveOp("*", (RKEY, 4)), 34),
+        (LiveOp("*", (RKEY, RKEY)), 64),
+        (LiveOp("/", (RKEY, 256)), 24),
+        (LiveOp("%", (RKEY, 256)), 9),
+        (LiveOp("&", (LiveOp("~", (RKEY,)), 0xFF)), 8),
+        (LiveOp("-", (RKEY,)), None),
+        (-1, None),
+    ],
+)
+def test_width(value: Int, bits: int | None) -> None:
+    assert width(value) == bits
