@@ -252,9 +252,15 @@ def _refuse(error: OSError) -> NoReturn:
     raise Unreadable(error) from None
 
 
+_LIBRARIES = ("jinja2", "lark")
+"""Whose releases may read a file, or write a module, otherwise."""
+
+
 @cache
 def compiler_digest() -> str:
-    """The checksum of everything that decides what is written: the compiler's own files and the ledger."""
+    """The checksum of everything that decides what is written: the compiler's own files, the ledger, its libraries."""
+    from importlib.metadata import version
+
     package = Path(__file__).resolve().parent
     files = [package / "__init__.py", package / "constants.py", package / "requirement.py"]
     for room in ("lang", "emit", "plan", "value", "reference"):
@@ -262,6 +268,8 @@ def compiler_digest() -> str:
     for kind, pattern in (("templates", "*.j2"), ("grammar", "*.lark"), ("requirements", "*.toml")):
         files += sorted(resource.directory(kind).glob(pattern))
     sum = hashlib.sha256()
+    for library in _LIBRARIES:
+        sum.update(f"{library} {version(library)}\n".encode())
     for file in files:
         sum.update(f"{file.name} {file.stat().st_size}\n".encode())
         sum.update(file.read_bytes())

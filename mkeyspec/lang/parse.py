@@ -11,6 +11,7 @@ every statement that is wrong, and one statement is reported once.
 from __future__ import annotations
 
 from functools import cache
+from threading import RLock
 from typing import Any
 
 from lark import Lark, UnexpectedToken
@@ -48,6 +49,10 @@ class _Parser:
         return self.lark.parse(tokens, start="line")
 
 
+_PARSING = RLock()
+"""Held while the process's one parser is made or at work: it carries the source and the diagnostics of its file."""
+
+
 @cache
 def _parser() -> _Parser:
     return _Parser()
@@ -55,6 +60,11 @@ def _parser() -> _Parser:
 
 def reserved_words() -> frozenset[str]:
     """The words that cannot be names."""
+    with _PARSING:
+        return _reserved_words()
+
+
+def _reserved_words() -> frozenset[str]:
     return frozenset(_parser().words.reserved) | PREPOSITIONS
 
 
@@ -63,7 +73,11 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File | None:
 
     Cases in which something was wrong are not in the tree; after an error before the first case, none is.
     """
-    parser = _parser()
+    with _PARSING:
+        return _parse(_parser(), source, diagnostics)
+
+
+def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics) -> tree.File | None:
     tokens, comments = parser.words.scan(source.text)
     if not _within(source, tokens, diagnostics) or not _edition(source, tokens, diagnostics):
         return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import metadata
 from typing import Any, ClassVar
 
 import pytest
 
+from mkeyspec import store
 from mkeyspec.plugin.collect import Compilation
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
 
@@ -180,3 +182,11 @@ def test_a_worker_compiles_nothing(project: Project) -> None:
     outcome = Compilation(worker).of(project.path / "cases" / "b.mks")
     assert outcome.code == "MKS0906"
     assert not project.module("cases/test_b.py").exists()
+
+
+@pytest.mark.parametrize("library", ["lark", "jinja2"])
+def test_another_release_of_a_library_is_another_compiler(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store.compiler_digest.__wrapped__()
+    real = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.0.0" if name == library else real(name))
+    assert store.compiler_digest.__wrapped__() != before
