@@ -29,9 +29,12 @@ from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Interleaved, List, Part, Repeated, layout_length
-from mkeyspec.value.live import Int, Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveBytes, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+LIVE_TYPES = {"number": "a number", "errno": "an errno", "status": "a completion status"}
+"""Types of live members, as messages call them."""
 
 BUFFER_KINDS = ("memory", "mkey")
 """Kinds of handle that are byte strings."""
@@ -109,7 +112,13 @@ def as_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> 
 
 def as_live_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> Int:
     """An int, or one that the rig reads when it gets there."""
-    if isinstance(value, (Live, LiveOp)):
+    if isinstance(value, LiveOp):
+        return value
+    if isinstance(value, Live):
+        kind = MEMBER_TYPES.get(value.member)
+        if kind is not None:
+            live = f"`{value.subject}.{value.member}`"
+            raise fault("MKS0302", f"{what} takes a number, and {live} is {LIVE_TYPES[kind]}", span)
         return value
     return as_int(value, scope, span, what)
 

@@ -14,7 +14,6 @@ from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import (
     as_bool,
-    as_expected,
     as_int,
     as_list,
     as_live_int,
@@ -24,6 +23,7 @@ from mkeyspec.lang.coercion import (
     wrong,
 )
 from mkeyspec.lang.diagnostic import Fault
+from mkeyspec.lang.errno_name import known_errno
 from mkeyspec.lang.function import coerce, invoke
 from mkeyspec.lang.limit import CALL_DEPTH, INT_BITS, LIST_ITEMS
 from mkeyspec.lang.meaning import Errno, Function, Parameter, Poison, UserFunction, Value
@@ -46,8 +46,8 @@ CALL_STEPS = 8
 class Condition(NamedTuple):
     """`left operator right` of an `expect`, `record` or `needs`: the left side is what is observed, and stays a tree.
 
-    `operator`: == != < <= > >=; `in` and `not in` have become == and != of a `plan.OneOf`.
-    `right` is evaluated but not coerced, except for the alternatives of `in`; `right_span` is its place.
+    `operator`: == != < <= > >=; `in` and `not in` have become == and !=, and `right` is the tuple of alternatives.
+    `right` is evaluated but not coerced; `right_span` is its place.
     """
 
     left: tree.Expr
@@ -68,8 +68,7 @@ def condition(expr: tree.Expr, scope: Scope) -> Condition:
     right = evaluate(expr.right, scope)
     operator = expr.operator
     if operator in ("in", "not in"):
-        alternatives = as_list(right, scope, expr.right.span, "`in`")
-        right = plan.OneOf(tuple(as_expected(item, scope, expr.right.span) for item in alternatives))
+        right = as_list(right, scope, expr.right.span, "`in`")
         operator = "==" if operator == "in" else "!="
     return Condition(expr.left, operator, right, expr.right.span)
 
@@ -98,7 +97,7 @@ def _ref(expr: tree.Ref, scope: Scope) -> Value:
 
 
 def _errno(expr: tree.Errno, scope: Scope) -> Value:
-    return Errno(expr.name)
+    return Errno(known_errno(expr.name, expr.span))
 
 
 def _text(expr: tree.Text, scope: Scope) -> Value:

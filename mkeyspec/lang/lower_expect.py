@@ -9,6 +9,7 @@ from mkeyspec.lang.description import describe
 from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.lang.ledger import Unsaid
+from mkeyspec.lang.live_type import comparable
 from mkeyspec.lang.lower_claim import outcome
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle, Value, WireRef
@@ -37,8 +38,7 @@ def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
         # The device's number stands on the right: `expect 4 <= k.max_entries`.
         observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
         operator = _MIRRORED[operator]
-    expected = as_expected(right, scope, right_span)
-    _fits(row, observed, operator, expected, node, right_span, scope)
+    expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
     location = node.span.source.location(node.span.start)
     step = plan.Expect(
         At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
@@ -85,24 +85,20 @@ def _text(span: Span) -> str:
 # Do both sides go together -------------------------------------------------------------------
 
 
-def _fits(
-    row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected, node: tree.Expect, span: Span,
-    scope: Scope,
-) -> None:  # fmt: skip
-    """Bytes are compared with as many bytes, by == and != only; numbers with numbers."""
-    if isinstance(observed, (plan.Content, plan.Wire)):
-        if operator not in ("==", "!="):
-            raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
-        for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
-            length = _length(one, observed, span)
-            if length is not None and length != _observed_length(observed):
-                raise _lengths_differ(row, observed, length, node, span, scope)
-        return
+def _expected(
+    row: RowState, observed: plan.Observed, operator: str, right: Value, condition: tree.Expr, span: Span, scope: Scope
+) -> plan.Expected:
+    """What stands on the other side: as many bytes, by == and != only; of a live value, one of its type."""
+    if not isinstance(observed, (plan.Content, plan.Wire)):
+        return comparable(observed, operator, right, scope, span)
+    if operator not in ("==", "!="):
+        raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
+    expected = as_expected(right, scope, span)
     for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
-        if not isinstance(one, (int, str, Live, LiveOp)):
-            raise fault("MKS0316", "a number is compared with bytes", span, help="int_be(bytes) is their number")
-        if isinstance(one, str) and operator not in ("==", "!="):
-            raise fault("MKS0316", f"a word is compared by == and !=, not by {operator}", span)
+        length = _length(one, observed, span)
+        if length is not None and length != _observed_length(observed):
+            raise _lengths_differ(row, observed, length, condition, span, scope)
+    return expected
 
 
 def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> int | None:
@@ -129,12 +125,11 @@ def _observed_length(observed: plan.Content | plan.Wire) -> int:
 
 
 def _lengths_differ(
-    row: RowState, observed: plan.Content | plan.Wire, length: int, node: tree.Expect, span: Span, scope: Scope
+    row: RowState, observed: plan.Content | plan.Wire, length: int, condition: tree.Expr, span: Span, scope: Scope
 ) -> Fault:
     """MKS0310, or MKS0311 where `..` was read as including its end."""
     have = _observed_length(observed)
     message = f"{have} bytes compared with {length}"
-    condition = node.condition
     if isinstance(condition, tree.Binary):
         for side, short, other in ((condition.left, have, length), (condition.right, length, have)):
             if isinstance(side, tree.Index) and isinstance(side.index, tree.Range) and short + 1 == other:
@@ -157,7 +152,7 @@ def _lengths_differ(
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
                 help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
-    return fault("MKS0310", message, node.condition.span, notes=notes, help=help)
+    return fault("MKS0310", message, condition.span, notes=notes, help=help)
 
 
 # What is known from here on ------------------------------------------------------------------
@@ -210,8 +205,8 @@ def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Sco
             raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
     value = None
     if known.value is not None:
-        value = as_expected(evaluate(known.value, scope), scope, known.value.span, "`known`")
-        _fits(row, observed, "==", value, node, known.value.span, scope)
+        instead = evaluate(known.value, scope)
+        value = _expected(row, observed, "==", instead, node.condition, known.value.span, scope)
     return plan.Known(known.requirement.text, None, value)
 
 
@@ -226,7 +221,7 @@ def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
         observed = observe(row, found.left, scope)
         if observed is None:
             raise nothing_observed(found.left, scope, expr.span)
-        expected = as_expected(found.right, scope, found.right_span)
+        expected = _expected(row, observed, found.operator, found.right, expr, found.right_span, scope)
         row.add(plan.Record(sentence.at, name, observed, found.operator, expected), sentence)
         return
     observed = observe(row, expr, scope)

@@ -38,7 +38,7 @@ LIVE_MEMBERS: dict[str, tuple[str, ...]] = {
     "mkey": ("max_entries", "lkey", "rkey"),
     "qp": ("qpn", "max_inline_data"),
     "dct": ("number",),
-    "label": ("errno", "status", "wqe", "byte_len", "count"),
+    "label": ("errno", "status", "byte_len", "count"),
     "device": DEVICE_NUMBERS,
 }
 """Kind of object -> what may be read of it when the case runs."""

@@ -57,6 +57,9 @@ OPERATORS: dict[tuple[str, int], Callable[..., int]] = {
 MOST_BITS = 128
 """Bits of the largest number that arithmetic may give, known or live: the language's limit on numbers."""
 
+MEMBER_TYPES = {"errno": "errno", "status": "status"}
+"""Live members that are no numbers: an errno's name (0: the call went through), and a completion status."""
+
 WIDTHS = {
     "addr": 64, "lkey": 32, "rkey": 32,  # struct ibv_sge
     "max_entries": 16,  # struct mlx5dv_mkey_init_attr
