@@ -180,11 +180,24 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
     if isinstance(value, ByteString):
         return value
     if isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
+        if isinstance(value, Part):
+            no_but(value, span)
         return scope.ledger.content(value, span)
     help = ""
     if isinstance(value, str):
         help = f'ascii"{value}" or hex"…" are bytes'
     wrong(value, scope, span, what, "bytes", help)
+
+
+def no_but(part: Part, span: Span) -> None:
+    """`Fault` MKS0327 where a part with members set wrong stands for its bytes."""
+    if part.but:
+        raise fault(
+            "MKS0327",
+            f"`but {part.but[0][0]}` has no effect: `{part.name}` stands for its bytes here",
+            span,
+            help="it sets a member of a request or of a layout's entry wrong",
+        )
 
 
 def as_live_bytes(

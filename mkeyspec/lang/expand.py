@@ -89,6 +89,15 @@ def expand(
     walk = _Walk(case, library, diagnostics, tally if tally is not None else Tally())
     with suppress(_Enough):
         walk.on(0, library.fork(lowering.ledger), lowering, "", True)
+        if walk.walked and walk.without_values is not None:
+            statement, lost = walk.without_values
+            names = " and ".join(f"`{name.text}`" for name in statement.names)
+            diagnostics.error(
+                "MKS0333",
+                f"row `{lost}` is lost: there is no value for {names}",
+                statement.span,
+                help="if it is meant to have no rows, a `where` above says so",
+            )
         if not walk.walked and not walk.mistaken:
             diagnostics.error(
                 "MKS0332", f"no row is left of case {case.name.text}", case.name.span, help="a `where` takes them all"
@@ -115,6 +124,8 @@ class _Walk:
         self.paths = 1
         """Rows there would be if every `for` had as many values as on the first path."""
         self.counted = False
+        self.without_values: Optional[tuple[tree.For, str]] = None
+        """The first inner `for` that had nothing to go through, and the row that ends there."""
         self.tried = 0
         """Combinations of values, those included that a `where` took away."""
 
@@ -213,6 +224,8 @@ class _Walk:
         except Fault as mistake:
             self.add(mistake)
             return
+        if not choices and row_id and self.without_values is None:
+            self.without_values = (statement, row_id)
         if not self.walked:
             self.paths *= len(choices)
             if self.paths > CASE_ROWS.most and not self.counted:

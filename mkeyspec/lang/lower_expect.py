@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.lang import tree
-from mkeyspec.lang.coercion import as_expected, fault, raise_if_hidden
+from mkeyspec.lang.coercion import as_expected, fault, no_but, raise_if_hidden
 from mkeyspec.lang.description import describe
 from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
@@ -59,6 +59,8 @@ def observe(row: RowState, expr: tree.Expr, scope: Scope) -> plan.Observed | Non
         _, start, length = row.ledger.wire_segment(value, expr.span)
         return plan.Wire(length, start, value.label)
     if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in ("memory", "mkey")):
+        if isinstance(value, Part):
+            no_but(value, expr.span)
         segments = row.ledger.segments(value, expr.span)
         return plan.Content(tuple(Part(*segment) for segment in segments), _text(expr.span))
     return None
@@ -212,7 +214,13 @@ def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Sco
 
 def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`record name = observed`: a value, or the truth of a comparison, for the report."""
-    name = sentence.new_name().text
+    word = sentence.new_name()
+    name = word.text
+    first = row.records.get(name)
+    if first is not None:
+        note = Note("the first one is here", first)
+        raise fault("MKS0203", f"`{name}` is recorded twice", word.span, notes=(note,), help="the report keeps one")
+    row.records[name] = word.span
     expr = sentence.node.value
     if expr is None:
         raise AssertionError("record without value")  # the table refuses it

@@ -25,7 +25,8 @@ from mkeyspec.value.layout import Interleaved, Layout, Repeated
 class RowState:
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
-    __slots__ = ("case", "diagnostics", "entries", "ledger", "needs", "posted", "sentences", "spans", "steps", "world")
+    __slots__ = ("case", "diagnostics", "entries", "ledger", "needs", "posted", "records", "sentences", "spans",
+                 "steps", "world")  # fmt: skip
 
     def __init__(self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None) -> None:
         self.case = case
@@ -37,6 +38,8 @@ class RowState:
         self.steps: list[plan.Step] = []
         self.needs: dict[plan.Need, None] = {}
         self.posted: dict[tuple[str | None, bool], int] = {}
+        self.records: dict[str, Span] = {}
+        """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}
         """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
 
@@ -51,6 +54,7 @@ class RowState:
         other.needs = self.needs.copy()
         other.posted = self.posted.copy()
         other.entries = self.entries.copy()
+        other.records = self.records.copy()
 
     # Steps -------------------------------------------------------------------------------------
 

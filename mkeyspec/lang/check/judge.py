@@ -8,6 +8,7 @@ from typing import cast
 from mkeyspec import plan
 from mkeyspec.lang.check import configure, create, state, transfer
 from mkeyspec.lang.check.claim import settle
+from mkeyspec.lang.check.effect import look_effect
 from mkeyspec.lang.check.lint import lint_step
 from mkeyspec.lang.check.look import Look
 from mkeyspec.lang.check.rule import Broken, Spans
@@ -85,7 +86,7 @@ def judge(
 
     `when_false`: the text has a claim, but its `when` is false in this row (then `step.claim` is empty).
     """
-    broken = broken_by(world, step, spans)
+    broken = broken_by(world, step, spans) if look_effect(world, step, spans, diagnostics) else []
     if isinstance(step, CLAIMING) and (broken or step.claim):
         claim = settle(broken, step.claim, spans, step, diagnostics, when_false)
         if claim is not step.claim:
