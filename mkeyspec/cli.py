@@ -1,8 +1,8 @@
 """The command line: check, compile, run, list, explain, doctor, softnic.
 
 Exit codes:
-  0    all is well; of `run`: at least one case ran, and none failed
-  1    a case failed
+  0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
+  1    a row failed, was blocked or was lost
   2    bad input or usage: errors in a `.mks` file, a wrong option, an unknown device, a directory
        that can't be written
   3    nothing to do: no case was selected, or every one was skipped
@@ -163,8 +163,8 @@ example:
   $ mkeyspec run 'cases/signature/crc.mks::published_values' -x
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
-Exit code: 0 if something ran and nothing failed, 1 if a case failed, 2 for errors in a .mks file or an
-option, 3 if nothing ran, 4 if mkeyspec or pytest failed."""
+Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
+errors in a .mks file or an option, 3 if nothing ran, 4 if mkeyspec or pytest failed."""
 
 _LIST = """\
 example:

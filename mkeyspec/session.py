@@ -32,48 +32,88 @@ class Failure(Exception):
 
 
 class Tally:
-    """A pytest plugin that counts what becomes of the cases, and why."""
+    """A pytest plugin that counts what becomes of the rows, and why. A row that is run again counts once."""
+
+    KINDS = ("passed", "failed", "known", "blocked", "lost", "skipped")
+    """In the order of the last line."""
+    _RANK = ("passed", "known", "skipped", "blocked", "failed", "lost")
+    """Of what one row shows in its setup, call and teardown the last of these counts."""
 
     def __init__(self) -> None:
-        self.passed = 0
-        self.failed: Counter[str] = Counter()
-        self.skipped: Counter[str] = Counter()
-        self.known: Counter[str] = Counter()
+        self.rows: dict[str, tuple[str, str]] = {}
+        """Of each row by its id: (kind, reason)."""
+        self.reruns = 0
         self.broken = False
+        self.interrupted = False
+
+    def counts(self, kind: str) -> Counter[str]:
+        """Of one kind: how many rows for which reason."""
+        return Counter(reason for found, reason in self.rows.values() if found == kind)
+
+    @property
+    def went_wrong(self) -> bool:
+        return any(kind in ("failed", "blocked", "lost") for kind, _ in self.rows.values())
+
+    @property
+    def judged(self) -> bool:
+        """Whether any row came to a verdict."""
+        return any(kind not in ("skipped", "blocked") for kind, _ in self.rows.values())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.passed:
-            self.passed += report.when == "call"
+        if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # of plugins that run a failed test again
+            self.reruns += 1
+            self.rows.pop(report.nodeid, None)
+        elif report.passed:
+            if report.when == "call":
+                self._count(report, "passed")
+        elif getattr(report, "blocked", None):
+            self._count(report, "blocked", f"since {report.blocked}")
+        elif getattr(report, "lost", None):
+            self._count(report, "lost", str(report.lost))
         elif report.failed:
             self._failed(report)
-        elif hasattr(report, "wasxfail"):
-            self.known[str(report.wasxfail).removeprefix("known: ")] += 1
+        elif getattr(report, "known", None):
+            self._count(report, "known", str(report.known))
         else:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-            self.skipped[reason.removeprefix("Skipped: ")] += 1
+            self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self._failed(report)
             self.broken = True
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """pytest and pytest-xdist stop a run after its last allowed failure in the same way as at a pressed key."""
+        value = excinfo.value
+        stopped = isinstance(value, KeyboardInterrupt) and type(value) is not KeyboardInterrupt
+        self.interrupted = not stopped or "keyboard-interrupt" in str(value)
+
     def _failed(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         crash = getattr(report.longrepr, "reprcrash", None)
         text = crash.message if crash is not None else report.longreprtext
         code = _CODE.search(text[:200])
-        self.failed[code[0] if code is not None else "another error"] += 1
+        self._count(report, "failed", code[0] if code is not None else "another error")
         if code is not None and code[0] < "MKS2":
             self.broken = True
 
+    def _count(self, report: pytest.TestReport | pytest.CollectReport, kind: str, reason: str = "") -> None:
+        before = self.rows.get(report.nodeid, ("passed", ""))[0]
+        if self._RANK.index(kind) >= self._RANK.index(before):
+            self.rows[report.nodeid] = (kind, reason)
+
     def line(self, interrupted: bool = False) -> str:
-        """`612 passed, 3 failed (2 MKS2101, 1 MKS2104), 40 skipped (36 crypto; 4 memcpy)`."""
-        parts = [f"{self.passed} passed", f"{self.failed.total()} failed{_reasons(self.failed)}"]
-        if self.known:
-            parts.append(f"{self.known.total()} known{_reasons(self.known)}")
-        parts.append(f"{self.skipped.total()} skipped{_reasons(self.skipped)}")
+        """`612 passed, 3 failed (2 MKS2101; 1 MKS2104), 40 skipped (36 crypto; 4 memcpy)`."""
+        parts = []
+        for kind in self.KINDS:
+            counts = self.counts(kind)
+            if counts or kind in ("passed", "failed", "skipped"):
+                parts.append(f"{counts.total()} {kind}{_reasons(counts) if kind != 'passed' else ''}")
+        if self.reruns:
+            parts.append(f"{self.reruns} rerun{'s' if self.reruns > 1 else ''}")
         if interrupted:
             parts.append("interrupted")
-        elif not (self.passed or self.failed or self.known or self.skipped):
+        elif not self.rows:
             parts.append("for no case was selected")
         return ", ".join(parts)
 
@@ -120,21 +160,21 @@ def run_session(
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
     seconds = time.monotonic() - started
-    line = tally.line(code == pytest.ExitCode.INTERRUPTED and not tally.broken)
+    line = tally.line(tally.interrupted and not tally.broken)
     print(f"mkeyspec: {line} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
     return _exit_code(int(code), tally)
 
 
 def _exit_code(code: int, tally: Tally) -> int:
-    if code == pytest.ExitCode.INTERRUPTED and not tally.broken:
-        return INTERRUPTED
     if tally.broken:
         return USAGE
-    if tally.failed or code == pytest.ExitCode.TESTS_FAILED:
+    if tally.interrupted:
+        return INTERRUPTED
+    if tally.went_wrong or code == pytest.ExitCode.TESTS_FAILED:
         return FAILED
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return INTERNAL
-    return OK if tally.passed else NOTHING
+    return OK if tally.judged else NOTHING
 
 
 def _plugin() -> list[str]:

@@ -12,10 +12,20 @@ from mkeyspec.plugin.collect import (
     pytest_ignore_collect,
     pytest_report_header,
 )
-from mkeyspec.plugin.fixture import device, pytest_pyfunc_call, rig
+from mkeyspec.plugin.fixture import (
+    device,
+    pytest_pyfunc_call,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
+    rig,
+)
 from mkeyspec.plugin.opening import pytest_sessionstart, pytest_unconfigure
 from mkeyspec.plugin.option import pytest_addoption, pytest_configure, pytest_load_initial_conftests
-from mkeyspec.plugin.outcome import pytest_runtest_makereport
+from mkeyspec.plugin.outcome import (
+    pytest_report_teststatus,
+    pytest_runtest_makereport,
+    pytest_terminal_summary,
+)
 from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
 
 __all__ = [
@@ -29,9 +39,13 @@ __all__ = [
     "pytest_load_initial_conftests",
     "pytest_pyfunc_call",
     "pytest_report_header",
+    "pytest_report_teststatus",
     "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
     "pytest_sessionfinish",
     "pytest_sessionstart",
+    "pytest_terminal_summary",
     "pytest_testnodedown",
     "pytest_unconfigure",
     "rig",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import atexit
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
-from mkeyspec.plugin.outcome import BEGUN, RIG, Unmet
+from mkeyspec.plugin.outcome import BEGUN, RIG, Unfinished, Unhealthy, Unmet
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.plugin.watch import watched
 from mkeyspec.run.mark import case_of, row_needs
-from mkeyspec.run.verdict import CaseInfo
+from mkeyspec.run.verdict import Blocked, CaseInfo
 
 if TYPE_CHECKING:
     from mkeyspec.device.protocol import Device
@@ -61,22 +61,65 @@ def rig(request: pytest.FixtureRequest) -> Rig:
     return made
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Begin the case. Not a fixture of each test: pytest spends on one what the model spends on a whole case."""
-    arguments: dict[str, Any] = pyfuncitem.funcargs
-    rig: Rig | None = arguments.get("rig")
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case."""
+    rig = _rig(item)
+    blocked = rig.blocked if rig is not None else None
+    if blocked is not None:
+        raise Blocked(blocked.culprit, blocked.symptom)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Begin the case, and see that it ends. Not a fixture of each test: pytest spends on one what the model spends
+    on a whole case."""
+    rig = _rig(pyfuncitem)
     if rig is None:
-        return
-    mark = case_of(pyfuncitem.obj)
-    path = pyfuncitem.path
+        return (yield)
+    _begin(pyfuncitem, rig)
+    result = yield
+    if rig.under_way:
+        raise Unfinished(
+            "error[MKS2011]: the test ended without rig.finish(): nothing of it was judged; "
+            "call rig.finish() as its last statement"
+        )
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """What a test function left by an exception of its own is given back at once: the last one's too."""
+    rig = _rig(item)
+    before = after = None
+    if rig is not None and rig.under_way:
+        before = rig.blocked
+        with watched(item.config, f"left after {item.nodeid}"):
+            rig.leave()
+        after = rig.blocked
+    result = yield
+    if after is not None and after is not before:
+        raise Unhealthy(f"error[MKS2206]: the device is not healthy after this case: {after.symptom}")
+    return result
+
+
+def _rig(item: pytest.Item) -> Rig | None:
+    """The rig that a test takes."""
+    rig: Rig | None = getattr(item, "funcargs", {}).get("rig")
+    return rig
+
+
+def _begin(item: pytest.Function, rig: Rig) -> None:
+    arguments: dict[str, Any] = item.funcargs
+    mark = case_of(item.obj)
+    path = item.path
     if mark is None:
-        info = CaseInfo(pyfuncitem.nodeid, path.name)
+        info = CaseInfo(item.nodeid, path.name)
     else:
         needs = (*mark.needs, *row_needs(arguments.get("row")))
         source = path if path.suffix == ".mks" else None
-        info = CaseInfo(pyfuncitem.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
-    pyfuncitem.config.stash[BEGUN] = pyfuncitem
+        info = CaseInfo(item.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
+    item.config.stash[BEGUN] = item
     unmet = rig.begin(info)
     if unmet:
         raise Unmet(f"needs {', '.join(unmet)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.plugin.departure import Absences
+from mkeyspec.plugin.judged import Judged
 from mkeyspec.plugin.opening import read_choice, read_defect, read_expectations, read_profile, read_selection
 from mkeyspec.plugin.watch import NAME, Watch
 
@@ -121,3 +122,4 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Watch(config), NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Absences(config), "mkeyspec-absences")
+        config.pluginmanager.register(Judged(), "mkeyspec-judged")

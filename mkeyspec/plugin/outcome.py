@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,18 @@ BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """In the config's stash: the item that the rig was begun for last; its verdict is that item's."""
 
 
+_OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
+"""In an item's stash: the properties that its last run added."""
+
+
+class Unfinished(Exception):
+    """A test took the rig and did not come to `rig.finish()`."""
+
+
+class Unhealthy(Exception):
+    """The device is not healthy after a test that ended by an exception of its own; `str()` names the symptom."""
+
+
 class Unmet(Exception):
     """The device lacks what the case needs; `str()` gives every reason."""
 
@@ -40,28 +53,52 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         rig = _rig_of(item)
         if rig is None or rig.verdict.status != "known":
             return None
-        return _known(item, call, rig.verdict.known)
+        return _known(item, call, rig)
+    error = excinfo.value
+    if isinstance(error, Blocked) and call.when == "setup":
+        return _blocked(item, call, excinfo, error)
     if _rig_of(item) is None:
         return None  # an ordinary test, whatever it raises
-    error = excinfo.value
-    if isinstance(error, CaseFailed):
+    if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
             return None
         return _failed(item, call, excinfo, error)
-    if isinstance(error, (CaseSkipped, Unmet, Blocked)):
+    if isinstance(error, (CaseSkipped, Unmet)):
         return _skipped(item, call, str(error))
     return None
+
+
+def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -> Any:
+    """A blocked row has a count of its own."""
+    if getattr(report, "blocked", None):
+        return "blocked", "B", ("BLOCKED", {"red": True})
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Blocked rows, once per culprit: thousands of errors that say the same would hide the others."""
+    counts = Counter(str(report.longrepr.reprcrash.message) for report in terminalreporter.stats.get("blocked", []))
+    if not counts:
+        return
+    terminalreporter.section("blocked", red=True)
+    for message, number in counts.items():
+        terminalreporter.write_line(f"{number} not run: {message}")
 
 
 def _add_properties(item: pytest.Item) -> None:
     mark = case_of(getattr(item, "obj", None))
     if mark is None:
         return
-    item.user_properties += case_properties(item.config, mark, item.nodeid)
+    ours = case_properties(item.config, mark, item.nodeid)
     rig = _rig_of(item)
     if rig is not None:
-        item.user_properties += verdict_properties(rig.verdict)
-        item.user_properties += absence_properties(item, rig.verdict)
+        ours += verdict_properties(rig.verdict)
+        ours += absence_properties(item, rig.verdict)
+    # A row that is run again has those of its last run alone.
+    for old in item.stash.get(_OURS, ()):
+        item.user_properties.remove(old)
+    item.user_properties += ours
+    item.stash[_OURS] = ours
 
 
 def _rig_of(item: pytest.Item) -> Rig | None:
@@ -79,12 +116,12 @@ def _plain_report(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.Test
 
 
 def _failed(
-    item: pytest.Item, call: pytest.CallInfo[None], excinfo: pytest.ExceptionInfo[BaseException], error: CaseFailed
+    item: pytest.Item, call: pytest.CallInfo[None], excinfo: pytest.ExceptionInfo[BaseException], error: Exception
 ) -> pytest.TestReport:
     report = _plain_report(item, call)
     path, line = _place(item)
     summary = ""
-    if error.failures:
+    if isinstance(error, CaseFailed) and error.failures:
         first = error.failures[0]
         mark = case_of(getattr(item, "obj", None))
         source = mark.suite.source if mark is not None else path.name
@@ -96,22 +133,37 @@ def _failed(
     return report
 
 
+def _blocked(
+    item: pytest.Item, call: pytest.CallInfo[None], excinfo: pytest.ExceptionInfo[BaseException], error: Blocked
+) -> pytest.TestReport:
+    report = _plain_report(item, call)
+    path, line = _place(item)
+    report.outcome = "failed"
+    report.longrepr = case_report(excinfo, path, line, str(error))
+    report.__dict__.update(blocked=error.culprit)  # with what is set on a report it survives xdist
+    return report
+
+
 def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pytest.TestReport:
     report = _plain_report(item, call)
     path, line = _place(item)
     report.outcome = "skipped"
     report.longrepr = (str(path), line, f"Skipped: {reason}")
+    report.__dict__.update(unmet=reason)
     return report
 
 
-def _known(item: pytest.Item, call: pytest.CallInfo[None], known: list[str]) -> pytest.TestReport:
+def _known(item: pytest.Item, call: pytest.CallInfo[None], rig: Rig) -> pytest.TestReport:
     """Exactly a stated departure from the pages: expected, and still not a pass."""
     report = _plain_report(item, call)
     path, line = _place(item)
-    reason = f"known: {', '.join(known)}"
+    listed = rig.expectations.departures
+    seen = [f"{id}: {listed[id][1]}" if id in listed else id for id in rig.verdict.known]
+    reason = f"known: {'; '.join(seen)}"
     report.outcome = "skipped"
     report.longrepr = (str(path), line, reason)
     report.wasxfail = reason
+    report.__dict__.update(known=", ".join(rig.verdict.known))
     return report
 
 

@@ -41,7 +41,7 @@ class Watch:
             return (yield)
 
     def pytest_enter_pdb(self) -> None:
-        """Somebody thinks."""
+        """Suspend the watchdog: a debugger may stay open as long as its user likes."""
         self._guard.close()
 
     def pytest_unconfigure(self) -> None:
@@ -50,6 +50,6 @@ class Watch:
 
 
 def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
-    """Over a call to the device that belongs to no case; `done`: opened, closed."""
+    """Over a call to the device that is no step of a case; `done`: opened, closed, tested."""
     watch: Watch | None = config.pluginmanager.get_plugin(NAME)
     return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")

@@ -56,10 +56,7 @@ class Rig:
         Raises Blocked when an earlier case left the device unhealthy, CaseFailed when what is lacking is what the
         profile requires.
         """
-        if self._course is not None:
-            # The test function left the last case by an exception of its own.
-            self.verdict.status = "fail"
-            self._give_back()
+        self.leave()
         self.verdict = Verdict()
         if self._blocked is not None:
             culprit, symptom = self._blocked.culprit, self._blocked.symptom
@@ -73,6 +70,22 @@ class Rig:
         bench = Bench(self.device, self.profile, self.deadline, case.id, isolated=case.isolated)
         self._course = Course(bench, self.expectations, self.verdict)
         return []
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a case was begun and has neither finished nor been left."""
+        return self._course is not None
+
+    @property
+    def blocked(self) -> Blocked | None:
+        """Why no further case can be judged on this device; None while it is healthy."""
+        return self._blocked
+
+    def leave(self) -> None:
+        """Give back what is left of a case whose test function ended without `finish`, by an exception of its own."""
+        if self._course is not None:
+            self.verdict.status = "fail"
+            self._give_back()
 
     def _required(self, case: CaseInfo, unmet: list[str]) -> None:
         required = [need for need in unmet if need in self.profile.require]

@@ -365,7 +365,98 @@ def test_version(project: Project) -> None:
 def test_the_last_line_tells_an_interruption_and_few_reasons() -> None:
     tally = Tally()
     assert tally.line(interrupted=True).endswith("0 skipped, interrupted")
-    tally.skipped.update(["a", "b", "c", "d", "e"])
+    tally.rows = {name: ("skipped", name) for name in "abcde"}
     assert tally.line().endswith("5 skipped (1 a; 1 b; 1 c; 1 d; 1 more reason)")
-    tally.skipped.update(["f"])
+    tally.rows["f"] = ("skipped", "f")
     assert tally.line().endswith("2 more reasons)")
+
+
+# Counts and codes ----------------------------------------------------------------------------
+
+KNOWN = """\
+mks 1
+suite "known"
+
+case departs
+    verifies LST-01
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == fill(1, 1) ++ m[1..]     known X-DIFF-22
+"""
+LIST = """\
+[[shows]]
+ids = { X-DIFF-22 = "the first byte is wrong" }
+"""
+
+
+def test_a_known_row_is_a_verdict(project: Project) -> None:
+    project.put("cases/a.mks", KNOWN)
+    project.put("list.toml", LIST)
+    done = project.mkeyspec("run", "cases", "--expectations", "list.toml")
+    assert done.code == 0
+    assert "0 passed, 0 failed, 1 known (1 X-DIFF-22), 0 skipped" in last_line(done)
+    (skipped,) = ElementTree.parse(project.path / "reports" / "junit.xml").iter("skipped")
+    assert skipped.attrib == {"type": "pytest.xfail", "message": "known: X-DIFF-22: the first byte is wrong"}
+
+
+@pytest.mark.parametrize("arguments", [["-n", "2", "-x"], ["-n", "2", "--maxfail=1"], ["-x"]])
+def test_a_run_that_stops_at_a_failure_is_1(project: Project, arguments: list[str]) -> None:
+    project.put("cases/a.mks", CASES)
+    done = project.mkeyspec("run", "cases", *arguments)
+    assert done.code == 1, done.out
+    assert "interrupted" not in last_line(done)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_a_key_pressed_is_130(project: Project, workers: list[str]) -> None:
+    project.put("conftest.py", "def pytest_runtest_setup(item): raise KeyboardInterrupt\n")
+    done = project.mkeyspec("run", "cases", *workers)
+    assert done.code == 130
+    assert ", interrupted on model" in last_line(done)
+
+
+RERUN = """\
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    '''As pytest-rerunfailures does: what fails runs once more.'''
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for last in (False, True):
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        again = not last and any(one.failed for one in reports)
+        for one in reports:
+            if again and one.failed:
+                one.outcome = "rerun"
+            hook.pytest_runtest_logreport(report=one)
+        if not again:
+            break
+        item._initrequest()
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+
+
+def test_a_rerun_is_not_skipped(project: Project) -> None:
+    project.put("cases/a.mks", CASES)
+    project.put("conftest.py", RERUN)
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 1
+    assert re.search(r"5 passed, 1 failed \(1 MKS2101\), 1 skipped \(.*\), 1 rerun on", last_line(done))
+    for case in ElementTree.parse(project.path / "reports" / "junit.xml").iter("testcase"):
+        names = [one.attrib["name"] for one in case.iter("property")]
+        assert len(names) == len(set(names)), names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["no_such_case"], 5), (["lacks"], 5), (["lacks", "-n", "2"], 5), (["lacks or passes"], 0)],
+)
+def test_pytest_alone_does_not_succeed_where_nothing_was_judged(
+    project: Project, arguments: list[str], code: int
+) -> None:
+    done = project.pytest("cases", "-k", *arguments)
+    assert done.code == code
+    assert ("no row came to a verdict" in done.out) == ("lacks" in arguments)
