@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from mkeyspec import __version__, resource
-from mkeyspec.emit.header import Header, digest_of_files, read_header, with_header
+from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
 from mkeyspec.emit.place import module_name, source_name
 
 if TYPE_CHECKING:
@@ -121,6 +121,41 @@ class Store:
         except (OSError, UnicodeDecodeError):
             return False
         return header is not None and (self.project / header.source).is_file()
+
+    def fault_of(self, module: Path) -> tuple[str, str] | None:
+        """Why a generated module must not run: (code, one line); None if it may, or is no generated module.
+
+        Where its sources are, it must be of them as they are, and of this compiler. Where none is, as on a machine
+        that the modules were copied to, its own text and the version of mkeyspec are all there is to compare.
+        """
+        try:
+            text = module.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None  # for whoever imports it to tell
+        ours = module.is_relative_to(self.generated) and module.name.startswith("test_")
+        if not has_header(text) and not ours:
+            return None
+        name = source_name(module, self.project)
+        header = read_header(text)
+        if header is None or not has_header(text):
+            mend = "compile it again; to run a changed copy, put it elsewhere without its head"
+            return "MKS0908", f"{name} is not as it was written; {mend}"
+        why = self._stale(header)
+        return ("MKS0909", f"{name} is out of date: {why}; compile it again") if why else None
+
+    def _stale(self, header: Header) -> str:
+        names = (header.source, *header.used)
+        there = [name for name in names if (self.project / name).is_file()]
+        if not there and not any((self.project / header.source).parent.glob(f"*{SUFFIX}")):
+            if header.version == __version__:
+                return ""
+            return f"it was compiled by mkeyspec {header.version}, and this is mkeyspec {__version__}"
+        for name in names:
+            if name not in there:
+                return f"{name} is gone"
+        if header.inputs != self._inputs_digest(names):
+            return f"{' or '.join(names)} has changed"
+        return "" if header.compiler == compiler_digest() else "another compiler made it"
 
     def compile(self, path: Path, *, force: bool = False) -> Result:
         """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_FIRST = "# Compiled by mkeyspec "
 _LINE = re.compile(r"# (source|used|inputs|compiler|text) +(.+)")
 _MOST = 300
 """Lines of a head, at most; a suite uses fewer files."""
@@ -29,7 +30,7 @@ class Header:
     def lines(self, text: str) -> list[str]:
         """The comment lines above `text`. Names are written as `repr`, so that none can end a comment."""
         return [
-            f"# Compiled by mkeyspec {self.version}. Do not edit: the next compile writes over it.",
+            f"{_FIRST}{self.version}. Do not edit: the next compile writes over it.",
             f"# source   {self.source!r}",
             *(f"# used     {name!r}" for name in self.used),
             f"# inputs   sha256 {self.inputs}",
@@ -57,6 +58,11 @@ def with_header(header: Header, text: str) -> str:
     return "\n".join(header.lines(text)) + "\n" + text
 
 
+def has_header(module: str) -> bool:
+    """Whether a text begins as a generated module does, whatever became of the rest."""
+    return module.startswith(_FIRST)
+
+
 def read_header(module: str) -> Header | None:
     """The head of a generated module's text; None if it has none, or its text is not as it was written."""
     found: dict[str, list[str]] = {}
@@ -77,4 +83,5 @@ def read_header(module: str) -> Header | None:
         return None
     if text != digest_of_text(module[end:]) or not all(isinstance(name, str) for name in names):
         return None
-    return Header(names[0], tuple(names[1:]), inputs, compiler, "")
+    version = module.partition("\n")[0].removeprefix(_FIRST).partition(". ")[0] if has_header(module) else ""
+    return Header(names[0], tuple(names[1:]), inputs, compiler, version)

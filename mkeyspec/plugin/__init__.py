@@ -10,6 +10,7 @@ from mkeyspec.plugin.collect import (
     pytest_collection_modifyitems,
     pytest_configure_node,
     pytest_ignore_collect,
+    pytest_pycollect_makemodule,
     pytest_report_header,
 )
 from mkeyspec.plugin.fixture import (
@@ -37,6 +38,7 @@ __all__ = [
     "pytest_configure_node",
     "pytest_ignore_collect",
     "pytest_load_initial_conftests",
+    "pytest_pycollect_makemodule",
     "pytest_pyfunc_call",
     "pytest_report_header",
     "pytest_report_teststatus",

@@ -152,6 +152,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """A generated module that was edited or is out of date is an error, wherever it is collected."""
+    fault = compilation(parent.config).store.fault_of(module_path)
+    if fault is None:
+        return None
+    code, text = fault
+    module: pytest.Module = WrongModule.from_parent(
+        parent, path=module_path, outcome=Outcome(code=code, text=f"error[{code}]: {text}")
+    )
+    return module
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A module is its source once more: beside the source it is passed by, unless it or its folder was named."""
     store = compilation(config).store
@@ -216,7 +229,7 @@ class MksFile(pytest.Module):
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         outcome = compilation(self.config).of(self.path)
-        named = [argument for argument in self.config.args if self._is(argument)]
+        named = [argument for argument in self.config.args if _names(argument, self)]
         if named and not outcome.module and not outcome.code:
             outcome = _nothing_to_run(self.path, source_name(self.path, self.config.rootpath))
         if outcome.code:
@@ -227,12 +240,26 @@ class MksFile(pytest.Module):
         # Module's own collect looks for setup_module and fixtures first; a case may well be called setup_module.
         return super(pytest.Module, self).collect()
 
-    def _is(self, argument: str) -> bool:
-        return Path(self.config.invocation_params.dir, _path_of(argument)).resolve() == self.path.resolve()
+
+class WrongModule(pytest.Module):
+    """A generated module that must not run: not imported, one failing item in its place."""
+
+    def __init__(self, *, outcome: Outcome, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.outcome = outcome
+
+    def _getobj(self) -> types.ModuleType:
+        return types.ModuleType(self.path.stem)
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        if any("::" in argument for argument in self.config.args if _names(argument, self)):
+            raise self.CollectError(self.outcome.text)
+        item: pytest.Item = BrokenFile.from_parent(self, name=self.outcome.code, outcome=self.outcome)
+        return [item]
 
 
 class BrokenFile(pytest.Item):
-    """Stands for a `.mks` file that does not compile; fails with what is wrong."""
+    """Stands for a file that does not compile, or must not run; fails with what is wrong."""
 
     def __init__(self, *, outcome: Outcome, **rest: Any) -> None:
         super().__init__(**rest)
@@ -254,6 +281,11 @@ class BrokenFile(pytest.Item):
 
 class Broken(Exception):
     """Carries the diagnostics of a broken file."""
+
+
+def _names(argument: str, file: pytest.Module) -> bool:
+    """Whether an argument of the command line is this file, or something in it."""
+    return Path(file.config.invocation_params.dir, _path_of(argument)).resolve() == file.path.resolve()
 
 
 def _load(path: Path) -> types.ModuleType:

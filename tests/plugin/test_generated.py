@@ -1,0 +1,133 @@
+"""`pytest generated` runs modules as they were written, of the sources as they are, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.plugin.project import CASES, LIBRARY, Project
+
+USER = 'mks 1\nsuite "uses"\nuse "library.mks"\n' + CASES.split("\n", 2)[2].replace("n * 64", "n * size")
+
+
+@pytest.fixture
+def compiled(suite: Project) -> Project:
+    assert suite.mkeyspec("compile", "cases").code == 0
+    return suite
+
+
+def test_a_module_as_it_was_written_runs(compiled: Project) -> None:
+    assert compiled.pytest("generated", "-k", "passes").counts["passed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rig.finish()", "rig.finish() if 1 else None"),
+        ("Counter(64)", "Counter(65)"),
+        ("# text ", "# test "),
+        ("# Compiled by", "# Made by"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [["generated"], ["generated", "-n", "2"], ["generated/cases/test_a.py"]])
+def test_an_edited_module_is_an_error(compiled: Project, old: str, new: str, arguments: list[str]) -> None:
+    text = compiled.module().read_text()
+    assert old in text
+    compiled.module().write_text(text.replace(old, new))
+    done = compiled.pytest(*arguments)
+    assert done.code == 1
+    assert done.counts == {"failed": 1}
+    assert "error[MKS0908]: generated/cases/test_a.py" in done.out
+    assert "Traceback" not in done.out
+
+
+@pytest.mark.parametrize("name", ["cases/a.mks", "cases/library.mks"])
+def test_a_stale_module_is_an_error(project: Project, name: str) -> None:
+    project.put("cases/library.mks", LIBRARY)
+    project.put("cases/a.mks", USER)
+    project.mkeyspec("compile", "cases")
+    assert project.pytest("generated", "-k", "passes").code == 0
+    path = project.path / name
+    path.write_text(path.read_text() + "# a comment more\n")
+    done = project.pytest("generated", "-k", "passes")
+    assert done.code == 1
+    told = "generated/cases/test_a.py is out of date: cases/a.mks or cases/library.mks has changed; compile it again"
+    assert f"error[MKS0909]: {told}" in done.out
+
+
+def test_the_module_of_another_compiler_is_an_error(compiled: Project) -> None:
+    text = compiled.module().read_text()
+    head = next(line for line in text.split("\n") if line.startswith("# compiler"))
+    compiled.module().write_text(text.replace(head, head[:-1] + ("0" if head[-1] != "0" else "1")))
+    assert "error[MKS0909]" in compiled.pytest("generated").out
+
+
+def test_the_module_of_a_source_that_is_gone_is_an_error(compiled: Project) -> None:
+    compiled.put("cases/b.mks", CASES)
+    (compiled.path / "cases/a.mks").unlink()
+    done = compiled.pytest("generated", "-k", "passes")
+    assert "error[MKS0909]: generated/cases/test_a.py is out of date: cases/a.mks is gone" in done.out
+
+
+def test_without_any_source_the_modules_run(compiled: Project) -> None:
+    """On a machine that has only Python, pytest and mkeyspec."""
+    shutil.rmtree(compiled.path / "cases")
+    assert compiled.pytest("generated", "-k", "passes").counts["passed"] == 3
+    compiled.module().write_text(compiled.module().read_text().replace("Counter(64)", "Counter(65)"))
+    assert "MKS0908" in compiled.pytest("generated").out
+
+
+def test_a_module_of_another_version_is_not_run_without_its_source(compiled: Project) -> None:
+    shutil.rmtree(compiled.path / "cases")
+    text = compiled.module().read_text()
+    compiled.module().write_text(text.replace("# Compiled by mkeyspec ", "# Compiled by mkeyspec 9.", 1))
+    done = compiled.pytest("generated")
+    assert "error[MKS0909]" in done.out
+    assert "mkeyspec 9." in done.out
+
+
+def test_a_copy_elsewhere_is_held_to_its_head(compiled: Project) -> None:
+    """To try something by hand: without the head it is a test module like any other."""
+    text = compiled.module().read_text()
+    body = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    compiled.put("tests/test_own.py", body)
+    assert compiled.pytest("tests/test_own.py", "-k", "passes").counts["passed"] == 3
+    compiled.put("tests/test_own.py", text.replace("rig.finish()", "pass"))
+    assert "MKS0908" in compiled.pytest("tests/test_own.py").out
+
+
+def test_an_ordinary_module_is_left_alone(compiled: Project) -> None:
+    compiled.put("tests/test_own.py", "def test_alone(): pass\n")
+    compiled.put("generated/README.md", "")
+    compiled.put("generated/conftest.py", "")
+    assert compiled.pytest("tests/test_own.py", "generated", "-k", "test_alone").counts["passed"] == 1
+
+
+# rig.finish() --------------------------------------------------------------------------------
+
+OWN = """\
+from mkeyspec.plan import At, Memory
+
+def test_never_finishes(rig):
+    rig.step(Memory(At(2, 1), "m", 64))
+
+def test_only_takes_it(rig):
+    pass
+
+def test_finishes(rig):
+    rig.finish()
+
+def test_fails_by_itself(rig):
+    assert 1 == 2
+"""
+
+
+def test_a_test_that_never_reaches_finish_fails(project: Project) -> None:
+    project.put("tests/test_own.py", OWN)
+    done = project.pytest("tests", "--junitxml=r.xml")
+    assert done.code == 1
+    assert done.counts == {"passed": 1, "failed": 3}
+    assert done.out.count(" - error[MKS2011]: the test ended without rig.finish()") == 2
+    assert "assert 1 == 2" in done.out
+    assert 'failures="3"' in (project.path / "r.xml").read_text()
