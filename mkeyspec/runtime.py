@@ -47,6 +47,7 @@ from mkeyspec.plan import (
     SetCrypto,
     SetLayout,
     SetSignature,
+    Snapshot,
     Store,
     StraySetter,
     Transmit,
@@ -75,7 +76,7 @@ from mkeyspec.value.bytestring import (
     XtsEncrypt,
 )
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
-from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -112,6 +113,7 @@ __all__ = [
     "Literal",
     "Live",
     "LiveBytes",
+    "LiveContent",
     "LiveJoin",
     "LiveOp",
     "Memcpy",
@@ -149,6 +151,7 @@ __all__ = [
     "SetLayout",
     "SetSignature",
     "Slice",
+    "Snapshot",
     "Store",
     "StraySetter",
     "Strip",

@@ -14,11 +14,14 @@ from mkeyspec.lang.description import KIND_NAMES, article, describe
 from mkeyspec.lang.diagnostic import Diagnostic, Fault, Note
 from mkeyspec.lang.limit import LIST_ITEMS
 from mkeyspec.lang.meaning import (
+    LIVE_BYTES,
     Errno,
     Flags,
     Function,
     Handle,
     Layout,
+    Moment,
+    PartThen,
     Reference,
     Signature,
     Value,
@@ -29,7 +32,7 @@ from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Interleaved, List, Part, Repeated, layout_length
-from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -56,7 +59,7 @@ def fault(
 def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: str = "") -> NoReturn:
     """Raise "WHAT takes WANTED, not …"; MKS0204 where the reason is that a name hides a word of the language."""
     raise_if_hidden(value, scope, span, wanted)
-    if isinstance(value, (Live, LiveOp, LiveBytes, LiveJoin)):
+    if isinstance(value, (Live, LiveOp, *LIVE_BYTES)):
         raise fault(
             "MKS0309",
             f"{what} takes {wanted} known before the case runs, not {describe(value)}",
@@ -182,11 +185,17 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
     if isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
         if isinstance(value, Part):
             no_but(value, span)
-        return scope.ledger.content(value, span)
+        moment = moment_of(value)
+        return (scope.ledger if moment is None else moment.ledger).content(value, span)
     help = ""
     if isinstance(value, str):
         help = f'ascii"{value}" or hex"…" are bytes'
     wrong(value, scope, span, what, "bytes", help)
+
+
+def moment_of(value: Value) -> Optional[Moment]:
+    """When the bytes of a place were meant: at the `let` that named it; None: now."""
+    return value.moment if isinstance(value, (PartThen, WireRef, Handle)) else None
 
 
 def no_but(part: Part, span: Span) -> None:
@@ -202,10 +211,14 @@ def no_but(part: Part, span: Span) -> None:
 
 def as_live_bytes(
     value: Value, scope: Scope, span: Span, what: str = "this place"
-) -> Union[ByteString, LiveBytes, LiveJoin]:
-    """Bytes, or bytes made of live values (`be32(k.rkey)`)."""
-    if isinstance(value, (LiveBytes, LiveJoin)):
+) -> Union[ByteString, LiveBytes, LiveContent, LiveJoin]:
+    """Bytes, or bytes made of live values (`be32(k.rkey)`), or that only the rig saw at a `let`."""
+    if isinstance(value, (LiveBytes, LiveContent, LiveJoin)):
         return value
+    moment = moment_of(value)
+    if moment is not None:
+        assert isinstance(value, (Part, WireRef, Handle))
+        return scope.ledger.then(value, moment, span)
     return as_bytes(value, scope, span, what)
 
 
@@ -222,6 +235,8 @@ def length_of(value: Union[Reference, Handle], scope: Scope) -> Optional[int]:
 
 def as_part(value: Value, scope: Scope, span: Span, what: str = "this place") -> Part:
     """A part of a buffer or mkey; the whole of it where the name stands alone."""
+    if isinstance(value, PartThen):
+        return Part(value.name, value.start, value.length, value.but)
     if isinstance(value, Part):
         return value
     if isinstance(value, Handle) and value.kind in BUFFER_KINDS:
@@ -335,7 +350,7 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
     """Bytes of what has bytes, items of a list, numbers of a range."""
     if isinstance(value, tuple):
         return len(value)
-    if isinstance(value, (ByteString, Range, LiveBytes, LiveJoin)):
+    if isinstance(value, (ByteString, Range, *LIVE_BYTES)):
         return value.length
     length: Optional[int]
     if isinstance(value, (List, Interleaved)):
@@ -354,7 +369,7 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
 
 def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right side") -> plan.Expected:
     """What stands right of `expect`'s operator; a list is "one of these", a word or errno its name."""
-    if isinstance(value, (plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence, ByteString, LiveBytes, LiveJoin)):
+    if isinstance(value, (plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence, ByteString, *LIVE_BYTES)):
         return value
     if isinstance(value, (int, str, Live, LiveOp)):
         return value
@@ -365,4 +380,4 @@ def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right s
         return value.value
     if isinstance(value, tuple):
         return plan.OneOf(tuple(as_expected(item, scope, span, what) for item in value))
-    return as_bytes(value, scope, span, what)
+    return as_live_bytes(value, scope, span, what)

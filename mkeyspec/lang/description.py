@@ -8,7 +8,7 @@ from mkeyspec import plan
 from mkeyspec.lang.meaning import Errno, Flags, Function, Handle, UserFunction, Value, WireRef, Word
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
-from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -74,6 +74,6 @@ _DESCRIPTIONS: tuple[tuple[Union[type, tuple[type, ...]], str], ...] = (
     (Repeated, "a part repeated a live number of times"),
     (WireRef, "the wire"),
     ((Live, LiveOp), "a live value"),
-    ((LiveBytes, LiveJoin), "live bytes"),
+    ((LiveBytes, LiveContent, LiveJoin), "live bytes"),
     ((plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence), "a pattern"),
 )

@@ -40,6 +40,10 @@ class Lowering(Protocol):
 
     def expect(self, node: tree.Expect, scope: Scope) -> None: ...
 
+    def named(self, name: tree.Name, scope: Scope) -> None:
+        """The `let` of `name` was evaluated in `scope`."""
+        ...
+
     def finish(self, row_id: str) -> plan.Row: ...
 
 
@@ -156,7 +160,10 @@ class _Walk:
     def one(self, statement: tree.Statement, scope: Scope, lowering: Lowering) -> Optional[bool]:
         """Carry out one statement. False: it is wrong, but what follows can be looked at; None: it can't."""
         if isinstance(statement, tree.Let):
-            return bind(statement, scope, self.diagnostics)
+            good = bind(statement, scope, self.diagnostics)
+            if good and statement.parameters is None:
+                lowering.named(statement.name, scope)
+            return good
         sound = True
         try:
             if isinstance(statement, tree.Step):

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from mkeyspec.lang.coercion import fault
 from mkeyspec.lang.diagnostic import Fault, Note
-from mkeyspec.lang.meaning import Handle, Layout, Reference, WireRef
+from mkeyspec.lang.meaning import Handle, Layout, Moment, Reference, WireRef
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.wire_length import PLAIN, Domains
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part, layout_length, walk
+from mkeyspec.value.live import LiveContent
 
 MAX_DEPTH = 8
 """How deep mkeys may stand inside one another's layouts."""
@@ -71,9 +72,11 @@ class OnWire(NamedTuple):
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
-    __slots__ = ("buffers", "mkeys", "wires")
+    __slots__ = ("buffers", "mkeys", "saved", "wires")
 
     def __init__(self) -> None:
+        self.saved: dict[str, Moment] = {}
+        """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
@@ -83,6 +86,7 @@ class Ledger:
         other.buffers = self.buffers.copy()
         other.mkeys = self.mkeys.copy()
         other.wires = self.wires.copy()
+        other.saved = self.saved.copy()
         return other
 
     # What expressions ask ----------------------------------------------------------------------
@@ -107,6 +111,23 @@ class Ledger:
         if isinstance(of, WireRef):
             return self._memory_content(*self.wire_segment(of, span), span)
         return join([self._memory_content(*segment, span) for segment in self.segments(of, span)])
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> ByteString | LiveContent:
+        """The bytes that `of`, of a `let` that stands at `moment`, had there."""
+        try:
+            return moment.ledger.content(of, span)
+        except Fault as unknown:
+            if unknown.diagnostic.code != "MKS0320":
+                raise
+        whole = moment.place
+        start = 0 if isinstance(of, Handle) else of.start
+        if not isinstance(whole, Handle) and isinstance(start, int) and isinstance(whole.start, int):
+            start -= whole.start
+        length = moment.ledger.length(of)
+        if length is None or not isinstance(start, int):
+            raise fault("MKS0309", "where these bytes lie depends on the device", span)
+        self.saved[moment.name] = moment
+        return LiveContent(moment.name, length, start)
 
     # What lowering asks ------------------------------------------------------------------------
 

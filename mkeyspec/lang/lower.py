@@ -17,6 +17,7 @@ from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.need import written_need
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.snapshot import steps_with_snapshots, take
 from mkeyspec.lang.verbs import REQUEST_NAMES
 
 ENTRIES_UNIT = 4
@@ -82,6 +83,10 @@ class Lowering(RowState):
         scope.ledger = self.ledger
         lower_expect.expect(self, node, scope)
 
+    def named(self, name: tree.Name, scope: Scope) -> None:
+        """A `let` was evaluated: the bytes of places in it are meant as they are here."""
+        take(self, name, scope)
+
     def finish(self, row_id: str) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
         steps = self.steps
@@ -91,4 +96,4 @@ class Lowering(RowState):
                 step = steps[at]
                 if isinstance(step, plan.Mkey):
                     steps[at] = replace(step, entries=max(ENTRIES_UNIT, -(-count // ENTRIES_UNIT) * ENTRIES_UNIT))
-        return plan.Row(row_id, tuple(steps), tuple(self.needs))
+        return plan.Row(row_id, tuple(steps_with_snapshots(self, steps)), tuple(self.needs))

@@ -12,7 +12,7 @@ from mkeyspec.lang.ledger import Unsaid
 from mkeyspec.lang.live_type import comparable
 from mkeyspec.lang.lower_claim import outcome
 from mkeyspec.lang.lower_state import RowState
-from mkeyspec.lang.meaning import Handle, Value, WireRef
+from mkeyspec.lang.meaning import LIVE_BYTES, Handle, Value, WireRef
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
@@ -21,7 +21,7 @@ from mkeyspec.plan import At
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import Live, LiveOp
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -105,7 +105,7 @@ def _expected(
 
 def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> int | None:
     """Bytes on the right; None where the pattern takes any number."""
-    if isinstance(expected, (ByteString, LiveBytes, LiveJoin)):
+    if isinstance(expected, (ByteString, *LIVE_BYTES)):
         return expected.length
     if isinstance(expected, plan.Any):
         return expected.length
@@ -170,7 +170,7 @@ def _learn(row: RowState, observed: plan.Content | plan.Wire, expected: plan.Exp
             row.ledger.write_segments(_cut(segments, at, item.length), item, None)
             at += item.length
             continue
-        length = item.length if isinstance(item, (plan.Any, LiveBytes, LiveJoin)) else None
+        length = item.length if isinstance(item, (plan.Any, *LIVE_BYTES)) else None
         why = "matched `any` here" if isinstance(item, plan.Any) else "matched here by what is known to the rig only"
         rest = _observed_length(observed) - at if length is None else length
         row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))

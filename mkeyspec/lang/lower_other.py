@@ -7,11 +7,12 @@ from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int,
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
 from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.operand import place
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, LiveBytes, LiveJoin
+from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
 _PART_SIZES = {"bad_guard": 2, "bad_apptag": 2, "bad_reftag": 4}
@@ -36,7 +37,7 @@ def store(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"store {part.name}[{part.start} +: {data.length}] = …",
         )  # fmt: skip
     row.add(plan.Store(sentence.at, part, data), sentence)
-    if isinstance(data, (LiveBytes, LiveJoin)):
+    if isinstance(data, LIVE_BYTES):
         unsaid = Unsaid("stored here: bytes that the rig knows when it gets there", sentence.span)
         row.ledger.write(part.name, part.start, part.length, None, unsaid)
     else:

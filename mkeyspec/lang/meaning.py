@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, NamedTuple, Optional, Union
 
 from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
-from mkeyspec.value.live import Int, Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 if TYPE_CHECKING:
     from mkeyspec.lang.diagnostic import Diagnostic
+    from mkeyspec.lang.ledger import Ledger
     from mkeyspec.lang.scope import Scope
+    from mkeyspec.lang.tree import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Handle:
     name: str
     length: Optional[int] = None
     peer: bool = False
+    moment: Optional[Moment] = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,28 @@ class WireRef:
     label: Optional[str] = None
     start: int = 0
     length: Optional[int] = None
+    moment: Optional[Moment] = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartThen(Part):
+    """A part that a `let` has named: never in a plan, where only its place is of use."""
+
+    moment: Optional[Moment] = field(default=None, compare=False)
+
+
+class Moment(NamedTuple):
+    """Where a `let` of a place stands: before step `position` of the row; `ledger` is what was known there.
+
+    `name` is what the bytes are called in the plan, `place` all that the `let` (or this item of its list) names.
+    """
+
+    name: str
+    place: Reference
+    at: plan.At
+    position: int
+    ledger: Ledger
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +161,16 @@ Reference = Union[Handle, Part, WireRef]
 
 Value = Union[
     int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
-    Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveJoin, plan.Any,
+    Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveContent, LiveJoin,
+    plan.Any,
     plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
 ]  # fmt: skip
 
 LIVE_INT = (Live, LiveOp)
-LIVE_BYTES = (LiveBytes, LiveJoin)
+LIVE_BYTES = (LiveBytes, LiveContent, LiveJoin)
 
 __all__ = [
-    "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Parameter", "Pattern",
-    "Poison",    "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word", "parameter_text",
+    "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Moment", "Parameter",
+    "PartThen", "Pattern", "Poison", "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word",
+    "parameter_text",
 ]  # fmt: skip

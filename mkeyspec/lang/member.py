@@ -16,18 +16,19 @@ from mkeyspec.lang.coercion import (
     fault,
     length_of,
     measure,
+    moment_of,
     raise_if_hidden,
     wrong,
 )
 from mkeyspec.lang.description import describe
-from mkeyspec.lang.meaning import Handle, Int, Value, WireRef, Word
+from mkeyspec.lang.meaning import LIVE_BYTES, Handle, Int, PartThen, Value, WireRef, Word
 from mkeyspec.lang.operation import range_of
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import did_you_mean
 from mkeyspec.lang.width import fitting
 from mkeyspec.value.bytestring import ByteString, slice_of
 from mkeyspec.value.layout import Interleaved, List, Part
-from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
+from mkeyspec.value.live import Live, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -61,7 +62,7 @@ def attribute(value: Value, expr: tree.Attribute, scope: Scope) -> Value:
     if isinstance(value, Handle):
         return _of_handle(value, name, expr, scope)
     if name == "length" and isinstance(
-        value, (ByteString, Range, tuple, Part, WireRef, List, Interleaved, LiveBytes, LiveJoin)
+        value, (ByteString, Range, tuple, Part, WireRef, List, Interleaved, *LIVE_BYTES)
     ):
         return measure(value, scope, expr.of.span)
     members: tuple[str, ...] = ()
@@ -147,7 +148,7 @@ def _of_wire(value: WireRef, expr: tree.Index, scope: Scope, evaluate: Evaluate)
     total = length_of(value, scope)
     start, length = _bounds(expr.index, scope, evaluate, total)
     _inside(start, length, total, expr)
-    return WireRef(value.label, value.start + _known(start, scope, expr), _known(length, scope, expr))
+    return WireRef(value.label, value.start + _known(start, scope, expr), _known(length, scope, expr), value.moment)
 
 
 def _of_buffer(value: Union[Part, Handle], expr: tree.Index, scope: Scope, evaluate: Evaluate) -> Value:
@@ -158,9 +159,12 @@ def _of_buffer(value: Union[Part, Handle], expr: tree.Index, scope: Scope, evalu
         _inside(start, length, total, expr)
     elif isinstance(start, int) and isinstance(length, int) and (start < 0 or length < 0):
         raise fault("MKS0305", f"a part from {start} of length {length}", expr.index.span)
+    moment = moment_of(value)
     if isinstance(value, Part):
-        return Part(value.name, _plus(value.start, start), length, value.but)
-    return Part(value.name, start, length)
+        start = _plus(value.start, start)
+    if moment is not None:
+        return PartThen(value.name, start, length, (), moment)
+    return Part(value.name, start, length, value.but if isinstance(value, Part) else ())
 
 
 def _bounds(expr: tree.Expr, scope: Scope, evaluate: Evaluate, total: Optional[Int]) -> tuple[Int, Int]:

@@ -24,11 +24,11 @@ from mkeyspec.lang.coercion import (
 from mkeyspec.lang.description import describe
 from mkeyspec.lang.function import check_size
 from mkeyspec.lang.limit import INT_BITS, LIST_ITEMS
-from mkeyspec.lang.meaning import Flags, Handle, Value, WireRef, Word
+from mkeyspec.lang.meaning import LIVE_BYTES, Flags, Handle, Value, WireRef, Word
 from mkeyspec.lang.scope import Scope
 from mkeyspec.value.bytestring import ByteString, join, repeat
 from mkeyspec.value.layout import Chunk, Part, Repeated
-from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveJoin, LiveOp, live_join, width
+from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp, live_join, width
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -153,12 +153,12 @@ def _join(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> Value:
     pieces = (_piece(left, expr.left, scope), _piece(right, expr.right, scope))
     if any(isinstance(piece, (plan.Any, plan.Sequence)) for piece in pieces):
         return _sequence(pieces, expr)
-    if any(isinstance(piece, (LiveBytes, LiveJoin)) for piece in pieces):
+    if any(isinstance(piece, LIVE_BYTES) for piece in pieces):
         return live_join(tuple(piece for piece in pieces if not isinstance(piece, (plan.Any, plan.Sequence))))
     return check_size(join([piece for piece in pieces if isinstance(piece, ByteString)]), expr.span)
 
 
-_Piece = Union[ByteString, LiveBytes, LiveJoin, plan.Any, plan.Sequence]
+_Piece = Union[ByteString, LiveBytes, LiveContent, LiveJoin, plan.Any, plan.Sequence]
 
 
 def _piece(value: Value, expr: tree.Expr, scope: Scope) -> _Piece:
@@ -174,7 +174,7 @@ def _sequence(pieces: tuple[_Piece, ...], expr: tree.Expr) -> plan.Sequence:
     for piece in pieces:
         for item in piece.items if isinstance(piece, plan.Sequence) else (piece,):
             last = items[-1] if items else None
-            if isinstance(item, (LiveBytes, LiveJoin)):
+            if isinstance(item, LIVE_BYTES):
                 raise fault("MKS0309", "live bytes and `any(n)` cannot stand in one pattern", expr.span)
             assert isinstance(item, (ByteString, plan.Any))
             if isinstance(item, ByteString) and isinstance(last, ByteString):
@@ -264,7 +264,7 @@ def compare(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> bool:
 def equal(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> bool:
     """Are they the same? MKS0302 for two values that never could be."""
     for value, side in ((left, expr.left), (right, expr.right)):
-        if isinstance(value, (Live, LiveOp, LiveBytes, LiveJoin)):
+        if isinstance(value, (Live, LiveOp, *LIVE_BYTES)):
             wrong(value, scope, side.span, f"`{expr.operator}`", "a value")
     if left is None or right is None:
         return left is right

@@ -6,13 +6,14 @@ means what the ledger says it should hold *there* (language reference, "Time").
 
 from __future__ import annotations
 
-from typing import Optional, Protocol
+from typing import Optional, Protocol, Union
 
 from mkeyspec.lang.diagnostic import Diagnostic, Fault
 from mkeyspec.lang.limit import EVALUATION_STEPS
-from mkeyspec.lang.meaning import Reference, Value
+from mkeyspec.lang.meaning import Moment, Reference, Value
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import LiveContent
 
 
 class Ledger(Protocol):
@@ -20,6 +21,10 @@ class Ledger(Protocol):
 
     def content(self, of: Reference, span: Span) -> ByteString:
         """The bytes that should be there; raises `Fault` (at `span`) where nobody can know them."""
+        ...
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> Union[ByteString, LiveContent]:
+        """The bytes that were there at a `let`, known now or by the rig."""
         ...
 
     def length(self, of: Reference) -> Optional[int]:
@@ -32,6 +37,9 @@ class NoLedger:
 
     def content(self, of: Reference, span: Span) -> ByteString:
         raise Fault(Diagnostic("MKS0302", "there are no buffers outside a case", span))
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> Union[ByteString, LiveContent]:
+        return self.content(of, span)
 
     def length(self, of: Reference) -> Optional[int]:
         return None

@@ -49,6 +49,7 @@ from mkeyspec.plan.step import (
     Recv,
     Resume,
     Retag,
+    Snapshot,
     Step,
     Store,
     Transmit,
@@ -60,5 +61,5 @@ __all__ = [
     "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList", "Need", "Observed", "OneOf", "Options", "Outcome",
     "Overrides", "Pd", "Poll", "Post", "Qp", "RawWqe", "Read", "Receive", "Record", "Recv", "Rejected",
     "Resume", "Retag", "Row", "Send", "Sequence", "SetAccess", "SetCrypto", "SetLayout", "SetSignature",
-    "Setter", "Step", "Store", "StraySetter", "Suite", "Transmit", "Unchanged", "Wire", "Wr", "Write",
+    "Setter", "Snapshot", "Step", "Store", "StraySetter", "Suite", "Transmit", "Unchanged", "Wire", "Wr", "Write",
 ]  # fmt: skip

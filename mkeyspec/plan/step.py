@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from mkeyspec.plan.claim import Claim, Known
-from mkeyspec.plan.observation import Expected, Observed
+from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.place import At
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
 from mkeyspec.value.bytestring import ByteString
@@ -238,6 +238,15 @@ class Expect:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Take the bytes that are there now, as `name`, for `LiveContent`. Judges nothing."""
+
+    at: At
+    name: str
+    observed: Union[Content, Wire]
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Write an observation into the report: a value, or the truth of a comparison. Judges nothing."""
 
@@ -250,5 +259,5 @@ class Record:
 
 Step = Union[
     Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
-    Retag, Expect, Record,
+    Retag, Expect, Snapshot, Record,
 ]  # fmt: skip

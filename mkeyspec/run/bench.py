@@ -77,6 +77,8 @@ class Bench:
         self.deks: Named[protocol.Dek] = Named()
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
+        self.snapshots: dict[str, bytes] = {}
+        """Bytes that the case looked at where a `let` of it stands, by the name in the plan."""
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
         self.events: list[protocol.AsyncEvent] = []
@@ -167,7 +169,11 @@ class Bench:
         """A number now. Unobserved or Unsupported where the device doesn't show it."""
         return value if isinstance(value, int) else evaluate(value, self.read)
 
-    def read(self, subject: str, member: str) -> int:
+    def read(self, subject: str, member: str) -> int | bytes:
+        if member == "content":
+            if subject not in self.snapshots:
+                raise Unobserved(subject)
+            return self.snapshots[subject]
         value = self.scalar(subject, member)
         if isinstance(value, str):
             raise ValueError(f"{subject}.{member} is {value}, not a number")

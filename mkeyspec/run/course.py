@@ -59,6 +59,7 @@ class Course:
             plan.Resume: self._resume,
             plan.Retag: self._retag,
             plan.Expect: self._expect,
+            plan.Snapshot: self._snapshot,
             plan.Record: self._record,
         }
 
@@ -317,6 +318,9 @@ class Course:
     def _expect(self, step: plan.Expect) -> None:
         failure, stated = judge.judge(self.bench, step)
         self._soft(failure, step.known, stated, step.at)
+
+    def _snapshot(self, step: plan.Snapshot) -> None:
+        self.bench.snapshots[step.name] = judge.look(self.bench, step.observed).data.tobytes()
 
     def _record(self, step: plan.Record) -> None:
         """Absent if it was never observed, whatever the reason."""

@@ -21,7 +21,7 @@ from mkeyspec.run.claim import show
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp, evaluate
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, evaluate
 
 Scalar = Union[int, str]
 
@@ -131,7 +131,7 @@ def patterns(bench: Bench, expected: plan.Expected, seen: Seen) -> list[Pattern]
         return [pattern for item in expected.alternatives for pattern in patterns(bench, item, seen)]
     if isinstance(expected, plan.Sequence):
         return [_sequence(expected, len(seen.data))]
-    if isinstance(expected, (LiveBytes, LiveJoin)):
+    if isinstance(expected, (LiveBytes, LiveContent, LiveJoin)):
         return [Pattern(evaluate(expected, bench.read))]
     raise TypeError(f"bytes are not compared with {expected!r}")
 

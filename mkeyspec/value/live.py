@@ -35,8 +35,8 @@ class LiveOp(Expression):
 
 
 Int = int | Live | LiveOp
-Read = Callable[[str, str], int]
-"""Reads a live scalar: (subject, member) -> its value now."""
+Read = Callable[[str, str], int | bytes]
+"""Reads what is live: (subject, member) -> its value now; the member `content` of a snapshot is its bytes."""
 
 OPERATORS: dict[tuple[str, int], Callable[..., int]] = {
     ("+", 2): op.add,
@@ -87,10 +87,22 @@ class LiveBytes(Expression):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class LiveContent(Expression):
+    """`length` bytes from `start` of those that the rig took as `name` (`plan.Snapshot`)."""
+
+    name: str
+    length: int
+    start: int = 0
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class LiveJoin(Expression):
     """Known and live bytes strung together."""
 
-    parts: tuple[ByteString | LiveBytes, ...]
+    parts: tuple[ByteString | LiveBytes | LiveContent, ...]
 
     @property
     def length(self) -> int:
@@ -100,13 +112,13 @@ class LiveJoin(Expression):
         return self.length
 
 
-LiveString = LiveBytes | LiveJoin
+LiveString = LiveBytes | LiveContent | LiveJoin
 """Bytes of a known length of which some are read from the device."""
 
 
 def live_join(parts: tuple[ByteString | LiveString, ...]) -> LiveJoin:
     """`parts` as one string; joins inside it are flattened."""
-    flat: list[ByteString | LiveBytes] = []
+    flat: list[ByteString | LiveBytes | LiveContent] = []
     for part in parts:
         if isinstance(part, LiveJoin):
             flat.extend(part.parts)
@@ -124,11 +136,19 @@ def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
     if isinstance(value, int):
         return value
     if isinstance(value, Live):
-        return read(value.subject, value.member)
+        number = read(value.subject, value.member)
+        if not isinstance(number, int):
+            raise ValueError(f"{value.subject}.{value.member} is no number")
+        return number
     if isinstance(value, LiveOp):
         return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
     if isinstance(value, LiveBytes):
         return encode(value.encoding, evaluate(value.value, read))
+    if isinstance(value, LiveContent):
+        content = read(value.name, "content")
+        if not isinstance(content, bytes):
+            raise ValueError(f"{value.name} is no snapshot")
+        return content[value.start : value.start + value.length]
     if isinstance(value, LiveJoin):
         return b"".join(evaluate(part, read) for part in value.parts)
     return value.data

@@ -46,6 +46,9 @@ class Written:
     def expect(self, node: tree.Expect, scope: Scope) -> None:
         raise fault("MKS0301", "no", node.span)
 
+    def named(self, name: tree.Name, scope: Scope) -> None:
+        """Nothing of a `let` is written down."""
+
     def finish(self, row_id: str) -> plan.Row:
         return plan.Row(row_id, (), self.seen)
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec.value.bytestring import Counter, Literal
-from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveJoin, LiveOp, evaluate, live_join, width
+from mkeyspec.value.live import (
+    OPERATORS,
+    Int,
+    Live,
+    LiveBytes,
+    LiveContent,
+    LiveJoin,
+    LiveOp,
+    evaluate,
+    live_join,
+    width,
+)
 
 RKEY = Live("k", "rkey")
 
@@ -131,3 +142,18 @@ def test_no_number_grows_without_bound(value: Int) -> None:
 )
 def test_width(value: Int, bits: int | None) -> None:
     assert width(value) == bits
+
+
+def test_bytes_of_a_snapshot() -> None:
+    def kept(subject: str, member: str) -> bytes:
+        return {("first", "content"): bytes(range(8))}[subject, member]
+
+    value = LiveContent("first", 3, 2)
+    assert evaluate(value, kept) == b"\2\3\4"
+    assert evaluate(live_join((Literal(b"a"), value)), kept) == b"a\2\3\4"
+    assert value.length == len(value) == 3
+    assert eval(repr(value), globals()) == value
+    with pytest.raises(ValueError, match=r"k\.rkey is no number"):
+        evaluate(Live("k", "rkey"), lambda subject, member: b"")
+    with pytest.raises(ValueError, match="first is no snapshot"):
+        evaluate(value, lambda subject, member: 0)
