@@ -1,12 +1,14 @@
 /* The device thread: woken by stores to UAR pages, it works off the queues and sleeps again.
  *
  * A UAR page is anonymous memory registered with userfaultfd and kept empty, so the application's store to it faults and blocks until we
- * let it go on. Before that all queues are worked off: completions are there when the posting call returns. The driver writes the doorbell
- * record before it stores to the UAR, hence: empty the page (arm), look at all records once more, sleep; no wake-up is lost.
+ * let it go on. Before that all queues are worked off: completions are there when the posting call returns. But not for longer than
+ * ANSWER: a queue that another thread keeps full never ends. The driver writes the doorbell record before it stores to the UAR, hence:
+ * empty the page (arm), look at all records once more, sleep; no wake-up is lost.
  *
  * A page must not be emptied again at once, or the same store faults again and again: the poster needs the processor to finish it. SLICE.
  *
- * Without userfaultfd (sandboxes, sysctl) the records are polled, ever more slowly while nothing happens.
+ * Without userfaultfd (sandboxes, sysctl) the records are polled, ever more slowly while nothing happens; also if a page can't be emptied
+ * any more (`deaf`).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,14 +29,15 @@
 
 #include "engine.h"
 
-enum { PAGE = 4096, FDS = 1024 };
-enum { SLICE = 20000, POLL_QUICK = 20000, POLL_SLOW = 1000000, POLL_IDLE = 3000000 };   /* ns */
+enum { FDS = 1024 };
+enum { ANSWER = 2000000, SLICE = 20000, POLL_QUICK = 20000, POLL_SLOW = 1000000, POLL_IDLE = 3000000 };   /* ns */
 enum { QUICK_ROUNDS = 50, SLOW_ROUNDS = 350 };
 
 struct page { uint64_t start; size_t length; bool armed; };
 static struct { struct page *page; size_t pages, room; } watched;
 static pthread_mutex_t pages_mutex = PTHREAD_MUTEX_INITIALIZER;     /* guards `watched`; taken after no other */
 static int fault_fd = -1, kick_fd = -1;
+static atomic_bool deaf;                /* a store may go unheard */
 
 static int userfault_open(void) {
     /* Faults of user mode are all we need, and all that an unprivileged process may have. */
@@ -55,6 +59,16 @@ void nic_kick(void) {
     if (kick_fd >= 0 && write(kick_fd, &one, sizeof one) < 0) return;   /* full: it is awake anyway */
 }
 
+/* The next store to the page faults. Locked memory (mlockall) can't be emptied: that lock is of no use to a page of ours. System calls
+ * as such, as libraries that watch the memory of their process (UCX) take locks in madvise() and munlock(). */
+static void empty(uint64_t start, size_t length) {
+    for (int i = 0; i < 8; i++) {       /* another thread may be locking everything right now */
+        if (!syscall(SYS_madvise, start, length, MADV_DONTNEED)) return;
+        syscall(SYS_munlock, start, length);
+    }
+    deaf = true;
+}
+
 int doorbell_watch(void *page, size_t length) {
     int error = 0;
     pthread_mutex_lock(&pages_mutex);
@@ -66,7 +80,8 @@ int doorbell_watch(void *page, size_t length) {
     }
     if (!error && fault_fd >= 0) {
         struct uffdio_register range = {.range = {(uintptr_t)page, length}, .mode = UFFDIO_REGISTER_MODE_MISSING};
-        if (ioctl(fault_fd, UFFDIO_REGISTER, &range)) error = errno;
+        if (ioctl(fault_fd, UFFDIO_REGISTER, &range)) deaf = true;
+        else empty((uintptr_t)page, length);    /* mlockall(MCL_FUTURE) has filled it */
     }
     if (!error) watched.page[watched.pages++] = (struct page){(uintptr_t)page, length, true};
     pthread_mutex_unlock(&pages_mutex);
@@ -94,40 +109,40 @@ static void arm_all(void) {
     pthread_mutex_lock(&pages_mutex);
     for (size_t i = 0; i < watched.pages; i++) {
         if (watched.page[i].armed) continue;
-        madvise((void *)(uintptr_t)watched.page[i].start, watched.page[i].length, MADV_DONTNEED);
+        empty(watched.page[i].start, watched.page[i].length);
         watched.page[i].armed = true;
     }
     pthread_mutex_unlock(&pages_mutex);
 }
 
 static void release(uint64_t address) {
-    struct uffdio_zeropage zero = {.range = {address & ~(uint64_t)(PAGE - 1), PAGE}};
+    struct uffdio_zeropage zero = {.range = {address & ~(page_bytes() - 1), page_bytes()}};
     pthread_mutex_lock(&pages_mutex);
     for (size_t i = 0; i < watched.pages; i++)
         if (address >= watched.page[i].start && address - watched.page[i].start < watched.page[i].length) watched.page[i].armed = false;
     /* Somebody else's page fault may have filled it meanwhile: then the waiting ones only need waking. */
-    if (ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero) && errno == EEXIST) ioctl(fault_fd, UFFDIO_WAKE, &zero.range);
+    if (ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero)) {
+        if (errno != EEXIST && !ioctl(fault_fd, UFFDIO_UNREGISTER, &zero.range)) deaf = true;    /* no memory: an ordinary page from now on */
+        ioctl(fault_fd, UFFDIO_WAKE, &zero.range);
+    }
     pthread_mutex_unlock(&pages_mutex);
 }
 
-/* Works until nothing is left; the time at which something is due, 0 if nothing is. */
-static uint64_t work(void) {
-    uint64_t next = 0;
-    bool more = true;
-    while (more) {
-        nic_lock();
-        more = nic_round(&next);
-        nic_unlock();
-    }
-    return next;
+/* One round; true: there may be more to do. *next is the time at which something is due, 0 if nothing is. */
+static bool work(uint64_t *next) {
+    nic_lock();
+    bool more = nic_round(next);
+    nic_unlock();
+    return more;
 }
 
 static bool answer_faults(void) {
     struct uffd_msg message[16];
     bool any = false;
     ssize_t got;
+    uint64_t ignored, limit = now() + ANSWER;
     while ((got = read(fault_fd, message, sizeof message)) > 0) {
-        work();
+        while (work(&ignored) && now() < limit) {}
         for (size_t i = 0; i < (size_t)got / sizeof *message; i++)
             if (message[i].event == UFFD_EVENT_PAGEFAULT) release(message[i].arg.pagefault.address);
         any = true;
@@ -164,21 +179,39 @@ static void be_prompt(void) {
     syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
+/* When to look at the records again, after so many rounds in which nothing was found. */
+static uint64_t pause_after(unsigned quiet) { return quiet < QUICK_ROUNDS ? POLL_QUICK : quiet < SLOW_ROUNDS ? POLL_SLOW : POLL_IDLE; }
+
+static bool nothing_watched(void) {
+    pthread_mutex_lock(&pages_mutex);
+    bool nothing = !watched.pages;
+    pthread_mutex_unlock(&pages_mutex);
+    return nothing;
+}
+
 static void *device_trapped(void *nothing) {
     struct pollfd fds[FDS];
-    uint64_t rearm = 0;                 /* when the pages may be emptied again; 0: they are */
+    uint64_t rearm = 0, next;           /* when the pages may be emptied again; 0: they are */
+    unsigned quiet = 0;
     be_prompt();
     for (;;) {
-        if (answer_faults()) rearm = now() + SLICE;
+        if (answer_faults()) rearm = now() + SLICE, quiet = 0;
         if (rearm && now() >= rearm) {
             arm_all();
             rearm = 0;
         }
-        uint64_t next = work();
+        if (work(&next)) {
+            quiet = 0;
+            continue;
+        }
         nic_lock();
         size_t n = sources(fds, FDS);
         nic_unlock();
         if (rearm && (!next || rearm < next)) next = rearm;
+        if (deaf && !nothing_watched()) {
+            uint64_t look = now() + pause_after(quiet++);
+            if (!next || look < next) next = look;
+        }
         wait_for(fds, n, next);
         if (fds[0].revents) drain_kicks();
     }
@@ -196,10 +229,7 @@ static void *device_polling(void *nothing) {
         size_t n = sources(fds, FDS);
         nic_unlock();
         quiet = any ? 0 : quiet + 1;
-        pthread_mutex_lock(&pages_mutex);
-        bool idle = !watched.pages;
-        pthread_mutex_unlock(&pages_mutex);
-        uint64_t limit = idle ? 0 : now() + (quiet < QUICK_ROUNDS ? POLL_QUICK : quiet < SLOW_ROUNDS ? POLL_SLOW : POLL_IDLE);
+        uint64_t limit = nothing_watched() ? 0 : now() + pause_after(quiet);
         if (next && (!limit || next < limit)) limit = next;
         wait_for(fds, n, limit);
         if (fds[0].revents) drain_kicks();
@@ -213,6 +243,7 @@ int doorbell_start(void) {
     sigset_t all, before;
     /* After a fork everything of the parent's is given up; its descriptors stay open until exec, as any library's do. */
     watched.pages = 0;
+    deaf = false;
     pthread_mutex_init(&pages_mutex, NULL);
     kick_fd = fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (kick_fd < 0) return errno;

@@ -189,6 +189,7 @@ extern struct nic nic;
 uint64_t now(void);                     /* ns, monotonic */
 /* One round over all queues; *next gets the time at which something is due (0: nothing). True: something was done. */
 bool nic_round(uint64_t *next);
+bool round_is_over(void);               /* its time is up: what is left is the next one's */
 int doorbell_start(void);
 void defect_choose(void);               /* ends the process if the environment names a defect that there isn't */
 

@@ -167,6 +167,7 @@ bool qp_run(struct qp *qp, uint16_t producer) {
     bool any = false;
     if (qp->state == STATE_ERR || qp->state == STATE_SQE) return sq_flush(qp, producer);
     for (int i = 0; i < BUDGET && qp->state == STATE_RTS && !qp->call; i++, any = true) {
+        if (i && round_is_over()) break;
         enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
         if (fetch == FETCH_NONE) break;
         if (fetch == FETCH_FAULT) {     /* the application freed its queue: nothing can be told but that */

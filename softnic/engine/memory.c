@@ -22,6 +22,12 @@ void memory_init(void) {
     slow = fd_high(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
 }
 
+uint64_t page_bytes(void) {
+    static _Atomic uint64_t bytes;
+    if (!bytes) bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
 static bool slow_copy(uint64_t addr, uint8_t *local, size_t len, bool write) {
     while (len) {
         ssize_t done = write ? pwrite(slow, local, len, (off_t)addr) : pread(slow, local, len, (off_t)addr);

@@ -10,12 +10,9 @@
 #include "pure/bits.h"
 
 struct nic nic;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static pid_t owner;                     /* 0: no NIC yet */
 
-void nic_lock(void) { pthread_mutex_lock(&mutex); }
-void nic_unlock(void) { pthread_mutex_unlock(&mutex); }
 bool nic_is_foreign(void) { return owner && owner != getpid(); }
 
 uint64_t now(void) {
@@ -146,15 +143,30 @@ int pd_destroy(struct pd *pd) {
 
 struct pd *pd_find(uint32_t pdn) { return table_get(&nic.pds, pdn); }
 
-void nic_fork_prepare(void) { pthread_mutex_lock(&starting); nic_lock(); }
-void nic_fork_parent(void) { nic_unlock(); pthread_mutex_unlock(&starting); }
+static struct section forking;          /* of the thread that has the mutex */
+
+void nic_fork_prepare(void) {
+    struct section section;
+    section_enter(&section);
+    pthread_mutex_lock(&starting);
+    nic_lock();
+    forking = section;
+}
+
+void nic_fork_parent(void) {
+    struct section section = forking;
+    nic_unlock();
+    pthread_mutex_unlock(&starting);
+    section_leave(&section);
+}
 
 /* The child has no device thread and its doorbells are not trapped: the parent's contexts are dead in it. A context that the child opens
  * itself starts a NIC of its own. */
 void nic_fork_child(void) {
     fabric_fork_child();
-    nic_unlock();
+    nic_lock_reset();
     pthread_mutex_unlock(&starting);
+    section_leave(&forking);
 }
 
 /* ---- one round ---------------------------------------------------------------------------------------------------------------------- */
@@ -177,21 +189,36 @@ static bool call_round(struct qp *qp, bool early, uint64_t *next) {
     return false;
 }
 
+/* A round ends early when its time is up, or when a command waits; the next one goes on with the QP whose turn it is. */
+enum { ROUND_TIME = 1000000, WANTED_TIME = 100000 };   /* ns */
+static uint64_t round_began;
+
+bool round_is_over(void) {
+    uint64_t time = now() - round_began;
+    return time >= ROUND_TIME || (time >= WANTED_TIME && nic_is_wanted());
+}
+
 static bool queues_round(bool early, uint64_t *next) {
     enum { ROUND = 256 };
+    static uint32_t turn;
     struct qp *qps[ROUND];
     uint64_t addr[ROUND], word[ROUND];
     bool fine[ROUND], any = false;
-    for (uint32_t number = nic.qps.first; number < nic.qps.used;) {
+    uint32_t all = nic.qps.used - nic.qps.first, first = turn < all ? turn : 0;
+    for (uint32_t seen = 0; seen < all;) {
         size_t n = 0;
-        for (; number < nic.qps.used && n < ROUND; number++) {
-            struct qp *qp = table_get(&nic.qps, number);
+        for (; seen < all && n < ROUND; seen++) {
+            struct qp *qp = table_get(&nic.qps, nic.qps.first + (first + seen) % all);
             if (!qp || qp->state < STATE_RTS || qp->attr.type == QP_DCT) continue;
             qps[n] = qp, addr[n++] = qp->attr.db;
         }
         memory_read_each(addr, n, word, fine);
         for (size_t i = 0; i < n; i++) {
             struct qp *qp = qps[i];
+            if (any && round_is_over()) {
+                turn = qp->number - nic.qps.first;
+                return true;
+            }
             if (!fine[i]) continue;
             any |= call_round(qp, early, next);
             any |= qp_run(qp, (uint16_t)load_be32((const uint8_t *)&word[i] + 4));
@@ -207,6 +234,7 @@ static bool queues_round(bool early, uint64_t *next) {
 bool nic_round(uint64_t *next) {
     static bool something;              /* in the round before */
     *next = 0;
+    round_began = now();
     bool any = fabric_work();
     any |= queues_round(something || any, next);
     cq_arm_words();

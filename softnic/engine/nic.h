@@ -9,6 +9,7 @@
 #ifndef SOFTNIC_NIC_H
 #define SOFTNIC_NIC_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -233,8 +234,14 @@ struct context {
     uint32_t logins;
 };
 
-void nic_lock(void);
+void nic_lock(void);                    /* in the order of asking */
 void nic_unlock(void);
+bool nic_is_wanted(void);               /* by another thread than the one that has it */
+void nic_lock_reset(void);              /* in a forked child: nobody has it, nobody waits */
+/* Around every call of a thread that is not ours: it is not cancelled in it, no handler of its signals runs in it. */
+struct section { sigset_t signals; int cancel; };
+void section_enter(struct section *section);
+void section_leave(const struct section *section);
 /* First use starts the device thread and reads the personality. ENOMEM, EAGAIN… as pthread_create. Takes no lock. */
 int nic_context_create(struct context **out);
 /* Destroys what is left in the context, in an order that always works, without reporting events. */
@@ -250,6 +257,8 @@ void nic_fork_parent(void);
 void nic_fork_child(void);
 /* True in a child of the process that made the NIC (vfork included): interposers must then do nothing. Needs no lock. */
 bool nic_is_foreign(void);
+
+uint64_t page_bytes(void);              /* of the machine */
 
 /* ---- doorbells ----------------------------------------------------------------------------------------------------------------------------- */
 

@@ -88,7 +88,7 @@ static int run(const struct method *method, struct command *command) {
     return error;
 }
 
-int command_run(int fd, void *header) {
+static int answered(int fd, void *header) {
     struct command command = { .fd = fd, .address = (uintptr_t)header };
     struct ib_uverbs_ioctl_hdr head;
     int error = user_read(&head, command.address, sizeof(head));
@@ -109,6 +109,16 @@ int command_run(int fd, void *header) {
             return error;
         }
     return EOPNOTSUPP;
+}
+
+int command_run(int fd, void *header) {
+    struct section section;
+    int error;
+
+    section_enter(&section);
+    error = answered(fd, header);
+    section_leave(&section);
+    return error;
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ static void set_kind(int fd, enum fd_kind kind) {
 }
 
 int file_add(int fd) {
+    struct section section;
     struct file *file;
 
     if (fd < 0 || fd >= FDS)
@@ -31,18 +32,22 @@ int file_add(int fd) {
         return ENOMEM;
     file->fds = 1;
     table_init(&file->handles, 1, HANDLES);
+    section_enter(&section);
     nic_lock();
     files[fd] = file;
     set_kind(fd, FD_FILE);
     nic_unlock();
+    section_leave(&section);
     return 0;
 }
 
 int file_dup(int fd, int copy) {
+    struct section section;
     struct file *file;
 
     if (copy < 0 || copy >= FDS)
         return EMFILE;
+    section_enter(&section);
     nic_lock();
     file = file_find(fd);
     if (file) {
@@ -51,6 +56,7 @@ int file_dup(int fd, int copy) {
         set_kind(copy, FD_FILE);
     }
     nic_unlock();
+    section_leave(&section);
     return file ? 0 : EBADF;
 }
 
@@ -89,10 +95,12 @@ static void file_close(int fd) {
 
 void fd_closing(int fd) {
     enum fd_kind kind = fd_kind(fd);
+    struct section section;
 
     /* A vforked child shares our memory but not our fds: its close() is none of our business. */
     if (kind == FD_FOREIGN || process_is_other())
         return;
+    section_enter(&section);
     switch (kind) {
     case FD_FILE:
         file_close(fd);
@@ -106,6 +114,7 @@ void fd_closing(int fd) {
     default:
         set_kind(fd, FD_FOREIGN);
     }
+    section_leave(&section);
 }
 
 void fds_closing(unsigned first, unsigned last) {

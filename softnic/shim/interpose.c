@@ -320,15 +320,20 @@ EXPORT int socket(int domain, int type, int protocol) {
 
 static void *map_page(int fd, void *start, size_t length, int flags, off_t offset) {
     const struct file *file;
+    struct section section;
+    void *page;
 
     if (!usable(fd)) {
         errno = EIO;
         return MAP_FAILED;
     }
+    section_enter(&section);
     nic_lock();
     file = file_find(fd);
     nic_unlock();
-    return page_map(file, start, length, flags, offset);
+    page = page_map(file, start, length, flags, offset);
+    section_leave(&section);
+    return page;
 }
 
 #define MMAP(name) \

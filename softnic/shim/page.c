@@ -139,8 +139,13 @@ static bool belongs(const struct page *page, uintptr_t file, uintptr_t unused) {
 }
 
 void page_unmapping(void *start, size_t length) {
-    if (atomic_load_explicit(&pages_count, memory_order_relaxed) && !process_is_other())
-        forget(overlaps, (uintptr_t)start, (uintptr_t)start + length);
+    struct section section;
+
+    if (!atomic_load_explicit(&pages_count, memory_order_relaxed) || process_is_other())
+        return;
+    section_enter(&section);
+    forget(overlaps, (uintptr_t)start, (uintptr_t)start + length);
+    section_leave(&section);
 }
 
 /* A program that closes the file without unmapping keeps a page to which it may still write; nobody listens any more. */

@@ -87,7 +87,7 @@ extern const uint8_t NODE_GUID[8], NODE_MAC[NODE_MAC_SIZE];
 
 /* ---- pages -------------------------------------------------------------------------------------------------------------------- */
 
-enum { PAGE_BYTES = 4096 };
+#define PAGE_BYTES page_bytes()         /* of this machine: 4 KiB to 64 KiB */
 uint64_t page_uar_offset(uint32_t page_id);                             /* what mmap() wants to map this UAR */
 void *page_map(const struct file *file, void *wanted, size_t length, int flags, off_t offset);   /* MAP_FAILED and errno */
 void page_unmapping(void *start, size_t length);                        /* the application is about to unmap this */

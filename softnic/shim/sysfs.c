@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,10 +78,16 @@ static void publish(void) {
 
 void sysfs_publish(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static atomic_bool done;
+    struct section section;
     int saved = errno;
 
-    if (*staging_path())
-        pthread_once(&once, publish);
+    if (!*staging_path() || atomic_load(&done))
+        return;
+    section_enter(&section);
+    pthread_once(&once, publish);
+    atomic_store(&done, true);
+    section_leave(&section);
     errno = saved;
 }
 

@@ -52,7 +52,7 @@ int user_zero(uint64_t to, size_t length) {
 
 /* The kernel pins the pages of a region and so finds out whether they exist; mincore tells the same without touching them. */
 bool user_is_mapped(uint64_t start, uint64_t length) {
-    static const uint64_t STEP = (uint64_t)PAGE_BYTES << 14;
+    const uint64_t STEP = PAGE_BYTES << 14;
     unsigned char seen[1 << 14];
     uint64_t end = start + length;
 

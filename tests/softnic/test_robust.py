@@ -6,6 +6,7 @@ Each scenario is a process of its own under the preload (robust.py).
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from mkeyspec.device import softnic
 
 HERE = Path(__file__).parent
+THREADS = ("beside_a_busy_neighbour", "cancellation", "signals", "locked_now", "locked_all")
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +65,43 @@ def test_a_name_that_is_taken_is_one_line_and_no_device(library: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
     assert "no directory" in done.stderr
+
+
+# ---- threads ----
+
+
+def compiled(name: str, folder: Path, *options: str) -> Path:
+    """A program of this folder; without a compiler or the headers of libibverbs the test is skipped."""
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler")
+    command = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-pthread", *options]
+    built = folder / name.replace(".c", "")
+    done = subprocess.run([*command, "-o", str(built), str(HERE / name), "-libverbs"], capture_output=True, text=True)
+    if "infiniband/" in done.stderr:
+        pytest.skip("no headers of libibverbs (Debian: apt-get install libibverbs-dev)")
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+@pytest.fixture(scope="session")
+def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled("threads.c", tmp_path_factory.mktemp("threads"))
+
+
+def run_threads(program: Path, preload: str, scenario: str, personality: str) -> None:
+    environment = {**os.environ, "LD_PRELOAD": preload, "MKEYSPEC_SOFTNIC_PERSONALITY": personality}
+    done = subprocess.run([str(program), scenario], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("personality", ["connectx7", "trap=0"])
+@pytest.mark.parametrize("scenario", THREADS)
+def test_threads(library: Path, threads: Path, scenario: str, personality: str) -> None:
+    """Nobody waits long beside a busy neighbour; cancelled threads, handlers and locked memory stop nothing."""
+    run_threads(threads, str(library), scenario, personality)
+
+
+@pytest.mark.parametrize("personality", ["connectx7", "trap=0"])
+def test_pages_of_64_kib(library: Path, threads: Path, tmp_path: Path, personality: str) -> None:
+    pages = compiled("pages64k.c", tmp_path, "-shared", "-fPIC")
+    run_threads(threads, f"{library} {pages}", "plain", personality)

@@ -1,0 +1,319 @@
+/* Threads that get in one another's way under the software NIC: `threads NAME`, one process each.
+ *
+ * A scenario ends with 0, or says on stderr what did not hold and ends with 1; the alarm ends one that hangs. Verbs
+ * alone (libibverbs), so the real driver posts. Time is judged in time of this process' processors, which other
+ * processes on the machine do not add to.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#define MUST(condition) do { if (!(condition)) fail(#condition, __LINE__); } while (0)
+enum { ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
+enum { SIZE = 1 << 20, DEPTH = 64 };
+
+static void fail(const char *what, int line) {
+    fprintf(stderr, "threads.c:%d: not so: %s (errno %s)\n", line, what, strerror(errno));
+    _exit(1);
+}
+
+static void hung(int number) {
+    (void)number;
+    static const char text[] = "threads: hung\n";
+    if (write(2, text, sizeof text - 1) < 0) _exit(3);
+    _exit(2);
+}
+
+static struct ibv_context *context;
+
+static struct ibv_context *device_open(void) {
+    int devices;
+    struct ibv_device **list = ibv_get_device_list(&devices);
+    struct ibv_context *opened;
+    MUST(list && devices == 1 && (opened = ibv_open_device(list[0])));
+    ibv_free_device_list(list);
+    return opened;
+}
+
+struct end {
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    uint8_t *memory;
+};
+
+static void state(struct ibv_qp *qp, uint32_t peer, enum ibv_qp_state to) {
+    struct ibv_qp_attr attr = {
+        .qp_state = to, .port_num = 1, .qp_access_flags = ALL, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer,
+        .max_dest_rd_atomic = 1, .max_rd_atomic = 1, .min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+        .ah_attr = {.dlid = 1, .port_num = 1},
+    };
+    int mask = IBV_QP_STATE;
+    if (to == IBV_QPS_INIT) mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    if (to == IBV_QPS_RTR)
+        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                IBV_QP_MIN_RNR_TIMER;
+    if (to == IBV_QPS_RTS)
+        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+    MUST(!ibv_modify_qp(qp, &attr, mask));
+}
+
+static struct end *end_new_in(struct ibv_context *context) {
+    struct end *end = calloc(1, sizeof *end);
+    MUST(end && (end->memory = aligned_alloc(4096, SIZE)));
+    memset(end->memory, 0x5a, SIZE);
+    MUST(end->pd = ibv_alloc_pd(context));
+    MUST(end->cq = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0));
+    MUST(end->mr = ibv_reg_mr(end->pd, end->memory, SIZE, ALL));
+    struct ibv_qp_init_attr attr = {
+        .send_cq = end->cq, .recv_cq = end->cq, .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
+    };
+    MUST(end->qp = ibv_create_qp(end->pd, &attr));
+    return end;
+}
+
+static struct end *end_new(void) { return end_new_in(context); }
+
+/* An end whose QP is connected with itself: what it writes lands in its own memory. */
+static struct end *end_alone_in(struct ibv_context *context) {
+    struct end *end = end_new_in(context);
+    state(end->qp, 0, IBV_QPS_INIT);
+    state(end->qp, end->qp->qp_num, IBV_QPS_RTR);
+    state(end->qp, end->qp->qp_num, IBV_QPS_RTS);
+    return end;
+}
+
+static struct end *end_alone(void) { return end_alone_in(context); }
+
+static void end_free(struct end *end) {
+    MUST(!ibv_destroy_qp(end->qp));
+    MUST(!ibv_dereg_mr(end->mr));
+    MUST(!ibv_destroy_cq(end->cq));
+    MUST(!ibv_dealloc_pd(end->pd));
+    free(end->memory);
+    free(end);
+}
+
+static int post_write(struct end *end, uint32_t length) {
+    struct ibv_sge sge = {(uintptr_t)end->memory, length, end->mr->lkey};
+    struct ibv_send_wr *bad, wr = {
+        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {(uintptr_t)end->memory + SIZE / 2, end->mr->rkey},
+    };
+    return ibv_post_send(end->qp, &wr, &bad);
+}
+
+static void wait_one(struct end *end) {
+    struct ibv_wc wc;
+    int n;
+    while (!(n = ibv_poll_cq(end->cq, 1, &wc))) {}
+    MUST(n == 1 && wc.status == IBV_WC_SUCCESS);
+}
+
+static double processor_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* ---- a busy neighbour --------------------------------------------------------------------------------------------- */
+
+static atomic_bool stop;
+static atomic_ulong moved;
+
+/* Keeps its send queue full: the device is never out of work. A context of its own has a doorbell page of its own. */
+static void *neighbour(void *nothing) {
+    struct ibv_context *own = device_open();
+    struct end *end = end_alone_in(own);
+    struct ibv_wc wc[DEPTH];
+    unsigned under_way = 0;
+    while (!stop) {
+        while (under_way < DEPTH - 1 && !post_write(end, SIZE / 2)) under_way++;
+        int n = ibv_poll_cq(end->cq, DEPTH, wc);
+        for (int i = 0; i < n; i++) MUST(wc[i].status == IBV_WC_SUCCESS);
+        under_way -= (unsigned)n;
+        moved += (unsigned)n;
+    }
+    while (under_way--) wait_one(end);
+    end_free(end);
+    MUST(!ibv_close_device(own));
+    return nothing;
+}
+
+static void neighbours_start(pthread_t *thread, int count) {
+    for (int i = 0; i < count; i++) MUST(!pthread_create(&thread[i], NULL, neighbour, NULL));
+    while (moved < 8) usleep(1000);
+}
+
+static void neighbours_stop(pthread_t *thread, int count) {
+    stop = true;
+    for (int i = 0; i < count; i++) MUST(!pthread_join(thread[i], NULL));
+}
+
+enum { CALLS = 60 };
+static const double LONGEST = 0.1;      /* seconds of all processors of this process, in one call */
+
+static void judge(const char *what, double longest) {
+    printf("%s: longest of %d: %.1f ms of processor time\n", what, CALLS, longest * 1e3);
+    if (longest > LONGEST) {
+        fprintf(stderr, "%s took %.0f ms of processor time beside a busy neighbour\n", what, longest * 1e3);
+        _exit(1);
+    }
+}
+
+/* Posts, completions and commands, each beside two threads that leave the device no pause. */
+static void beside_a_busy_neighbour(void) {
+    struct end *end = end_alone();
+    pthread_t thread[2];
+    double post = 0, done = 0, command = 0;
+    neighbours_start(thread, 2);
+    for (int i = 0; i < CALLS; i++) {
+        double began = processor_time();
+        MUST(!post_write(end, 64));
+        double posted = processor_time();
+        wait_one(end);
+        double ended = processor_time();
+        struct ibv_mr *mr = ibv_reg_mr(end->pd, end->memory, SIZE, ALL);
+        MUST(mr && !ibv_dereg_mr(mr));
+        double commanded = processor_time();
+        if (posted - began > post) post = posted - began;
+        if (ended - posted > done) done = ended - posted;
+        if (commanded - ended > command) command = commanded - ended;
+        usleep(2000);                   /* the page is emptied again: the next post must be released */
+    }
+    neighbours_stop(thread, 2);
+    judge("post_send", post);
+    judge("completion", done);
+    judge("reg_mr and dereg_mr", command);
+    end_free(end);
+}
+
+/* ---- cancellation ------------------------------------------------------------------------------------------------- */
+
+static void *modify_for_ever(void *argument) {
+    struct end *end = argument;
+    for (;;) {
+        state(end->qp, 0, IBV_QPS_INIT);
+        state(end->qp, 0, IBV_QPS_RESET);
+        pthread_testcancel();           /* ioctl() itself is no point at which threads are cancelled */
+    }
+    return NULL;
+}
+
+/* A thread that is cancelled inside a verb leaves the device usable. */
+static void cancellation(void) {
+    for (int i = 0; i < 40; i++) {
+        struct end *end = end_new(), *other = end_new();
+        pthread_t thread;
+        MUST(!pthread_create(&thread, NULL, modify_for_ever, end));
+        usleep(1000);
+        MUST(!pthread_cancel(thread));
+        MUST(!pthread_join(thread, NULL));
+        state(other->qp, 0, IBV_QPS_INIT);
+        MUST(!ibv_dereg_mr(end->mr) && (end->mr = ibv_reg_mr(end->pd, end->memory, SIZE, ALL)));
+        end_free(end);
+        end_free(other);
+    }
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------------ */
+
+static struct end *signalled;
+
+static void command_in_handler(int number) {
+    (void)number;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+    if (ibv_modify_qp(signalled->qp, &attr, IBV_QP_STATE)) _exit(4);
+}
+
+static void *interrupt(void *argument) {
+    pthread_t victim = *(pthread_t *)argument;
+    while (!stop) {
+        pthread_kill(victim, SIGUSR1);
+        usleep(50);
+    }
+    return NULL;
+}
+
+/* A handler that gives a command itself, while the thread that it interrupts is in another. */
+static void signals(void) {
+    struct end *end = end_new();
+    pthread_t self = pthread_self(), thread;
+    signalled = end_new();
+    struct sigaction action = {.sa_handler = command_in_handler};
+    MUST(!sigaction(SIGUSR1, &action, NULL));
+    MUST(!pthread_create(&thread, NULL, interrupt, &self));
+    for (int i = 0; i < 20000; i++) {
+        struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+        MUST(!ibv_modify_qp(end->qp, &attr, IBV_QP_STATE));
+    }
+    stop = true;
+    MUST(!pthread_join(thread, NULL));
+    end_free(end);
+    end_free(signalled);
+}
+
+/* ---- locked memory ------------------------------------------------------------------------------------------------ */
+
+static void pings(struct end *end, int count) {
+    while (count--) {
+        MUST(!post_write(end, 64));
+        wait_one(end);
+        usleep(100);
+    }
+}
+
+static void plain(void) {
+    struct end *end = end_alone();
+    pings(end, 20);
+    end_free(end);
+}
+
+/* All memory locked, before the device is opened or after: stores to its pages are still heard. */
+static void locked_memory(int flags) {
+    struct end *end = end_alone();
+    pings(end, 20);
+    MUST(!mlockall(flags));
+    pings(end, 20);
+    struct end *later = end_alone();
+    pings(later, 20);
+    pings(end, 20);
+    MUST(!munlockall());
+    pings(end, 20);
+    end_free(end);
+    end_free(later);
+}
+static void locked_now(void) { locked_memory(MCL_CURRENT); }
+static void locked_all(void) { locked_memory(MCL_CURRENT | MCL_FUTURE); }
+
+static const struct { const char *name; void (*run)(void); } scenarios[] = {
+    {"beside_a_busy_neighbour", beside_a_busy_neighbour}, {"cancellation", cancellation}, {"signals", signals},
+    {"plain", plain}, {"locked_now", locked_now}, {"locked_all", locked_all},
+};
+
+int main(int count, char **words) {
+    if (count < 2) return 2;
+    signal(SIGALRM, hung);
+    alarm(count > 2 ? (unsigned)atoi(words[2]) : 60);
+    context = device_open();
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        if (!strcmp(scenarios[i].name, words[1])) {
+            scenarios[i].run();
+            return ibv_close_device(context) ? 1 : 0;
+        }
+    return 2;
+}
