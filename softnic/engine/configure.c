@@ -6,16 +6,7 @@
 #include "pure/defect.h"
 
 
-struct change {                         /* what a UMR brings beside masked members */
-    struct klm *klm;
-    uint32_t klms;
-    struct stride *stride;
-    uint32_t strides, repeat, bytes_per_repeat;
-    enum layout layout;
-    struct bsf *sig;
-    struct crypto_bsf *crypto;
-    bool new_layout, new_bsf;
-};
+enum { OCTOWORD = 16 };
 
 static void change_free(struct change *change) {
     free(change->klm);
@@ -24,88 +15,14 @@ static void change_free(struct change *change) {
     free(change->crypto);
 }
 
-/* Entries that are not what they were given as. */
-static void list_bend(struct change *change) {
-    struct klm *klm = change->klm, swap;
-    uint32_t n = change->klms;
-    if (n < 2) return;
-    if (defect(list_last_entry_dropped)) klm[n - 2].length += klm[n - 1].length, change->klms--;
-    if (defect(list_first_entries_swapped)) swap = klm[0], klm[0] = klm[1], klm[1] = swap;
-    if (defect(list_reversed))
-        for (uint32_t i = 0; i < n / 2; i++) swap = klm[i], klm[i] = klm[n - 1 - i], klm[n - 1 - i] = swap;
-    for (uint32_t i = 1; i < n; i++) {
-        if (defect(list_first_entry_only)) klm[0].length += klm[i].length, change->klms = 1;
-        if (defect(list_entry_byte_late)) klm[i].addr++;
-        if (defect(list_four_entries) && i > 3) klm[i].addr = klm[3].addr, klm[i].key = klm[3].key;
-        if (defect(list_lkey_of_first)) klm[i].key = klm[0].key;
-    }
-}
-
-static void strided_bend(struct change *change) {
-    struct stride *all = change->stride, first, *last = all + change->strides - 1;
-    if (!change->strides) return;
-    for (struct stride *it = all; it <= last; it++) {
-        uint16_t skip = it->stride - it->length;
-        if (defect(interleaved_skip_first)) it->addr += skip;
-        if (defect(interleaved_skip_ignored)) it->stride = it->length;
-        if (defect(interleaved_skip_is_stride)) it->stride = skip;
-        if (defect(interleaved_stride_long)) it->stride++;
-        if (defect(interleaved_stride_shared)) it->stride = all->stride;
-        if (defect(interleaved_count_shared)) it->length = all->length;
-        if (defect(interleaved_lkey_of_first)) it->key = all->key;
-    }
-    if (last == all) return;
-    first = *all;
-    if (defect(interleaved_swapped)) all[0] = all[1], all[1] = first;
-    if (defect(interleaved_last_dropped)) last->addr = first.addr, last->key = first.key, last->stride = first.stride;
-}
-
-/* Non-inline: the entries and the BSF lie in memory, one behind the other, under keys of this QP's PD. */
+/* Non-inline: the entries and the BSF lie in memory, one after the other, under a key of this QP's PD. */
 static uint8_t *fetch_list(struct qp *qp, const struct umr *umr, size_t length) {
     static struct transfer list;
     transfer_begin(&list, qp->attr.pd, qp->number, NULL);
-    if (transfer_add_segs(&list, umr->seg, umr->segs, length, false) || list.length < length) return NULL;
+    if (transfer_add(&list, umr->pointer_key, umr->pointer_addr, length, RIGHT_LOCAL_READ, false)) return NULL;
     uint8_t *bytes = malloc(length ? length : 1);
     if (bytes && transfer_emit(&list, bytes)) free(bytes), bytes = NULL;
     return bytes;
-}
-
-static bool take_list(const struct key *key, const struct translation *translation, struct change *change) {
-    if (translation->entries > key->max_entries) return false;
-    change->layout = LAYOUT_LIST;
-    change->klms = translation->entries;
-    if (!(change->klm = malloc((translation->entries + 1) * sizeof *change->klm))) return false;
-    for (unsigned i = 0; i < translation->entries; i++) {
-        struct translation_entry entry = translation_at(translation, i);
-        change->klm[i] = (struct klm){entry.length, entry.key, entry.addr};
-    }
-    if (key->type == KEY_MKEY) list_bend(change);
-    return true;
-}
-
-/* The repeat block's header takes the room of one entry. */
-static bool take_strided(const struct key *key, const struct translation *translation, struct change *change) {
-    uint32_t sum = 0;
-    if (translation->entries + 1 > key->max_entries) return false;
-    change->layout = LAYOUT_STRIDED;
-    change->strides = translation->entries, change->repeat = translation->repeat;
-    if (!(change->stride = malloc((translation->entries + 1) * sizeof *change->stride))) return false;
-    for (unsigned i = 0; i < translation->entries; i++) {
-        struct translation_entry entry = translation_at(translation, i);
-        change->stride[i] = (struct stride){entry.stride, (uint16_t)entry.length, entry.key, entry.addr};
-    }
-    strided_bend(change);
-    for (unsigned i = 0; i < translation->entries; i++) sum += change->stride[i].length;
-    /* The driver cuts counts to 16 bits but not their sum (catalogue X-DIFF): what the entries hold is what there is. */
-    change->bytes_per_repeat = sum;
-    return true;
-}
-
-static bool take_translation(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
-    struct translation translation;
-    if (!translation_decode(bytes, len, &translation)) return false;
-    change->new_layout = true;
-    return translation.strided ? take_strided(key, &translation, change) : take_list(key, &translation, change);
 }
 
 /* What this device can't do, it doesn't. */
@@ -122,7 +39,7 @@ static bool kind_known(const struct signature_domain *domain) {
 static bool take_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
     struct bsf sig;
     struct crypto_bsf crypto;
-    if (!key->bsf_able || !bsf_decode(bytes, len, &sig, &crypto)) return false;
+    if (len > (size_t)key->bsf_room * OCTOWORD || !bsf_decode(bytes, len, &sig, &crypto)) return false;
     change->new_bsf = true;
     if (sig.present && (sig.domain[0].kind != SIGNATURE_NONE || sig.domain[1].kind != SIGNATURE_NONE)) {
         if (!kind_known(&sig.domain[0]) || !kind_known(&sig.domain[1])) return false;
@@ -190,7 +107,8 @@ static void rights_bend(struct key *key, uint32_t old) {
 static void apply_masked(struct key *key, const struct umr *umr) {
     uint32_t old = key->rights;
     static const struct { uint64_t mask; uint8_t access; uint32_t right; } rights[] = {
-        {UMR_MASK_LOCAL_WRITE, UMR_LOCAL_WRITE, RIGHT_LOCAL_WRITE}, {UMR_MASK_REMOTE_READ, UMR_REMOTE_READ, RIGHT_REMOTE_READ},
+        {UMR_MASK_LOCAL_READ, UMR_LOCAL_READ, RIGHT_LOCAL_READ}, {UMR_MASK_LOCAL_WRITE, UMR_LOCAL_WRITE, RIGHT_LOCAL_WRITE},
+        {UMR_MASK_REMOTE_READ, UMR_REMOTE_READ, RIGHT_REMOTE_READ},
         {UMR_MASK_REMOTE_WRITE, UMR_REMOTE_WRITE, RIGHT_REMOTE_WRITE}, {UMR_MASK_ATOMIC, UMR_ATOMIC, RIGHT_ATOMIC},
     };
     for (size_t i = 0; i < sizeof rights / sizeof *rights; i++)
@@ -200,6 +118,9 @@ static void apply_masked(struct key *key, const struct umr *umr) {
     if (umr->mask & UMR_MASK_FREE) key->free = umr->free;
     if (umr->mask & UMR_MASK_KEY && !defect(tag_kept)) key->tag = umr->tag;
     if (umr->mask & UMR_MASK_QPN) key->qpn = umr->qpn;
+    if (umr->mask & UMR_MASK_PAGE_SIZE) key->log_entity_size = umr->log_entity_size;
+    if (umr->mask & UMR_MASK_EN_RINVAL) key->remote_invalidate = umr->en_rinval;
+    if (umr->mask & UMR_MASK_PD) key_set_pd(key, pd_find(umr->pd));
     if (umr->mask & UMR_MASK_START_ADDR) key->start = umr->start;
     if (umr->mask & UMR_MASK_LEN) key->length = umr->length;
     if (umr->mask & UMR_MASK_BSF_ENABLE && (umr->bsf_enable || !defect(reset_ignored))) key->bsf_enabled = umr->bsf_enable;
@@ -208,24 +129,8 @@ static void apply_masked(struct key *key, const struct umr *umr) {
     key->bent.erring = false;
 }
 
-static bool layout_stays(const struct key *key, const struct change *change) {
-    if (key->type != KEY_MKEY || key->layout == LAYOUT_NONE) return false;
-    if (defect(list_after_interleaved_kept)) return key->layout == LAYOUT_STRIDED && change->layout == LAYOUT_LIST;
-    if (defect(interleaved_after_list_kept)) return key->layout == LAYOUT_LIST && change->layout == LAYOUT_STRIDED;
-    return defect(layout_kept);
-}
-
 static void apply_change(struct key *key, struct change *change) {
-    if (change->new_layout && !layout_stays(key, change)) {
-        free(key->klm);
-        free(key->stride);
-        key->layout = change->layout;
-        key->klm = change->klm, key->klms = change->klms;
-        key->stride = change->stride, key->strides = change->strides;
-        key->repeat = change->repeat, key->bytes_per_repeat = change->bytes_per_repeat;
-        change->klm = NULL, change->stride = NULL;
-        if (defect(not_zero_based) && key->type == KEY_MKEY) key->start = key->klms ? key->klm->addr : key->strides ? key->stride->addr : 0;
-    }
+    if (change->new_layout) layout_apply(key, change);
     if (change->new_bsf) {
         free(key->sig);
         free(key->crypto);
@@ -234,10 +139,29 @@ static void apply_change(struct key *key, struct change *change) {
     }
 }
 
+#define KNOWN_MASKS (UMR_MASK_LEN | UMR_MASK_START_ADDR | UMR_MASK_PD | UMR_MASK_EN_RINVAL | UMR_MASK_SIGERR | UMR_MASK_BSF_ENABLE | UMR_MASK_KEY | \
+                     UMR_MASK_QPN | UMR_MASK_LOCAL_READ | ACCESS_MASKS | UMR_MASK_FREE | ORDER_MASKS)
+/* Nothing is reordered here, so these ask for nothing. */
+#define ORDER_MASKS (UMR_MASK_SMALL_FENCE | UMR_MASK_RO_WRITE | UMR_MASK_RO_READ)
+
+/* What a mask names must be something that this key has. */
+static bool mask_known(const struct umr *umr, const struct key *key) {
+    bool sized = key->log_entity_size && umr->log_entity_size;
+    if (umr->mask & ~(KNOWN_MASKS | (sized ? UMR_MASK_PAGE_SIZE : 0))) return false;
+    if (umr->mask & UMR_MASK_BSF_ENABLE && umr->bsf_enable && !key->bsf_room) return false;
+    if (umr->mask & UMR_MASK_PD) {
+        const struct pd *pd = pd_find(umr->pd);
+        if (key->type != KEY_MKEY || !pd || pd->object.context != key->object.context) return false;
+    }
+    return true;
+}
+
 /* The syndrome of a UMR that may not be. Only the index of the named key counts: the tag is among what is changed. */
 static uint8_t refused(const struct qp *qp, const struct umr *umr, const struct key *key) {
     if (!key || !key->umr_enabled) return CQE_LOCAL_QP_OP;
     if (key->pd != qp->attr.pd) return CQE_LOCAL_PROTECTION;
+    if (!mask_known(umr, key)) return CQE_LOCAL_QP_OP;
+    if (umr->klm_octowords && key->layout == LAYOUT_MEMORY) return CQE_LOCAL_QP_OP;
     if (key->bent.dead) return CQE_MW_BIND;
     if (umr->check_free && !key->free) return CQE_MW_BIND;
     if (umr->check_qpn && key->qpn != ANY_QPN && key->qpn != qp->number) return CQE_MW_BIND;
@@ -265,7 +189,7 @@ uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const str
         translation = fetched, bsf = bsf_len ? fetched + translation_len : NULL;
         trace_umr_list(qp, translation, translation_len, bsf, bsf_len);
     }
-    bool fine = (!translation_len || take_translation(key, translation, translation_len, &change)) && (!bsf_len || take_bsf(key, bsf, bsf_len, &change));
+    bool fine = (!translation_len || layout_change(key, umr.has_offset, umr.offset, translation, translation_len, &change)) && (!bsf_len || take_bsf(key, bsf, bsf_len, &change));
     free(fetched);
     if (!fine) syndrome = CQE_LOCAL_QP_OP;
     else if (key->type == KEY_MW && !umr.free && (!change.new_layout || !window_fits(key, &umr, &change))) syndrome = CQE_MW_BIND;

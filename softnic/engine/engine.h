@@ -60,6 +60,23 @@ enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
 enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire);       /* may change wire */
 
+/* ---- layout.c: the translation of an mkey -------------------------------------------------------------------------------------------- */
+
+struct change {                         /* what a UMR or CREATE_MKEY brings beside the mkey context's members */
+    struct klm *klm;
+    uint32_t klms;
+    struct stride *stride;
+    uint32_t strides, repeat, bytes_per_repeat;
+    enum layout layout;
+    struct bsf *sig;
+    struct crypto_bsf *crypto;
+    bool new_layout, new_bsf;
+};
+/* Decodes the translation that `key` would have with these bytes, all of it or from entry `offset` on; false: no room, or not decodable. */
+bool layout_change(const struct key *key, bool at_offset, uint64_t offset, const uint8_t *bytes, size_t len, struct change *change);
+void layout_apply(struct key *key, struct change *change);          /* takes the entries out of `change` */
+void key_set_pd(struct key *key, struct pd *pd);
+
 /* ---- signature.c ---------------------------------------------------------------------------------------------------------------------------- */
 
 struct span { uint64_t raw, memory_start, memory; };
@@ -182,7 +199,7 @@ void fabric_fork_child(void);
 /* ---- nic.c -------------------------------------------------------------------------------------------------------------------------------------------- */
 
 struct nic {
-    struct table contexts, pds, keys, psvs, cqs, qps, srqs, deks, logins;
+    struct table contexts, pds, keys, psvs, cqs, qps, srqs, deks, logins, umems;
     struct channel *channels;
 };
 extern struct nic nic;

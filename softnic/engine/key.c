@@ -44,11 +44,7 @@ int mr_modify(struct key *mr, uint32_t what, struct pd *pd, uint64_t addr, uint6
     if (mr->type != KEY_MR) return EINVAL;
     if (what & MR_TRANSLATION) mr->base = addr, mr->length = length, mr->start = iova;
     if (what & MR_ACCESS) mr->rights = rights_of(access);
-    if (what & MR_PD) {
-        mr->pd->object.users--;
-        mr->pd = pd;
-        pd->object.users++;
-    }
+    if (what & MR_PD) key_set_pd(mr, pd);
     return 0;
 }
 
@@ -63,11 +59,33 @@ int mw_create(struct pd *pd, uint8_t type, struct key **out) {
     return 0;
 }
 
+void key_set_pd(struct key *key, struct pd *pd) {
+    key->pd->object.users--;
+    key->pd = pd;
+    pd->object.users++;
+}
+
+static int mkey_translate(struct key *key, const struct mkey_attr *attr) {
+    struct change change = {0};
+    if (attr->umem) {
+        if (attr->umem_offset > attr->umem->length || attr->length > attr->umem->length - attr->umem_offset) return EINVAL;
+        if (rights_of(attr->umem->access) != (rights_of(attr->umem->access) | (attr->rights & (RIGHT_LOCAL_WRITE | RIGHT_REMOTE_WRITE)))) return EINVAL;
+        key->layout = LAYOUT_MEMORY;
+        key->umem = attr->umem, key->base = attr->umem->addr + attr->umem_offset;
+        attr->umem->object.users++;
+    } else if (attr->entries) {
+        if (!layout_change(key, false, 0, attr->translation, attr->entries * 16u, &change)) return EINVAL;
+        layout_apply(key, &change);
+    }
+    return 0;
+}
+
 int mkey_create(struct context *context, const struct mkey_attr *attr, struct key **out) {
     struct pd *pd = pd_find(attr->pdn);
+    bool bsf = attr->bsf_enabled || attr->bsf_room;
     if (!pd || pd->object.context != context) return EINVAL;
     if (attr->max_entries > personality()->max_mkey_entries) return EINVAL;
-    if (attr->bsf_enabled && !personality()->signatures && personality()->crypto == CRYPTO_NONE) return EINVAL;
+    if (bsf && !personality()->signatures && personality()->crypto == CRYPTO_NONE) return EINVAL;
     if (attr->crypto_enabled && personality()->crypto == CRYPTO_NONE) return EINVAL;
     int error = key_create(context, pd, KEY_MKEY, out);
     if (error) return error;
@@ -76,18 +94,47 @@ int mkey_create(struct context *context, const struct mkey_attr *attr, struct ke
     key->free = attr->free;
     key->umr_enabled = attr->umr_enabled;
     key->remote_invalidate = attr->remote_invalidate;
-    key->bsf_able = attr->bsf_enabled || attr->crypto_enabled;
+    key->bsf_enabled = attr->bsf_enabled;       /* in force at once; a UMR may change it */
+    key->bsf_room = attr->bsf_room;
     key->crypto_able = attr->crypto_enabled;
     key->qpn = attr->qpn;
     key->rights = attr->rights;
     key->start = attr->start, key->length = attr->length;
     key->max_entries = attr->max_entries;
+    key->log_entity_size = attr->log_entity_size;
+    error = mkey_translate(key, attr);
+    if (error) key_destroy(key);
+    return error;
+}
+
+int umem_create(struct context *context, uint64_t addr, uint64_t length, uint32_t access, struct umem **out) {
+    struct umem *umem = calloc(1, sizeof *umem);
+    if (!umem) return ENOMEM;
+    int error = table_add(&nic.umems, umem, &umem->number);
+    if (error) {
+        free(umem);
+        return error;
+    }
+    umem->addr = addr, umem->length = length, umem->access = access;
+    object_link(&umem->object, KIND_UMEM, context);
+    *out = umem;
     return 0;
 }
+
+int umem_destroy(struct umem *umem) {
+    if (umem->object.users) return EBUSY;
+    table_remove(&nic.umems, umem->number);
+    object_unlink(&umem->object);
+    free(umem);
+    return 0;
+}
+
+struct umem *umem_find(uint32_t number) { return table_get(&nic.umems, number); }
 
 int key_destroy(struct key *key) {
     if (key->object.users) return EBUSY;
     key->pd->object.users--;
+    if (key->umem) key->umem->object.users--;
     table_remove(&nic.keys, key->index);
     object_unlink(&key->object);
     free(key->klm);

@@ -44,6 +44,7 @@ static void tables_init(void) {
     table_init(&nic.srqs, 0x1, 1 << 24);
     table_init(&nic.deks, 0x1, 1 << 24);
     table_init(&nic.logins, 0x1, 1 << 24);
+    table_init(&nic.umems, 0x1, 1 << 24);
 }
 
 static int start(void) {
@@ -101,6 +102,7 @@ static void destroy(struct object *object) {
     case KIND_PSV: psv_destroy((struct psv *)object); break;
     case KIND_DEK: dek_destroy((struct dek *)object); break;
     case KIND_LOGIN: login_destroy((struct login *)object); break;
+    case KIND_UMEM: umem_destroy((struct umem *)object); break;
     case KIND_CHANNEL: channel_destroy((struct channel *)object); break;
     case KIND_PD: pd_destroy((struct pd *)object); break;
     case KIND_AH: case KIND_OTHER: object_unlink(object); free(object); break;
@@ -108,7 +110,8 @@ static void destroy(struct object *object) {
 }
 
 void nic_context_destroy(struct context *context) {
-    static const enum kind order[] = {KIND_QP, KIND_SRQ, KIND_CQ, KIND_AH, KIND_OTHER, KIND_KEY, KIND_PSV, KIND_DEK, KIND_LOGIN, KIND_PD, KIND_CHANNEL};
+    static const enum kind order[] = {KIND_QP, KIND_SRQ, KIND_CQ, KIND_AH, KIND_OTHER, KIND_KEY, KIND_UMEM, KIND_PSV, KIND_DEK, KIND_LOGIN, KIND_PD,
+                                      KIND_CHANNEL};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (struct object *object = context->objects, *next; object; object = next) {
             next = object->next;

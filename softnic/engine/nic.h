@@ -16,7 +16,7 @@
 
 #include "personality.h"
 
-enum kind { KIND_PD = 1, KIND_KEY, KIND_PSV, KIND_CQ, KIND_QP, KIND_SRQ, KIND_DEK, KIND_LOGIN, KIND_AH, KIND_CHANNEL, KIND_OTHER };
+enum kind { KIND_PD = 1, KIND_KEY, KIND_PSV, KIND_CQ, KIND_QP, KIND_SRQ, KIND_DEK, KIND_LOGIN, KIND_AH, KIND_CHANNEL, KIND_OTHER, KIND_UMEM };
 
 struct context;
 struct object {
@@ -48,7 +48,7 @@ struct klm { uint32_t length, key; uint64_t addr; };                    /* one e
 struct stride { uint16_t stride, length; uint32_t key; uint64_t addr; };
 
 enum domain { DOMAIN_WIRE, DOMAIN_MEMORY };                             /* numbered as in the error CQE and in struct bsf */
-enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED };
+enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED, LAYOUT_MEMORY };    /* MEMORY: an mkey over a umem */
 enum key_type { KEY_MR, KEY_MKEY, KEY_MW };
 
 struct sigerr {                                                         /* what the error CQE carries (hardware.md 1, 2) */
@@ -65,18 +65,20 @@ struct key {
     uint32_t index;                     /* 24 bits; the key a user sees is index << 8 | tag */
     uint8_t tag;
     bool free;                          /* not usable until a UMR or a bind enables it */
-    bool umr_enabled, remote_invalidate, bsf_able, crypto_able;
+    bool umr_enabled, remote_invalidate, crypto_able;
+    uint8_t log_entity_size;            /* KSM: all entries of a list are of this size; 0: KLM */
     struct pd *pd;
     uint32_t rights;
     uint64_t start, length;             /* the range of addresses that the key accepts */
     uint32_t qpn;                       /* 0xffffff: any QP; else type 2 windows belong to one QP */
-    uint64_t base;                      /* MR: where `start` lies in this process' memory */
+    struct umem *umem;                  /* LAYOUT_MEMORY */
+    uint64_t base;                      /* MR, LAYOUT_MEMORY: where `start` lies in this process' memory */
     uint8_t mw_type;
     enum layout layout;
     struct klm *klm;
     uint32_t klms;
     struct stride *stride;
-    uint32_t strides, repeat, bytes_per_repeat, max_entries;
+    uint32_t strides, repeat, bytes_per_repeat, max_entries, bsf_room;      /* bsf_room: in 16 bytes */
     bool bsf_enabled;
     struct bsf *sig;                    /* NULL: none configured */
     struct crypto_bsf *crypto;
@@ -85,10 +87,14 @@ struct key {
 };
 
 struct mkey_attr {                      /* CREATE_MKEY's mkey context, decoded */
-    uint32_t pdn, qpn, rights, max_entries;
-    uint8_t tag;
+    uint32_t pdn, qpn, rights, max_entries, bsf_room;
+    uint8_t tag, log_entity_size;
     bool free, umr_enabled, remote_invalidate, bsf_enabled, crypto_enabled;
     uint64_t start, length;
+    const uint8_t *translation;         /* `entries` of 16 bytes that come along, or NULL */
+    uint32_t entries;
+    struct umem *umem;                  /* or the memory that it maps, from `umem_offset` on */
+    uint64_t umem_offset;
 };
 
 int pd_create(struct context *context, struct pd **out);
@@ -98,6 +104,11 @@ int mr_create(struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint
 enum { MR_TRANSLATION = 1, MR_PD = 2, MR_ACCESS = 4 };
 int mr_modify(struct key *mr, uint32_t what, struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint32_t ibv_access);
 int mw_create(struct pd *pd, uint8_t type, struct key **out);
+/* Memory that DEVX objects may use (MLX5_IB_OBJECT_DEVX_UMEM). */
+struct umem { struct object object; uint32_t number; uint64_t addr, length; uint32_t access; };
+int umem_create(struct context *context, uint64_t addr, uint64_t length, uint32_t ibv_access, struct umem **out);
+int umem_destroy(struct umem *umem);                                    /* EBUSY while an mkey maps it */
+struct umem *umem_find(uint32_t number);
 int mkey_create(struct context *context, const struct mkey_attr *attr, struct key **out);
 int key_destroy(struct key *key);
 struct key *key_find(uint32_t key);                                     /* by index << 8; the tag is not looked at */

@@ -75,14 +75,17 @@ static enum violation entry(const struct key *outer, uint32_t value, uint64_t ad
     return bad ? bad : descend(inner, addr, length, write, reach, depth + 1);
 }
 
+static uint64_t klm_length(const struct key *key, const struct klm *klm) { return key->log_entity_size ? 1ull << key->log_entity_size : klm->length; }
+
 static enum violation descend_list(const struct key *key, uint64_t offset, uint64_t length, bool write, struct reach *reach, int depth) {
     for (uint32_t i = 0; i < key->klms && length; i++) {
         const struct klm *klm = &key->klm[i];
-        if (offset >= klm->length) {
-            offset -= klm->length;
+        uint64_t held = klm_length(key, klm);
+        if (offset >= held) {
+            offset -= held;
             continue;
         }
-        uint64_t take = klm->length - offset < length ? klm->length - offset : length;
+        uint64_t take = held - offset < length ? held - offset : length;
         enum violation bad = entry(key, klm->key, klm->addr + offset, take, write, reach, depth);
         if (bad) return bad;
         length -= take;
@@ -146,7 +149,7 @@ static enum violation descend(const struct key *key, uint64_t addr, uint64_t len
     }
     if (outside(key, addr, length)) return BEYOND;
     uint64_t offset = addr - key->start;
-    if (key->type == KEY_MR) return append(reach, key->base + offset, length);
+    if (key->type == KEY_MR || key->layout == LAYOUT_MEMORY) return append(reach, key->base + offset, length);
     switch (key->layout) {
     case LAYOUT_LIST: return descend_list(key, offset, length, write, reach, depth);
     case LAYOUT_STRIDED: return descend_strided(key, offset, length, write, reach, depth);

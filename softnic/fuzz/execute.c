@@ -192,7 +192,7 @@ static void world(void) {
     pd_create(context, &pd), pd_create(context, &other);
     for (unsigned i = 0; i < KEYS; i++) {
         struct mkey_attr attr = {.pdn = pd->pdn, .qpn = 0xffffff, .rights = 1, .max_entries = 16, .umr_enabled = true, .remote_invalidate = i & 1,
-                                 .bsf_enabled = i % 3, .crypto_enabled = i % 3 == 2};
+                                 .bsf_enabled = i % 3, .bsf_room = i % 3 * 4, .crypto_enabled = i % 3 == 2};
         if (i < 4) mr_create(i == 3 ? other : pd, (uintptr_t)memory, MEMORY, i == 1 ? 0 : (uintptr_t)memory, i == 2 ? 0 : 15, &key);
         else if (i < 6) mw_create(pd, 2, &key);
         else mkey_create(context, &attr, &key);

@@ -167,13 +167,21 @@ static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len)
     sheet_hex(sheet, "tag", umr.tag, 2);
     sheet_flag(sheet, "bsf_enable", umr.bsf_enable);
     sheet_number(sheet, "sigerr_count", umr.sigerr);
+    if (umr.mask & UMR_MASK_EN_RINVAL)
+        sheet_flag(sheet, "en_rinval", umr.en_rinval);
+    if (umr.mask & UMR_MASK_PD)
+        sheet_hex(sheet, "pd", umr.pd, 6);
     sheet_hex(sheet, "start_addr", umr.start, 1);
     sheet_number(sheet, "len", umr.length);
     if (umr.translation)
         describe_translation(sheet, umr.translation, (size_t)umr.klm_octowords * WQE_UNIT);
     if (umr.bsf)
         describe_bsf(sheet, umr.bsf, (size_t)umr.bsf_octowords * WQE_UNIT);
-    describe_segs(sheet, umr.seg, umr.segs);
+    if (umr.has_pointer) {
+        sheet_group(sheet, "pointer");
+        sheet_hex(sheet, "mkey", umr.pointer_key, 8);
+        sheet_hex(sheet, "addr", umr.pointer_addr, 1);
+    }
 }
 
 static void describe_av(struct sheet *sheet, const struct wqe *wqe)

@@ -7,13 +7,14 @@ enum { FLAG_INLINE = 0x80, FLAG_CHECK_FREE = 0x20, FLAG_OFFSET = 0x10, FLAG_CHEC
 enum { CONTEXT_FREE = 0x40 };
 #define FLAGS_BSF_ENABLE (1u << 30)
 #define FLAGS_SIGERR (1u << 26)
+#define FLAGS_EN_RINVAL (1u << 24)
 
 const char *umr_mask_name(unsigned bit)
 {
     static const char *const names[64] = {
         [0] = "len", [1] = "page_size", [6] = "start_addr", [7] = "pd", [8] = "en_rinval", [9] = "sigerr_count", [12] = "bsf_enable",
         [13] = "mkey_7_0", [14] = "qpn", [17] = "local_read", [18] = "local_write", [19] = "remote_read", [20] = "remote_write",
-        [21] = "atomic", [29] = "free",
+        [21] = "atomic", [23] = "small_fence", [25] = "relaxed_ordering_write", [29] = "free", [47] = "relaxed_ordering_read",
     };
     return bit < 64 ? names[bit] : NULL;
 }
@@ -27,7 +28,7 @@ static void ctrl_decode(const uint8_t *p, struct umr *out)
     out->check_qpn = p[0] & FLAG_CHECK_QPN;
     out->klm_octowords = load_be16(p + 4);
     if (out->has_offset)
-        out->offset = load_be16(p + 6);
+        out->offset = (uint64_t)load_be32(p + 16) << 16 | load_be16(p + 6);
     else
         out->bsf_octowords = load_be16(p + 6);
     out->mask = load_be64(p + 8);
@@ -44,6 +45,8 @@ static void context_decode(const uint8_t *p, struct umr *out)
     out->pd = out->flags_pd & 0xffffff;
     out->bsf_enable = out->flags_pd & FLAGS_BSF_ENABLE;
     out->sigerr = out->flags_pd & FLAGS_SIGERR;
+    out->en_rinval = out->flags_pd & FLAGS_EN_RINVAL;
+    out->log_entity_size = p[59] & 0x1f;
     out->start = load_be64(p + 16);
     out->length = load_be64(p + 24);
 }
@@ -66,11 +69,15 @@ static bool decode(const uint8_t *wqe, size_t len, struct umr *out)
         out->bsf = bsf ? wqe + TRANSLATION + klm : NULL;
         return true;
     }
-    /* The rest are data segments. A padding of zeros to the next 64 bytes is no segment. */
-    out->segs = segs_decode(wqe + TRANSLATION, rest, out->seg, WQE_MAX_SEGS);
-    while (out->segs && !out->seg[out->segs - 1].length && !out->seg[out->segs - 1].key && !out->seg[out->segs - 1].data)
-        out->segs--;
-    return out->segs || !(klm + bsf);
+    /* The UMR pointer segment: reserved word, key, address. How much lies there follows from the two counts. */
+    if (!(klm + bsf))
+        return true;
+    if (rest < ENTRY)
+        return false;
+    out->has_pointer = true;
+    out->pointer_key = load_be32(wqe + TRANSLATION + 4);
+    out->pointer_addr = load_be64(wqe + TRANSLATION + 8);
+    return true;
 }
 
 bool umr_decode(const uint8_t *wqe, size_t len, struct umr *out)
@@ -121,4 +128,28 @@ struct translation_entry translation_at(const struct translation *translation, u
         entry.length = load_be32(p);
     }
     return entry;
+}
+
+void translation_encode_klm(uint32_t length, uint32_t key, uint64_t addr, uint8_t *to)
+{
+    store_be32(to, length);
+    store_be32(to + 4, key);
+    store_be64(to + 8, addr);
+}
+
+void translation_encode_repeat(uint32_t bytes_per_repeat, uint32_t repeat, uint16_t entries, uint8_t *to)
+{
+    store_be32(to, bytes_per_repeat);
+    store_be32(to + 4, REPEAT_BLOCK);
+    store_be32(to + 8, repeat);
+    store_be16(to + 12, 0);
+    store_be16(to + 14, entries);
+}
+
+void translation_encode_stride(uint16_t stride, uint16_t length, uint32_t key, uint64_t addr, uint8_t *to)
+{
+    store_be16(to, stride);
+    store_be16(to + 2, length);
+    store_be32(to + 4, key);
+    store_be64(to + 8, addr);
 }

@@ -67,18 +67,24 @@ int devx_other(struct command *command) {
 /* The mkey context at byte 16 of CREATE_MKEY. */
 static int create_mkey(struct context *context, const uint8_t *in, struct key **out) {
     const uint8_t *mkc = in + 0x10;
-    enum { MODE_KLM = 2 };
+    enum { MODE_KLM = 2, MODE_KSM = 3 };
+    unsigned mode = (mkc[0] >> 2 & 7) << 2 | (mkc[2] & 3);
     struct mkey_attr attr = {
         .pdn = load_be24(mkc + 0x0d), .qpn = load_be24(mkc + 4), .tag = mkc[7], .free = bit(mkc, 0x01), .umr_enabled = bit(mkc, 0x10),
         .remote_invalidate = bit(mkc, 0x67), .bsf_enabled = bit(mkc, 0x61), .crypto_enabled = bit(mkc, 0x1e3) || bit(mkc, 0x1e4),
-        .start = load_be64(mkc + 0x10), .length = load_be64(mkc + 0x18), .max_entries = load_be32(mkc + 0x34),
+        .start = load_be64(mkc + 0x10), .length = load_be64(mkc + 0x18), .max_entries = load_be32(mkc + 0x34), .bsf_room = load_be32(mkc + 0x20),
         .rights = (bit(mkc, 0x11) ? RIGHT_ATOMIC : 0u) | (bit(mkc, 0x12) ? RIGHT_REMOTE_WRITE : 0u) | (bit(mkc, 0x13) ? RIGHT_REMOTE_READ : 0u) |
                   (bit(mkc, 0x14) ? RIGHT_LOCAL_WRITE : 0u) | (bit(mkc, 0x15) ? RIGHT_LOCAL_READ : 0u),
     };
 
     /* access_mode is split: bits 4:2 of it at 3, bits 1:0 at 0x16. Keys that are tables of pages need memory which only a kernel pins. */
-    if ((mkc[0] >> 2 & 7) || (mkc[2] & 3) != MODE_KLM)
+    if (mode != MODE_KLM && mode != MODE_KSM)
         return EINVAL;
+    if (mode == MODE_KSM) {
+        attr.log_entity_size = mkc[0x3b] & 0x1f;
+        if (!attr.log_entity_size)
+            return EINVAL;
+    }
     /* translations_octword_actual_size: entries that come along with the command; drivers configure by UMR instead. */
     if (load_be32(in + 0x60))
         return EOPNOTSUPP;
