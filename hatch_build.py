@@ -42,7 +42,7 @@ class SoftnicHook(BuildHookInterface[Any]):
         directory = root / "softnic"
         editable = version == "editable"
         if not editable:
-            for path in softnic.sources(directory):
+            for path in softnic.sources(directory, faults=True):
                 build_data["force_include"][str(path)] = f"{INSIDE}/{path.relative_to(directory)}"
         if not sys.platform.startswith("linux"):
             return

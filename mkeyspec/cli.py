@@ -248,9 +248,9 @@ def _run(options: argparse.Namespace) -> int:
         if value is not None:
             arguments.append(f"{name}={value}")
     if options.defect is not None and (options.device or "").startswith("soft"):
-        from mkeyspec.sabotage.catalogue import ENVIRONMENT
+        from mkeyspec.device.preload import FAULT
 
-        os.environ[ENVIRONMENT] = options.defect
+        os.environ[FAULT] = options.defect
     doctor_cli.start_on(options.device or "model", whole=options.whole)
     arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mkeyspec import doctor_cli
+from mkeyspec.device import preload
 from mkeyspec.session import Failure
 
 _HELP = "give a device one defect at a time, and see whether the cases notice"
@@ -60,5 +62,6 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
         raise Failure("MKS0905", f"--rows {options.rows}: at least one row of a case")
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
+    os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
     doctor_cli.start_on(options.device, whole=options.whole)
     return command.Command(options, device, defects, sources(options.paths), project).run()

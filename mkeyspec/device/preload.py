@@ -21,22 +21,36 @@ _RESTARTED = "MKEYSPEC_SOFTNIC_RESTARTED"
 """The number of the process that started itself anew; a child that inherits it is another process."""
 
 
+FAULT = "MKEYSPEC_SOFTNIC_FAULT"
+"""Names the fault that the software NIC has. Where it is set, if only to "", the library of faults is preloaded."""
+
+
+def loaded() -> Path | None:
+    """The software NIC's library in this process."""
+    try:
+        lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((Path(line.split(maxsplit=5)[5]) for line in lines if softnic.NAME in line), None)
+
+
 def active() -> bool:
     """Whether this process runs on the software NIC."""
-    try:
-        return softnic.NAME in Path("/proc/self/maps").read_text(errors="replace")
-    except OSError:
-        return False
+    return loaded() is not None
 
 
 def suits(wanted: str | None) -> bool:
-    """Whether this process runs on the personality that is wanted; None takes what is there."""
-    if not active():
+    """Whether this process runs on the personality that is wanted; None takes what is there.
+
+    One with a fault needs the library of faults; without one either library will do.
+    """
+    have = loaded()
+    if have is None or (os.environ.get(FAULT) and have != softnic.library(faults=True)):
         return False
     if wanted is None:
         return True
-    have = os.environ.get(VARIABLE) or personality().environment[VARIABLE]
-    return have == _personality(wanted)[VARIABLE]
+    now = os.environ.get(VARIABLE) or personality().environment[VARIABLE]
+    return now == _personality(wanted)[VARIABLE]
 
 
 def _personality(wanted: str) -> dict[str, str]:
@@ -51,9 +65,11 @@ def environment(wanted: str | None) -> dict[str, str]:
     own = {} if wanted is None else _personality(wanted)
     if wanted is None and VARIABLE not in os.environ:
         own = personality().environment
-    library = softnic.library()
+    faults = FAULT in os.environ
+    library = softnic.library(faults=faults)
     if library is None:
-        raise Unavailable("MKS0910", f"no software NIC: {softnic.missing()}; `mkeyspec doctor` says what to install")
+        why = softnic.missing(faults=faults)
+        raise Unavailable("MKS0910", f"no software NIC: {why}; `mkeyspec doctor` says what to install")
     if re.search(r"[\s:]", str(library)):
         raise Unavailable("MKS0910", f"the loader can't preload {library}: its path has a blank or a colon; move it")
     before = re.split(r"[\s:]+", os.environ.get("LD_PRELOAD", ""))
@@ -71,7 +87,7 @@ def ensure(wanted: str | None, *, whole: bool) -> None:
         return
     found = environment(wanted)
     if os.environ.get(_RESTARTED) == str(os.getpid()):
-        text = f"the loader did not preload {softnic.library()}: is this Python static or setuid?"
+        text = f"the loader did not preload {found['LD_PRELOAD']}: is this Python static or setuid?"
         raise Unavailable("MKS0921", text)
     if not whole:
         text = "this process was not started on the software NIC and can't start itself anew"

@@ -17,7 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 NAME = "libmkeyspec_softnic.so"
-ROOMS = ("pure", "engine", "shim")
+FOLDERS = ("pure", "engine", "shim")
+FAULTS = "faults"
+"""The folder that only the library of faults has (`mkeyspec sabotage --device soft`)."""
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-I.", "-pthread")
 """As in softnic/Makefile, which adds what a developer wants: debug information, warnings that are errors."""
 
@@ -30,30 +32,32 @@ class BuildError(RuntimeError):
     """The compiler refused; the message ends with what it said."""
 
 
-def library() -> Path | None:
+def library(*, faults: bool = False) -> Path | None:
     """The library to preload, built if it has to be; None where there is none, and `missing()` says why.
 
-    `MKEYSPEC_SOFTNIC_LIBRARY` names another one, such as a build with sanitizers.
+    `faults`: the one that can be given a fault, which is never shipped built. `MKEYSPEC_SOFTNIC_LIBRARY` names
+    another one, such as a build with sanitizers.
     """
     named = os.environ.get("MKEYSPEC_SOFTNIC_LIBRARY")
     if named:
         return Path(named).resolve() if Path(named).is_file() else None
-    built = _CHECKOUT / "build" / NAME
     if _is_checkout():
-        if built.is_file() and built.stat().st_mtime >= max(path.stat().st_mtime for path in sources(_CHECKOUT)):
+        built = _CHECKOUT / "build" / (FAULTS if faults else "") / NAME
+        newest = max(path.stat().st_mtime for path in sources(_CHECKOUT, faults=faults))
+        if built.is_file() and built.stat().st_mtime >= newest:
             return built
-    elif (_PACKAGED / NAME).is_file():
+    elif (_PACKAGED / NAME).is_file() and not faults:
         return _PACKAGED / NAME
     try:
-        return _cached()
+        return _cached(faults=faults)
     except (BuildError, OSError):
         return None
 
 
-def missing() -> str | None:
+def missing(*, faults: bool = False) -> str | None:
     """Why `library()` is None, in one line; None if it is not."""
     named = os.environ.get("MKEYSPEC_SOFTNIC_LIBRARY")
-    if library() is not None:
+    if library(faults=faults) is not None:
         return None
     if named:
         return f"MKEYSPEC_SOFTNIC_LIBRARY names {named}, which is no file"
@@ -64,7 +68,7 @@ def missing() -> str | None:
     if compiler() is None:
         return "the software NIC's library has to be built, and there is no C compiler (cc, gcc or clang)"
     try:
-        _cached()
+        _cached(faults=faults)
     except (BuildError, OSError) as error:
         return f"the software NIC's library could not be built: {error}"
     return None
@@ -79,12 +83,13 @@ def compiler() -> list[str] | None:
     return None
 
 
-def sources(directory: Path) -> list[Path]:
+def sources(directory: Path, *, faults: bool = False) -> list[Path]:
     """The C files and headers of `directory`, which is laid out like softnic/, in an order that never changes."""
-    return sorted(path for room in ROOMS for path in (directory / room).glob("*.[ch]"))
+    folders = (*FOLDERS, FAULTS) if faults else FOLDERS
+    return sorted(path for folder in folders for path in (directory / folder).glob("*.[ch]"))
 
 
-def build(directory: Path, output: Path, command: Sequence[str]) -> None:
+def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool = False) -> None:
     """Compiles the sources of `directory` with the compiler `command` into the library `output`.
 
     `output` is replaced at once: a process that has the old one loaded keeps it. Raises BuildError, or
@@ -94,14 +99,16 @@ def build(directory: Path, output: Path, command: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix=".softnic-", dir=output.parent) as work:
         jobs = [
             (path, Path(work) / f"{path.parent.name}_{path.stem}.o")
-            for path in sources(directory)
+            for path in sources(directory, faults=faults)
             if path.suffix == ".c"
         ]
         if not jobs:
             raise BuildError(f"no C sources in {directory}")
 
+        flags = _flags(faults)
+
         def compile_one(job: tuple[Path, Path]) -> None:
-            _run([*command, *FLAGS, "-c", "-o", str(job[1]), str(job[0])], directory)
+            _run([*command, *flags, "-c", "-o", str(job[1]), str(job[0])], directory)
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             list(pool.map(compile_one, jobs))
@@ -109,6 +116,10 @@ def build(directory: Path, output: Path, command: Sequence[str]) -> None:
         objects = [str(target) for _, target in jobs]
         _run([*command, *FLAGS, "-shared", "-s", "-o", str(linked), *objects], directory)
         linked.replace(output)
+
+
+def _flags(faults: bool) -> tuple[str, ...]:
+    return (*FLAGS, "-DSOFTNIC_FAULTS") if faults else FLAGS
 
 
 def _run(command: Sequence[str], directory: Path) -> None:
@@ -134,20 +145,20 @@ def _source_directory() -> Path | None:
     return None
 
 
-def _fingerprint(directory: Path) -> str:
-    digest = hashlib.sha256(" ".join(FLAGS).encode())
-    for path in sources(directory):
+def _fingerprint(directory: Path, faults: bool) -> str:
+    digest = hashlib.sha256(" ".join(_flags(faults)).encode())
+    for path in sources(directory, faults=faults):
         digest.update(f"\0{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())
     return f"{digest.hexdigest()[:16]}-{platform.machine()}-{platform.libc_ver()[1] or 'libc'}"
 
 
-def _cached() -> Path | None:
+def _cached(*, faults: bool) -> Path | None:
     directory = _source_directory()
     if directory is None or not sys.platform.startswith("linux"):
         return None
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    output = Path(home) / "mkeyspec" / f"softnic-{_fingerprint(directory)}" / NAME
+    output = Path(home) / "mkeyspec" / f"softnic-{_fingerprint(directory, faults)}" / NAME
     if output.is_file():
         return output
     command = compiler()
@@ -160,5 +171,5 @@ def _cached() -> Path | None:
     with (output.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output.is_file():
-            build(directory, output, command)
+            build(directory, output, command, faults=faults)
     return output

@@ -15,9 +15,6 @@ else:
 
 FILE = Path(__file__).with_name("catalogue.toml")
 PARTS = ("nic", "driver")
-ENVIRONMENT = "MKEYSPEC_SOFTNIC_DEFECT"
-"""The software NIC has the defect of this name."""
-
 
 class UnknownDefectError(ValueError):
     """No defect has this name; `str()` is one line that says which may be meant."""

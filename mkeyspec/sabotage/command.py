@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from mkeyspec import resource, selection
-from mkeyspec.device import verbs_names, verbs_open
+from mkeyspec.device import preload, verbs_names, verbs_open
 from mkeyspec.device.choice import Choice, open_choice, parse
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile, ProfileError, load
@@ -22,7 +22,7 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage import matrix as matrices
 from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
-from mkeyspec.sabotage.catalogue import ENVIRONMENT, Defect, UnknownDefectError, named, of_device
+from mkeyspec.sabotage.catalogue import Defect, UnknownDefectError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
 from mkeyspec.sabotage.model import bent
 from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
@@ -216,9 +216,7 @@ class Command:
             model = bent(name, self.profile) if name else Model(self.profile)
             return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
         # Whoever calls us may have one chosen; it is not for the run without any.
-        os.environ.pop(ENVIRONMENT, None)
-        if name:
-            os.environ[ENVIRONMENT] = name
+        os.environ[preload.FAULT] = name
         device = open_choice(self.device, self.profile)
         expectations = Expectations.load(list(resource.directory("expectations").glob("*.toml")), device.info())
         return Rig(device, self.profile, expectations, deadline=self.deadline)

@@ -208,7 +208,7 @@ uint64_t now(void);                     /* ns, monotonic */
 bool nic_round(uint64_t *next);
 bool round_is_over(void);               /* its time is up: what is left is the next one's */
 int doorbell_start(void);
-void defect_choose(void);               /* ends the process if the environment names a defect that there isn't */
+bool nic_is_known(void);                /* false: the environment names a personality that there isn't */
 
 /* ---- trace.c --------------------------------------------------------------------------------------------------------------------------------------------- */
 

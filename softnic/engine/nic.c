@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "pure/bits.h"
+#include "pure/rule.h"
 
 struct nic nic;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -47,10 +48,14 @@ static void tables_init(void) {
     table_init(&nic.umems, 0x1, 1 << 24);
 }
 
+/* Whether the environment says what this device is. */
+bool RULE(nic_is_known)(void) {
+    return personality() != NULL;
+}
+
 static int start(void) {
     if (owner == getpid()) return 0;
-    if (!personality()) return EINVAL;
-    defect_choose();
+    if (!nic_is_known()) return EINVAL;
     memory_init();
     trace_start();
     int error = fabric_start();

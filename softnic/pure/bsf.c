@@ -1,21 +1,26 @@
 #include "pure/bsf.h"
 
 #include "pure/bits.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
 /* Where things are in the 64 bytes of a signature part, and in those of a crypto part. */
 enum { SIZE_TYPE = 0, CHECK_MASK = 1, WIRE_SELECTOR = 2, MEMORY_SELECTOR = 3, RAW_SIZE = 4, BFS_PSV = 8, TRANSACTION = 16, INLINE = 32 };
 enum { ORDER = 1, STANDARD = 3, CRYPTO_SELECTOR = 8, TWEAK = 16, DEK = 32, KEYTAG = 40 };
 enum { PART = 64, TYPE_SIGNATURE = 0, TYPE_CRYPTO = 1, SIZE_WITH_INLINE = 2 };
 
-uint16_t bsf_block_bytes(uint8_t selector)
+uint16_t RULE(bsf_block_bytes)(uint8_t selector)
 {
-    if (selector == 2 && defect(block_520_is_512)) return 512;
-    if (selector == 3 && defect(block_4096_is_512)) return 512;
-    if (selector == 4 && defect(block_4160_is_4096)) return 4096;
-    if (selector == 6 && defect(block_4048_is_4096)) return 4096;
     static const uint16_t bytes[] = { [1] = 512, [2] = 520, [3] = 4096, [4] = 4160, [6] = 4048 };
     return selector < sizeof bytes / sizeof *bytes ? bytes[selector] : 0;
+}
+
+enum signature_kind RULE(bsf_guard_kind)(uint8_t type)
+{
+    switch (type) {
+    case 1: return SIGNATURE_DIF_CRC;
+    case 2: return SIGNATURE_DIF_CSUM;
+    default: return SIGNATURE_NONE;
+    }
 }
 
 static bool inline_decode(const uint8_t *p, struct signature_domain *out)
@@ -31,12 +36,8 @@ static bool inline_decode(const uint8_t *p, struct signature_domain *out)
     out->dif_flags = p[13];
     out->app_mask = load_be16(p + 14);
     out->field = 8;
-    if (p[8] != 1 && p[8] != 2)
-        return false;
-    out->kind = p[8] == 1 ? SIGNATURE_DIF_CRC : SIGNATURE_DIF_CSUM;
-    if (defect(t10_guard_is_csum)) out->kind = SIGNATURE_DIF_CSUM;
-    if (defect(csum_is_crc)) out->kind = SIGNATURE_DIF_CRC;
-    return true;
+    out->kind = bsf_guard_kind(p[8]);
+    return out->kind != SIGNATURE_NONE;
 }
 
 static bool domain_decode(const uint8_t *part, unsigned domain, uint8_t selector, struct signature_domain *out)

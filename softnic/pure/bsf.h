@@ -53,5 +53,7 @@ struct crypto_bsf {
 bool bsf_decode(const uint8_t *bsf, size_t len, struct bsf *signature, struct crypto_bsf *crypto);
 /* Data bytes of a block for a BSF block selector; 0 if the selector has none. */
 uint16_t bsf_block_bytes(uint8_t selector);
+/* What guards a T10-DIF block: the inline part's type, 1 CRC, 2 checksum; SIGNATURE_NONE for any other. */
+enum signature_kind bsf_guard_kind(uint8_t type);
 
 #endif

@@ -1,7 +1,7 @@
 #include "pure/crc.h"
 
 #include "pure/bits.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
 /* Slicing by eight: table k gives what a byte leaves in the register once k more bytes of zeros have passed. The register is linear, so an
  * entry is the sum of what the byte's eight bits leave; and what bit i leaves is the single bit at the register's end, shifted out and
@@ -83,42 +83,8 @@ static uint64_t reflected64(const uint64_t table[8][256], uint64_t state, const 
     return state;
 }
 
-/* Another generator, or the same one from its other end: bit by bit, in the register's place. */
-struct bent { bool yes, reflected; uint64_t polynomial; };
-
-static struct bent bent(enum crc_kind kind)
+uint64_t RULE(crc_start)(enum crc_kind kind, bool ones)
 {
-    if (kind == CRC_T10 && defect(t10_polynomial)) return (struct bent){ true, false, 0x10210000 };
-    if (kind == CRC_T10 && defect(t10_reflected)) return (struct bent){ true, true, 0xedd1 };
-    if (kind == CRC_FC_PH && defect(crc32_polynomial)) return (struct bent){ true, false, 0x1edc6f41 };
-    if (kind == CRC_FC_PH && defect(crc32_reflected)) return (struct bent){ true, true, 0xedb88320 };
-    if (kind == CRC_CASTAGNOLI && defect(crc32c_polynomial)) return (struct bent){ true, true, 0xedb88320 };
-    if (kind == CRC_CASTAGNOLI && defect(crc32c_not_reflected)) return (struct bent){ true, false, 0x1edc6f41 };
-    if (kind == CRC_XP10 && defect(crc64_polynomial)) return (struct bent){ true, true, 0xc96c5795d7870f42 };
-    if (kind == CRC_XP10 && defect(crc64_not_reflected)) return (struct bent){ true, false, 0xad93d23594c93659 };
-    return (struct bent){ false, false, 0 };
-}
-
-static uint64_t bitwise(enum crc_kind kind, const struct bent *bent, uint64_t state, const uint8_t *p, size_t length)
-{
-    unsigned top = kind == CRC_XP10 ? 63 : 31, low = kind == CRC_T10 && bent->reflected ? 16 : 0;
-    for (state >>= low; length; p++, length--) {
-        state ^= bent->reflected ? *p : (uint64_t)*p << (top - 7);
-        for (int bit = 0; bit < 8; bit++) {
-            bool out = bent->reflected ? state & 1 : state >> top & 1;
-            state = (bent->reflected ? state >> 1 : state << 1) ^ (out ? bent->polynomial : 0);
-        }
-    }
-    return state << low & (top == 63 ? ~0ull : 0xffffffff);
-}
-
-uint64_t crc_start(enum crc_kind kind, bool ones)
-{
-    if (kind == CRC_FC_PH && defect(crc32_seed_zeros)) ones = false;
-    if (kind == CRC_CASTAGNOLI && defect(crc32c_seed_ones)) ones = true;
-    if (kind == CRC_XP10 && defect(crc64_seed_zeros)) ones = false;
-    if (kind == CRC_T10 && defect(t10_seed_ignored)) ones = false;
-    if (kind != CRC_T10 && defect(crc_seed_inverted)) ones = !ones;
     if (!ones)
         return 0;
     switch (kind) {
@@ -130,13 +96,8 @@ uint64_t crc_start(enum crc_kind kind, bool ones)
     return 0;
 }
 
-uint64_t crc_update(enum crc_kind kind, uint64_t state, const void *data, size_t length)
+uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, size_t length)
 {
-    if (!no_defect) {
-        struct bent other = bent(kind);
-        if (other.yes)
-            return bitwise(kind, &other, state, data, length);
-    }
     switch (kind) {
     case CRC_T10: return forward(t10_table, (uint32_t)state, data, length);
     case CRC_FC_PH: return forward(fc_ph_table, (uint32_t)state, data, length);
@@ -146,12 +107,8 @@ uint64_t crc_update(enum crc_kind kind, uint64_t state, const void *data, size_t
     return state;
 }
 
-uint64_t crc_value(enum crc_kind kind, uint64_t state)
+uint64_t RULE(crc_value)(enum crc_kind kind, uint64_t state)
 {
-    if (kind == CRC_T10 && defect(t10_inverted)) return state >> 16 ^ 0xffff;
-    if (kind == CRC_FC_PH && defect(crc32_not_inverted)) return state;
-    if (kind == CRC_CASTAGNOLI && defect(crc32c_not_inverted)) return state;
-    if (kind == CRC_XP10 && defect(crc64_not_inverted)) return state;
     switch (kind) {
     case CRC_T10: return state >> 16;
     case CRC_FC_PH:
@@ -172,13 +129,9 @@ unsigned crc_size(enum crc_kind kind)
     return 0;
 }
 
-void crc_store(enum crc_kind kind, uint64_t state, uint8_t *field)
+void RULE(crc_store)(enum crc_kind kind, uint64_t state, uint8_t *field)
 {
     uint64_t value = crc_value(kind, state);
-    if (kind == CRC_FC_PH && defect(crc32_little_endian)) value = __builtin_bswap32((uint32_t)value);
-    if (kind == CRC_CASTAGNOLI && defect(crc32c_big_endian)) value = __builtin_bswap32((uint32_t)value);
-    if (kind == CRC_XP10 && defect(crc64_big_endian)) value = __builtin_bswap64(value);
-    if (kind == CRC_XP10 && defect(crc64_half)) value &= 0xffffffff;
     switch (kind) {
     case CRC_T10: store_be16(field, (uint16_t)value); break;
     case CRC_FC_PH: store_be32(field, (uint32_t)value); break;

@@ -1,7 +1,7 @@
 #include "pure/dif.h"
 
 #include "pure/bits.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
 struct dif_tuple dif_decode(const uint8_t field[8])
 {
@@ -16,24 +16,11 @@ void dif_encode(const struct dif_tuple *tuple, uint8_t field[8])
 }
 
 /* With both flags the stronger condition counts: the driver writes only APP_REF_ESCAPE then, but a raw BSF may hold both. */
-bool dif_escaped(const struct dif_tuple *received, uint8_t flags)
+bool RULE(dif_escaped)(const struct dif_tuple *received, uint8_t flags)
 {
-    uint16_t app = received->app;
-    bool app_is = app == 0xffff, ref_is = received->ref == 0xffffffff;
-    if (defect(escape_flags_swapped) && (flags & 3) % 3) flags ^= DIF_APP_ESCAPE | DIF_APP_REF_ESCAPE;
-    if (defect(app_escape_ignored)) flags &= ~DIF_APP_ESCAPE;
-    if (defect(app_ref_escape_ignored) && flags & DIF_APP_REF_ESCAPE) return false;
-    if (defect(escape_without_flag) && app_is) return true;
-    if (flags & DIF_APP_REF_ESCAPE) {
-        if (defect(app_ref_escape_app_only)) return app_is;
-        if (defect(app_ref_escape_ref_only)) return ref_is;
-        if (defect(app_ref_escape_half_ref)) return app_is && (uint16_t)received->ref == 0xffff;
-        return app_is && ref_is;
-    }
-    if (defect(app_escape_high_byte)) app_is = app >> 8 == 0xff;
-    if (defect(app_escape_low_byte)) app_is = (app & 0xff) == 0xff;
-    if (defect(app_escape_off_by_one)) app_is = app == 0xfffe;
-    return flags & DIF_APP_ESCAPE && app_is;
+    if (flags & DIF_APP_REF_ESCAPE)
+        return received->app == 0xffff && received->ref == 0xffffffff;
+    return flags & DIF_APP_ESCAPE && received->app == 0xffff;
 }
 
 struct checksum checksum_start(bool ones)
@@ -41,7 +28,7 @@ struct checksum checksum_start(bool ones)
     return (struct checksum){ ones ? 0xffff : 0, false };
 }
 
-void checksum_update(struct checksum *state, const void *data, size_t length)
+void RULE(checksum_update)(struct checksum *state, const void *data, size_t length)
 {
     const uint8_t *p = data;
     uint64_t sum = state->sum;
@@ -51,7 +38,7 @@ void checksum_update(struct checksum *state, const void *data, size_t length)
         state->odd = false;
     }
     /* 2^16 is 1 modulo 0xffff, so words may be added two at a time and folded in the end; 2^32 such steps can't overflow. */
-    while (length >= 4 && !defect(csum_without_carry)) {
+    while (length >= 4) {
         size_t steps = length / 4 < 1u << 30 ? length / 4 : 1u << 30;
         for (size_t i = 0; i < steps; i++)
             sum += load_be32(p + 4 * i);
@@ -66,12 +53,11 @@ void checksum_update(struct checksum *state, const void *data, size_t length)
         state->odd = true;
     }
     while (sum >> 16)
-        sum = (sum & 0xffff) + (defect(csum_without_carry) ? 0 : sum >> 16);
+        sum = (sum & 0xffff) + (sum >> 16);
     state->sum = (uint32_t)sum;
 }
 
-uint16_t checksum_value(const struct checksum *state)
+uint16_t RULE(checksum_value)(const struct checksum *state)
 {
-    if (defect(csum_not_inverted)) return (uint16_t)state->sum;
     return (uint16_t)~state->sum;
 }

@@ -1,11 +1,10 @@
 #include "pure/xts.h"
 
 #include "pure/bits.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
-bool xts_init(struct xts *xts, const uint8_t *key, size_t key_len)
+bool RULE(xts_init)(struct xts *xts, const uint8_t *key, size_t key_len)
 {
-    if (defect(xts_keys_swapped)) return aes_init(&xts->tweak, key, key_len / 2) && aes_init(&xts->data, key + key_len / 2, key_len / 2);
     return aes_init(&xts->data, key, key_len / 2) && aes_init(&xts->tweak, key + key_len / 2, key_len - key_len / 2);
 }
 
@@ -55,16 +54,21 @@ bool xts_units(const struct xts *xts, bool decrypt, uint8_t number[16], size_t u
         return false;
     for (size_t at = 0; at < length; at += unit) {
         unit_done(xts, decrypt, number, in + at, out + at, length - at < unit ? length - at : unit);
-        xts_number_add(number, defect(xts_tweak_constant) ? 0 : 1);
+        xts_number_next(number);
     }
     return true;
 }
 
-void xts_number_add(uint8_t number[16], uint64_t add)
+/* The number of the unit after this one. */
+void RULE(xts_number_next)(uint8_t number[16])
+{
+    xts_number_add(number, 1);
+}
+
+void RULE(xts_number_add)(uint8_t number[16], uint64_t add)
 {
     uint64_t low = load_le64(number), sum = low + add;
     store_le64(number, sum);
-    if (defect(xts_tweak_64_bits)) return;
     store_le64(number + 8, load_le64(number + 8) + (sum < low));
 }
 

@@ -17,6 +17,7 @@ bool xts_decrypt(const struct xts *xts, const uint8_t number[16], const uint8_t 
  * unit of its own; false, with nothing done, if it is shorter than 16 bytes. */
 bool xts_units(const struct xts *xts, bool decrypt, uint8_t number[16], size_t unit, const uint8_t *in, uint8_t *out, size_t length);
 
+void xts_number_next(uint8_t number[16]);                /* of the unit after this one */
 void xts_number_add(uint8_t number[16], uint64_t add);  /* little endian, modulo 2^128 */
 void xts_number_reverse(const uint8_t from[16], uint8_t to[16]);    /* a big-endian tweak to a number, and back */
 

@@ -45,7 +45,7 @@ def _absent(reason: str) -> NoReturn:
 
 @pytest.fixture(scope="module")
 def library() -> Path:
-    return softnic.library() or _absent(softnic.missing() or "no library")
+    return softnic.library(faults=True) or _absent(softnic.missing(faults=True) or "no library")
 
 
 def _sabotage(names: list[str], **environment: str) -> dict[str, Any]:
@@ -63,15 +63,16 @@ def _sabotage(names: list[str], **environment: str) -> dict[str, Any]:
 
 
 def test_names_are_the_catalogue() -> None:
-    text = (SOURCES / "pure" / "defect.h").read_text(encoding="utf-8")
-    listed = re.search(r"#define DEFECTS\(X\)(.*?)\n\n", text, re.DOTALL)
+    text = (SOURCES / "faults" / "fault.h").read_text(encoding="utf-8")
+    listed = re.search(r"#define FAULTS\(X\)(.*?)\n\n", text, re.DOTALL)
     assert listed is not None
     assert re.findall(r"X\((\w+)\)", listed[1]) == list(DEFECTS)
 
 
 def test_each_has_its_place() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in softnic.sources(SOURCES) if path.suffix == ".c")
-    assert set(re.findall(r"\bdefect\((\w+)\)", text)) == set(DEFECTS)
+    files = [path for path in softnic.sources(SOURCES, faults=True) if path.suffix == ".c"]
+    text = "".join(path.read_text(encoding="utf-8") for path in files)
+    assert set(re.findall(r"\b(?:defect|fault)\((\w+)\)", text)) - {"name"} == set(DEFECTS)
 
 
 def test_a_sample_is_noticed_by_whom_it_should(library: Path) -> None:
@@ -94,12 +95,12 @@ def test_a_sample_under_the_sanitizers(library: Path) -> None:
     ]
     if not all(Path(runtime).is_absolute() for runtime in runtimes):
         _absent("gcc has no sanitizer libraries: apt-get install libasan8 libubsan1")
-    subprocess.run(["make", "-s", "-C", str(SOURCES), "asan", "CC=gcc"], check=True, capture_output=True)
+    subprocess.run(["make", "-s", "-C", str(SOURCES), "asan-faults", "CC=gcc"], check=True, capture_output=True)
     # Ours comes first in the list of preloads, which their check of the order does not like.
     outcome = _sabotage(
         ["crc32_polynomial", "interleaved_skip_ignored"],
         LD_PRELOAD=" ".join(runtimes),
-        MKEYSPEC_SOFTNIC_LIBRARY=str(SOURCES / "build" / "asan" / softnic.NAME),
+        MKEYSPEC_SOFTNIC_LIBRARY=str(SOURCES / "build" / "asan-faults" / softnic.NAME),
         ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0",
     )
     assert [how for one in outcome["defects"] for how in one["killed_by"].values() if not how.startswith("MKS2")] == []
@@ -118,8 +119,17 @@ def test_the_name_in_the_environment(library: Path, name: str, code: int) -> Non
         _absent(f"{python} has no pyverbs: apt-get install python3-pyverbs ibverbs-providers")
     done = subprocess.run(
         [python, "-c", LOOK], capture_output=True, text=True, timeout=60,
-        env={"LD_PRELOAD": str(library), "MKEYSPEC_SOFTNIC_DEFECT": name},
+        env={"LD_PRELOAD": str(library), "MKEYSPEC_SOFTNIC_FAULT": name},
     )  # fmt: skip
     assert done.returncode == code
-    said = f"no defect is called `{name}`; `mkeyspec sabotage --list` names them"
-    assert done.stderr == (f"mkeyspec softnic: MKEYSPEC_SOFTNIC_DEFECT: {said}\n" if code else "")
+    said = f"no fault is called `{name}`; `mkeyspec sabotage --list` names them"
+    assert done.stderr == (f"mkeyspec softnic: MKEYSPEC_SOFTNIC_FAULT: {said}\n" if code else "")
+
+
+def test_the_shipped_library_has_no_fault() -> None:
+    """Whatever the environment says: it doesn't even know the variable."""
+    shipped = softnic.library()
+    if shipped is None:
+        _absent(softnic.missing() or "no library")
+    assert b"MKEYSPEC_SOFTNIC_FAULT" not in shipped.read_bytes()
+    assert b"crc32_polynomial" not in shipped.read_bytes()

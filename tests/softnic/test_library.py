@@ -17,7 +17,7 @@ needs_compiler = pytest.mark.skipif(softnic.compiler() is None, reason="no C com
 
 
 def _tree(directory: Path, text: str = C) -> Path:
-    for room in softnic.ROOMS:
+    for room in softnic.FOLDERS:
         (directory / room).mkdir(parents=True, exist_ok=True)
         (directory / room / "one.c").write_text("int softnic_" + room + "(void) { return 0; }\n")
     (directory / "shim" / "says.c").write_text(text)

@@ -40,7 +40,7 @@ def noticed(library: Path, directory: Path, defect: str, only: frozenset[str] = 
     lines = []
     for personality, all_modules in MODULES.items():
         modules = [module for module in all_modules if not only or module in only]
-        added = {"MKEYSPEC_SOFTNIC_DEFECT": defect} if defect else {}
+        added = {"MKEYSPEC_SOFTNIC_FAULT": defect} if defect else {}
         try:
             done = subprocess.run(
                 [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", *modules],
@@ -50,7 +50,7 @@ def noticed(library: Path, directory: Path, defect: str, only: frozenset[str] = 
         except subprocess.TimeoutExpired:
             lines.append(f"{personality}: not over after {DEADLINE:g} s")
             continue
-        if done.returncode == 2 and "MKEYSPEC_SOFTNIC_DEFECT" in done.stderr:
+        if done.returncode == 2 and "MKEYSPEC_SOFTNIC_FAULT" in done.stderr:
             raise SystemExit(f"witness.py: {done.stderr.strip()}")
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [""])[-1]
@@ -93,8 +93,8 @@ def main() -> int:
         print(f"witness.py: no defect of the software NIC: {', '.join(unknown)}", file=sys.stderr)
         return 2
     only = frozenset(options.modules)
-    os.environ.pop("MKEYSPEC_SOFTNIC_DEFECT", None)
-    library = softnic.library()
+    os.environ.pop("MKEYSPEC_SOFTNIC_FAULT", None)
+    library = softnic.library(faults=True)
     assert library is not None
     with tempfile.TemporaryDirectory(prefix="mkeyspec-witness-") as place:
         directory = Path(place)

@@ -52,6 +52,10 @@ def test_the_model_needs_nothing() -> None:
     assert isinstance(open_choice(parse("model"), Profile()), Model)
 
 
+def library(*, faults: bool = False) -> Path:
+    return Path("/somewhere/faults" if faults else "/somewhere", softnic.NAME)
+
+
 @pytest.fixture
 def outside(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     """A process that is not on the software NIC, and that does not really start anew."""
@@ -61,10 +65,10 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
         started.append(environment)
         raise SystemExit(0)
 
-    monkeypatch.setattr(preload, "active", lambda: False)
+    monkeypatch.setattr(preload, "loaded", lambda: None)
     monkeypatch.setattr(preload, "_restart", restart)
-    monkeypatch.setattr(softnic, "library", lambda: Path("/somewhere/libmkeyspec_softnic.so"))
-    for name in ("LD_PRELOAD", personality.VARIABLE, "MKEYSPEC_SOFTNIC_RESTARTED"):
+    monkeypatch.setattr(softnic, "library", library)
+    for name in ("LD_PRELOAD", preload.FAULT, personality.VARIABLE, "MKEYSPEC_SOFTNIC_RESTARTED"):
         monkeypatch.delenv(name, raising=False)
     return started
 
@@ -80,7 +84,7 @@ def test_the_library_comes_first_and_once(outside: list[dict[str, str]], monkeyp
 def test_a_process_that_has_what_is_wanted_goes_on(
     outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preload, "active", lambda: True)
+    monkeypatch.setattr(preload, "loaded", library)
     preload.ensure(None, whole=False)
     preload.ensure("connectx7", whole=False)
     monkeypatch.setenv(personality.VARIABLE, personality.personality("cx5").environment[personality.VARIABLE])
@@ -106,16 +110,31 @@ def test_it_starts_anew_once(outside: list[dict[str, str]], monkeypatch: pytest.
         preload.ensure(None, whole=True)
 
 
+def test_a_fault_wants_the_library_of_faults(
+    outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preload, "loaded", library)
+    monkeypatch.setenv(preload.FAULT, "crc32_polynomial")
+    with pytest.raises(SystemExit):
+        preload.ensure(None, whole=True)
+    assert outside[0]["LD_PRELOAD"] == str(library(faults=True))
+    monkeypatch.setattr(preload, "loaded", lambda: library(faults=True))
+    preload.ensure(None, whole=False)
+    monkeypatch.delenv(preload.FAULT)
+    preload.ensure(None, whole=False)  # without a fault it is like the other
+    assert len(outside) == 1
+
+
 def test_a_process_that_is_not_its_own_command(outside: list[dict[str, str]]) -> None:
     assert "mkeyspec softnic exec" in refused("MKS0921", whole=False)
     assert outside == []
 
 
 def test_no_library(outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(softnic, "library", lambda: None)
-    monkeypatch.setattr(softnic, "missing", lambda: "there is no C compiler")
+    monkeypatch.setattr(softnic, "library", lambda **_: None)
+    monkeypatch.setattr(softnic, "missing", lambda **_: "there is no C compiler")
     assert "there is no C compiler" in refused("MKS0910")
-    monkeypatch.setattr(softnic, "library", lambda: Path("/my files/libmkeyspec_softnic.so"))
+    monkeypatch.setattr(softnic, "library", lambda **_: Path("/my files/libmkeyspec_softnic.so"))
     assert "blank" in refused("MKS0910")
 
 
