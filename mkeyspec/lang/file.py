@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from mkeyspec.lang import tree
@@ -12,6 +13,9 @@ from mkeyspec.lang.tree import Name, Span
 
 EDITION = 1
 """The edition of the language that this release reads."""
+
+_RESERVED = re.compile(r"pytest_|pytestmark\Z")
+"""Names that pytest reads of a module: a case of such a name would be taken for a hook, a list of plugins or marks."""
 
 
 class _Case:
@@ -98,6 +102,9 @@ class _Gathering:
             note = Note("the first one is here", first.span)
             message = f"case `{first.text}` stands twice in this file"
             self.diagnostics.error("MKS0119", message, line.name.span, notes=(note,), help="case ids are unique")
+        if _RESERVED.match(line.name.text):
+            message = f"a case can't be called `{line.name.text}`: pytest reads this name of a module"
+            self.error("MKS0224", message, line.name.span, help="give it another name")
         self.cases.append(_Case(line))
 
     def line_of_case(self, case: _Case, line: Any) -> None:

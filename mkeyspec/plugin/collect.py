@@ -21,7 +21,8 @@ import pytest
 from mkeyspec.emit.place import source_name
 from mkeyspec.plugin.option import SELECTED
 from mkeyspec.plugin.outcome import case_report
-from mkeyspec.run.mark import case_of
+from mkeyspec.run.mark import case_of, row_count
+from mkeyspec.selection import file_of
 from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
 
 _KEY = "mkeyspec"
@@ -185,9 +186,48 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
         items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
         config.hook.pytest_deselected(items=left)
+        broken += _gone(config, items, left, chosen)
     yield
     kept = {id(item) for item in items}
     items[:0] = [item for item in broken if id(item) not in kept]
+
+
+def _gone(
+    config: pytest.Config, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
+) -> list[BrokenFile]:
+    """One failing item if the profile lists what is not there, in files that were collected whole or are gone."""
+    there = {_id(item) for item in items}
+    whole = {_file_of(_id(item)) for item in (*items, *left)}
+    whole -= {source_name(Path(config.invocation_params.dir, _path_of(one)), config.rootpath) for one in _parts(config)}
+    # Of a broken file nothing is known but that it is broken.
+    whole -= {source_name(item.path, config.rootpath) for item in items if isinstance(item, BrokenFile)}
+    gone = sorted(id for id in chosen - there if _file_of(id) in whole or not (config.rootpath / _file_of(id)).exists())
+    if not gone or not items + left:
+        return []
+    session = (items + left)[0].session
+    path = file_of(config.getoption("--case-profile"), config.rootpath)
+    name = source_name(path, config.rootpath)
+    what = "1 item that is not there" if len(gone) == 1 else f"{len(gone)} items that are not there"
+    more = f" and {len(gone) - _TOLD_GONE} more" if len(gone) > _TOLD_GONE else ""
+    text = f"error[MKS0922]: {name} lists {what}: {', '.join(gone[:_TOLD_GONE])}{more}; choose the profile again"
+    outcome = Outcome(code="MKS0922", text=text)
+    made: BrokenFile = BrokenFile.from_parent(
+        session, name="MKS0922", nodeid=f"{name}::MKS0922", path=path, outcome=outcome
+    )
+    return [made]
+
+
+_TOLD_GONE = 5
+"""So many ids are written out."""
+
+
+def _parts(config: pytest.Config) -> list[str]:
+    """Arguments that name a part of a file."""
+    return [argument for argument in config.args if "::" in argument]
+
+
+def _file_of(id: str) -> str:
+    return id.split("::", 1)[0]
 
 
 def _id(item: pytest.Item) -> str:
@@ -218,9 +258,7 @@ class MksFile(pytest.Module):
                 mark = case_of(value) if name.startswith("test_") else None
                 if mark is not None:
                     value.place_as = _placed(str(self.path), mark.at.line)
-                    # pytest would take a case of this name for its hook.
-                    shown = mark.name + "_" if mark.name == "pytest_generate_tests" else mark.name
-                    setattr(cases, shown, value)
+                    setattr(cases, mark.name, value)
         return cases
 
     def funcnamefilter(self, name: str) -> bool:
@@ -237,8 +275,21 @@ class MksFile(pytest.Module):
                 raise self.CollectError(outcome.text)  # `pytest x.mks::case`: the case is not there to be found
             item: pytest.Item = BrokenFile.from_parent(self, name=outcome.code, outcome=outcome)
             return [item]
-        # Module's own collect looks for setup_module and fixtures first; a case may well be called setup_module.
-        return super(pytest.Module, self).collect()
+        # Not Module's own collect, which looks for setup_module and fixtures first, passes names by, and leaves out
+        # what was not defined in this module: a case may well be called setup_module.
+        return [
+            item for name, value in list(vars(self.obj).items()) if case_of(value) for item in self._rows(name, value)
+        ]
+
+    def _rows(self, name: str, function: Any) -> list[pytest.Item | pytest.Collector]:
+        """The items of one case, by pytest's own hook."""
+        made = self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function)
+        items = made if isinstance(made, list) else [made] if made is not None else []
+        rows = row_count(function)
+        if len(items) < rows:
+            text = f"pytest made {len(items)} of the {rows} rows of case `{name}`; another plugin keeps it from them"
+            raise self.CollectError(f"error[MKS0906]: {text}")
+        return items
 
 
 class WrongModule(pytest.Module):

@@ -10,16 +10,16 @@ from collections import Counter
 
 import pytest
 
-from mkeyspec.run.mark import case_of
+from mkeyspec.run.mark import case_of, row_count
 from mkeyspec.run.verdict import Verdict
 
 
 def absence_properties(item: pytest.Item, verdict: Verdict) -> list[tuple[str, object]]:
     """What the controller must know of a row that did not show a listed departure."""
-    if not verdict.absent or case_of(getattr(item, "obj", None)) is None:
+    function = getattr(item, "obj", None)
+    if not verdict.absent or case_of(function) is None:
         return []
-    rows = next((len(mark.args[1]) for mark in item.iter_markers("parametrize")), 1)
-    return [("absent", " ".join(verdict.absent)), ("rows", rows)]
+    return [("absent", " ".join(verdict.absent)), ("rows", row_count(function))]
 
 
 class Absences:

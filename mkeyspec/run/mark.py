@@ -114,6 +114,12 @@ def case(
     return annotate
 
 
+def row_count(function: object) -> int:
+    """How many rows a case has."""
+    marks = getattr(function, "pytestmark", ())
+    return next((len(mark.args[1]) for mark in marks if mark.name == "parametrize"), 1)
+
+
 def case_of(function: object) -> CaseMark | None:
     """The mark that `case` left on a test function, or None."""
     mark = getattr(function, "mkeyspec_case", None)
