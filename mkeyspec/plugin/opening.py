@@ -59,13 +59,14 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
 
 def read_defect(name: str) -> str:
     """The environment's variable that the software NIC takes a defect's name from; UsageError if no defect has it."""
-    from mkeyspec.sabotage.catalogue import ENVIRONMENT, UnknownDefectError, named
+    from mkeyspec.device.preload import FAULT
+    from mkeyspec.sabotage.catalogue import UnknownDefectError, named
 
     try:
         named(name)
     except UnknownDefectError as error:
         raise pytest.UsageError(f"error[MKS0907]: --defect: {error}") from None
-    return ENVIRONMENT
+    return FAULT
 
 
 def read_selection(name: str, root: Path) -> frozenset[str]:

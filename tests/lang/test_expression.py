@@ -46,6 +46,9 @@ class Said:
             return slice_of(self.held[of.name], of.start, of.length)
         return Counter(8)
 
+    def then(self, of: Reference, moment: object, span: tree.Span) -> ByteString:
+        return self.content(of, span)
+
     def length(self, of: Reference) -> int | None:
         if isinstance(of, Handle):
             held = self.held.get(of.name)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import cli
+from mkeyspec.device.preload import FAULT
 from mkeyspec.sabotage.bend import BENDS, Bend
-from mkeyspec.sabotage.catalogue import ENVIRONMENT, defects
+from mkeyspec.sabotage.catalogue import defects
 
 CASE = """\
 mks 1
@@ -146,7 +147,7 @@ def test_wrong_input(project: Path, capfd: pytest.CaptureFixture[str], arguments
 def test_a_run_of_one_defect(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", "-q", "--defect", "list_reversed", "-pno:cacheprovider"]) == 1
     assert "2 passed, 1 failed (1 MKS2101)" in capfd.readouterr().out
-    assert ENVIRONMENT not in os.environ, "the model's defect is not left for the software NIC of whoever comes next"
+    assert FAULT not in os.environ, "the model's defect is not left for the software NIC of whoever comes next"
 
 
 def test_a_run_of_a_profile(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
