@@ -210,10 +210,24 @@ bool round_is_over(void);               /* its time is up: what is left is the n
 int doorbell_start(void);
 bool nic_is_known(void);                /* false: the environment names a personality that there isn't */
 
+/* ---- output.c: the trace's file ----------------------------------------------------------------------------------- */
+
+int output_open(const char *path);      /* 0 or an errno value; "-": stderr */
+bool output_is_open(void);
+void output_write(const char *bytes, size_t len);       /* a record, whole or not at all; never waits long */
+void output_flush(void);
+uint64_t output_due(void);              /* when to flush again; 0: nothing is left */
+uint64_t output_lost(void);             /* records since output_lost_is(0) */
+void output_lost_is(uint64_t records);
+bool output_recovered(void);            /* there is room for much more */
+void output_drain(void);                /* before the end: a reader that reads gets the rest */
+void output_fork_child(void);
+
 /* ---- trace.c --------------------------------------------------------------------------------------------------------------------------------------------- */
 
 extern bool tracing;
 void trace_start(void);
+uint64_t trace_work(void);              /* what a slow reader has left; when to try again, 0: there is nothing */
 void trace_wqe(const struct qp *qp, const uint8_t *wqe, size_t len);
 /* What a UMR that is not inline has in memory; either part may be empty. */
 void trace_umr_list(const struct qp *qp, const uint8_t *translation, size_t translation_len, const uint8_t *bsf, size_t bsf_len);

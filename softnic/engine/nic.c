@@ -172,6 +172,7 @@ void nic_fork_parent(void) {
  * itself starts a NIC of its own. */
 void nic_fork_child(void) {
     fabric_fork_child();
+    output_fork_child();
     nic_lock_reset();
     pthread_mutex_unlock(&starting);
     section_leave(&forking);
@@ -246,6 +247,7 @@ bool nic_round(uint64_t *next) {
     bool any = fabric_work();
     any |= queues_round(something || any, next);
     cq_arm_words();
+    earliest(next, trace_work());
     something = any;
     return any;
 }

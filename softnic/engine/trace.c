@@ -1,10 +1,8 @@
 /* The trace: every WQE, receive and CQE that the device touches, as described by pure/describe.h.
  *
- * MKEYSPEC_SOFTNIC_TRACE names the file (`-`: stderr); records are appended, each with one write, so several processes may share it.
+ * MKEYSPEC_SOFTNIC_TRACE names the file (`-`: stderr); records are appended, each whole (output.c), so several processes may share it.
  * MKEYSPEC_SOFTNIC_TRACE_FORMAT is text or json (one object a line). Without the first, or if the file can't be written, nothing is traced.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +12,16 @@
 #include "pure/describe.h"
 
 bool tracing;
-static int trace_fd = -1;
 static bool json;
 
 void trace_start(void) {
     const char *path = getenv("MKEYSPEC_SOFTNIC_TRACE"), *format = getenv("MKEYSPEC_SOFTNIC_TRACE_FORMAT");
     if (!path || !*path || tracing) return;
     json = format && !strcmp(format, "json");
-    /* Both descriptors are ours alone: the application may close or reuse its stderr. */
-    int fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0 || (format && *format && !json && strcmp(format, "text"))) {
-        dprintf(STDERR_FILENO, "mkeyspec softnic: no trace: %s: %s\n", fd < 0 ? path : format, fd < 0 ? strerror(errno) : "neither text nor json");
-        if (fd >= 0) close(fd);
-        return;
-    }
-    trace_fd = fd_high(fd);
-    tracing = true;
+    bool known = !format || !*format || json || !strcmp(format, "text");
+    int error = known ? output_open(path) : 0;
+    if (!known || error) dprintf(STDERR_FILENO, "mkeyspec softnic: no trace: %s: %s\n", known ? path : format, known ? strerror(error) : "neither text nor json");
+    tracing = output_is_open();
 }
 
 /* A record that is too long for the stack is made a second time. */
@@ -40,6 +32,7 @@ struct record {
     const struct receive *receive;
     const uint8_t *bytes, *bsf;
     size_t len, bsf_len;
+    uint64_t lost;
 };
 
 static size_t record_make(const struct record *record, char *out, size_t room) {
@@ -50,7 +43,9 @@ static size_t record_make(const struct record *record, char *out, size_t room) {
     sheet_number(&sheet, "pid", (uint64_t)getpid());
     sheet_number(&sheet, "time_ns", now());
     if (record->qp) sheet_text(&sheet, "service", services[record->qp->attr.type]);
-    if (record->cq) {
+    if (record->lost) {
+        sheet_number(&sheet, "records", record->lost);
+    } else if (record->cq) {
         sheet_hex(&sheet, "cqn", record->cq->number, 6);
         describe_cqe(&sheet, record->bytes);
     } else if (record->receive) {
@@ -67,7 +62,7 @@ static size_t record_make(const struct record *record, char *out, size_t room) {
     return sheet_end(&sheet);
 }
 
-static void record_write(const struct record *record) {
+static void record_put(const struct record *record) {
     char some[8192], *all = some;
     size_t length = record_make(record, some, sizeof some);
     if (length >= sizeof some) {
@@ -76,13 +71,42 @@ static void record_write(const struct record *record) {
         size_t again = record_make(record, all, length + 64);
         length = again < length + 64 ? again : length + 63;
     }
-    for (size_t at = 0; at < length;) {
-        ssize_t done = write(trace_fd, all + at, length - at);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) break;           /* a full disk or a reader that left must not stop the device */
-        at += (size_t)done;
-    }
+    output_write(all, length);
+    tracing = output_is_open();
     if (all != some) free(all);
+}
+
+/* What was lost is told once the reader reads again, before the next record. */
+static void record_write(const struct record *record) {
+    uint64_t lost = output_lost();
+    if (lost) {
+        if (!output_recovered()) {
+            output_lost_is(lost + 1);
+            return;
+        }
+        output_lost_is(0);
+        record_put(&(struct record){ .kind = "lost", .lost = lost });
+    }
+    record_put(record);
+}
+
+__attribute__((destructor)) static void trace_end(void) {
+    if (!tracing) return;
+    nic_lock();
+    output_drain();
+    uint64_t lost = output_lost();
+    if (lost && output_recovered()) {
+        record_put(&(struct record){ .kind = "lost", .lost = lost });
+        output_drain();
+    }
+    nic_unlock();
+}
+
+uint64_t trace_work(void) {
+    if (!tracing) return 0;
+    output_flush();
+    tracing = output_is_open();
+    return output_due();
 }
 
 void trace_wqe(const struct qp *qp, const uint8_t *wqe, size_t len) {

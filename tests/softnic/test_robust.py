@@ -5,10 +5,14 @@ Each scenario is a process of its own under the preload (robust.py).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,6 +103,58 @@ def run_threads(program: Path, preload: str, scenario: str, personality: str) ->
 def test_threads(library: Path, threads: Path, scenario: str, personality: str) -> None:
     """Nobody waits long beside a busy neighbour; cancelled threads, handlers and locked memory stop nothing."""
     run_threads(threads, str(library), scenario, personality)
+
+
+def test_a_trace_whose_reader_stops_is_cut_and_says_so(library: Path, threads: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "trace"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    trace = {"MKEYSPEC_SOFTNIC_TRACE": str(fifo), "MKEYSPEC_SOFTNIC_TRACE_FORMAT": "json"}
+    program = _traced(library, threads, trace)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "written\n"  # though nobody has read
+    os.set_blocking(reader, True)
+    with os.fdopen(reader) as lines, ThreadPoolExecutor(1) as pool:
+        records = pool.submit(lambda: [json.loads(line) for line in lines])
+        _, said = program.communicate("\n", timeout=60)
+        assert program.returncode == 0, said
+        kinds = Counter(record["record"] for record in records.result(timeout=60))
+        lost = [record["records"] for record in records.result() if record["record"] == "lost"]
+    assert len(lost) == 1
+    assert kinds["wqe"] + kinds["cqe"] + kinds["receive"] + lost[0] == 4020 * 2 + 64
+
+
+def _traced(library: Path, threads: Path, trace: dict[str, str]) -> subprocess.Popen[str]:
+    environment = {**os.environ, **trace, "LD_PRELOAD": str(library)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen([str(threads), "traced"], text=True, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "terminal"])
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_trace_to_stderr_holds_nothing_up(library: Path, threads: Path, kind: str, leaves: bool) -> None:
+    """The reader of stderr stops, or leaves at once: the program goes on and ends well."""
+    ours, theirs = {"pipe": os.pipe, "socket": _sockets, "terminal": os.openpty}[kind]()
+    environment = {**os.environ, "LD_PRELOAD": str(library), "MKEYSPEC_SOFTNIC_TRACE": "-"}
+    program = subprocess.Popen(
+        [str(threads), "traced"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    if leaves:
+        os.close(ours)
+    try:
+        assert program.communicate(b"\n", timeout=60)[0] == b"written\n"
+        assert program.returncode == 0
+    finally:
+        program.kill()
+        program.wait()
+        if not leaves:
+            os.close(ours)
+
+
+def _sockets() -> tuple[int, int]:
+    one, other = socket.socketpair()
+    return one.detach(), other.detach()
 
 
 @pytest.mark.parametrize("personality", ["connectx7", "trap=0"])

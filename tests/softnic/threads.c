@@ -283,6 +283,32 @@ static void plain(void) {
     end_free(end);
 }
 
+/* Much to trace: by the device's thread, and by this one, whose modify-QP flushes receives. */
+static void traced(void) {
+    struct end *end = end_alone();
+    struct ibv_sge sge = {(uintptr_t)end->memory, 64, end->mr->lkey};
+    struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+    struct ibv_wc wc;
+    char word[2];
+    for (int i = 0; i < 4000; i++) {
+        MUST(!post_write(end, 64));
+        wait_one(end);
+    }
+    puts("written");
+    fflush(stdout);
+    MUST(fgets(word, sizeof word, stdin));
+    for (int i = 0; i < 20; i++) {
+        MUST(!post_write(end, 64));
+        wait_one(end);
+        usleep(20000);
+    }
+    for (int i = 0; i < DEPTH; i++) MUST(!ibv_post_recv(end->qp, &wr, &bad));
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    MUST(!ibv_modify_qp(end->qp, &attr, IBV_QP_STATE));
+    for (int flushed = 0; flushed < DEPTH;) flushed += ibv_poll_cq(end->cq, 1, &wc);
+    end_free(end);
+}
+
 /* All memory locked, before the device is opened or after: stores to its pages are still heard. */
 static void locked_memory(int flags) {
     struct end *end = end_alone();
@@ -302,7 +328,7 @@ static void locked_all(void) { locked_memory(MCL_CURRENT | MCL_FUTURE); }
 
 static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"beside_a_busy_neighbour", beside_a_busy_neighbour}, {"cancellation", cancellation}, {"signals", signals},
-    {"plain", plain}, {"locked_now", locked_now}, {"locked_all", locked_all},
+    {"plain", plain}, {"traced", traced}, {"locked_now", locked_now}, {"locked_all", locked_all},
 };
 
 int main(int count, char **words) {
