@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 NAME = "libmkeyspec_softnic.so"
-FOLDERS = ("pure", "engine", "shim")
+FOLDERS = ("pure", "engine", "shim", "cm")
 FAULTS = "faults"
 """The folder that only the library of faults has (`mkeyspec sabotage --device soft`)."""
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-I.", "-pthread")

@@ -1,5 +1,6 @@
 /* Which file descriptors are ours. Every close() and ioctl() of the process asks, so the answer costs one load. */
 #include "shim.h"
+#include "cm/cm.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -69,6 +70,10 @@ void fd_is_channel(int fd) {
         set_kind(fd, FD_CHANNEL);
 }
 
+void fd_is_cm(int fd) {
+    set_kind(fd, FD_CM);
+}
+
 void fd_forget(int fd) {
     set_kind(fd, FD_FOREIGN);
 }
@@ -110,6 +115,9 @@ void fd_closing(int fd) {
         set_kind(fd, FD_FOREIGN);
         channel_closed(fd);
         nic_unlock();
+        break;
+    case FD_CM:
+        cm_closing(fd);
         break;
     default:
         set_kind(fd, FD_FOREIGN);

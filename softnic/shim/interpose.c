@@ -1,6 +1,7 @@
 /* The functions of libc that the software NIC stands before. Each looks at one number or one path and, unless it is ours, hands on to the
  * next library as if nothing had been there. In a vforked child they only hand on. */
 #include "shim.h"
+#include "cm/cm.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/netlink.h>
@@ -22,6 +24,7 @@
 /* Programs built before glibc 2.33 ask for these; no header declares them any more. */
 extern int __xstat(int, const char *, struct stat *), __lxstat(int, const char *, struct stat *);
 extern int __xstat64(int, const char *, struct stat64 *), __lxstat64(int, const char *, struct stat64 *);
+extern int __fxstat(int, int, struct stat *), __fxstat64(int, int, struct stat64 *);
 extern int __open_2(const char *, int), __open64_2(const char *, int);
 /* What _FORTIFY_SOURCE makes of a call. */
 extern char *__realpath_chk(const char *, char *, size_t);
@@ -30,6 +33,7 @@ extern ssize_t __readlink_chk(const char *, char *, size_t, size_t), __readlinka
 #define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
     X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
     X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk) X(canonicalize_file_name) \
+    X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(write) \
     X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket) X(mmap) X(mmap64) X(munmap)
 
 #define FIELD(name) __typeof__(&name) name;
@@ -40,7 +44,7 @@ static struct libc libc;
 __attribute__((constructor(101))) static void resolve(void) {
 #define FIND(name) next.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
     NAMES(FIND)
-    libc = (struct libc){ next.open, next.close, next.socket, next.mmap, next.realpath };
+    libc = (struct libc){ next.open, next.close, next.write, next.socket, next.mmap, next.realpath };
 }
 #define NEXT(name) (next.name ? next.name : (resolve(), next.name))
 
@@ -49,6 +53,8 @@ const struct libc *libc_real(void) {
         resolve();
     return &libc;
 }
+
+#define CM_RDEV makedev(10, 58)           /* a misc device; its minor number is any */
 
 /* ---- opening --------------------------------------------------------------------------------------------------------------------- */
 
@@ -72,6 +78,15 @@ static int open_uverbs(int flags) {
     return fd;
 }
 
+static int open_device(const char *path, int flags) {
+    if (!path_is_cm(path))
+        return open_uverbs(flags);
+    if (!process_is_other())
+        return cm_open(flags);
+    errno = EIO;
+    return -1;
+}
+
 #define MODE(flags, mode) \
     mode_t mode = 0; \
     if ((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) { \
@@ -85,8 +100,8 @@ static int open_uverbs(int flags) {
     EXPORT int name(const char *path, int flags, ...) { \
         char room[PATH_ROOM]; \
         MODE(flags, mode) \
-        if (path_is_uverbs(path)) \
-            return open_uverbs(flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) \
+            return open_device(path, flags); \
         return NEXT(name)(path_redirect(path, room), flags, mode); \
     }
 OPEN(open)
@@ -95,8 +110,8 @@ OPEN(open64)
 #define OPEN_2(name) \
     EXPORT int name(const char *path, int flags) { \
         char room[PATH_ROOM]; \
-        if (path_is_uverbs(path)) \
-            return open_uverbs(flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) \
+            return open_device(path, flags); \
         return NEXT(name)(path_redirect(path, room), flags); \
     }
 OPEN_2(__open_2)
@@ -106,8 +121,8 @@ OPEN_2(__open64_2)
     EXPORT int name(int at, const char *path, int flags, ...) { \
         char room[PATH_ROOM]; \
         MODE(flags, mode) \
-        if (path_is_uverbs(path)) \
-            return open_uverbs(flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) \
+            return open_device(path, flags); \
         return NEXT(name)(at, path_redirect(path, room), flags, mode); \
     }
 OPENAT(openat)
@@ -263,9 +278,43 @@ EXPORT void closefrom(int first) {
     NEXT(closefrom)(first);
 }
 
+/* librdmacm's commands. Any other write() goes on after one load. */
+EXPORT ssize_t write(int fd, const void *from, size_t length) {
+    enum fd_kind kind = fd_kind(fd);
+
+    if (kind != FD_CM && kind != FD_ORPHAN)
+        return NEXT(write)(fd, from, length);
+    if (kind == FD_CM && !process_is_other())
+        return cm_write(fd, from, length);
+    errno = EIO;
+    return -1;
+}
+
+/* librdmacm opens nothing but a char device. */
+#define FSTAT(name, type) \
+    EXPORT int name(int fd, struct type *out) { \
+        int result = NEXT(name)(fd, out); \
+        if (!result && fd_kind(fd) == FD_CM) \
+            out->st_mode = S_IFCHR | 0600, out->st_rdev = CM_RDEV; \
+        return result; \
+    }
+FSTAT(fstat, stat)
+FSTAT(fstat64, stat64)
+
+#define FXSTAT(name, type) \
+    EXPORT int name(int version, int fd, struct type *out) { \
+        int result = NEXT(name)(version, fd, out); \
+        if (!result && fd_kind(fd) == FD_CM) \
+            out->st_mode = S_IFCHR | 0600, out->st_rdev = CM_RDEV; \
+        return result; \
+    }
+FXSTAT(__fxstat, stat)
+FXSTAT(__fxstat64, stat64)
+
 /* What a new descriptor of an old one means. */
 static int copied(int fd, int copy) {
-    int error = copy >= 0 && fd != copy && usable(fd) ? file_dup(fd, copy) : 0;
+    enum fd_kind kind = copy >= 0 && fd != copy && !process_is_other() ? fd_kind(fd) : FD_FOREIGN;
+    int error = kind == FD_FILE ? file_dup(fd, copy) : kind == FD_CM ? cm_dup(fd, copy) : 0;
 
     if (!error)
         return copy;

@@ -37,6 +37,7 @@ enum fd_kind {
     FD_FOREIGN,                         /* none of ours */
     FD_FILE,
     FD_CHANNEL,                         /* the application's end of an event pipe */
+    FD_CM,                              /* an open file of the connection manager (../cm) */
     FD_ORPHAN,                          /* a file of the parent process; the child may only close it */
 };
 
@@ -48,6 +49,7 @@ int file_add(int fd);                   /* EMFILE, ENOMEM */
 int file_dup(int fd, int copy);         /* `copy` is another fd of the same file; EMFILE, EBADF */
 struct file *file_find(int fd);         /* with the NIC's mutex held; NULL: not ours */
 void fd_is_channel(int fd);
+void fd_is_cm(int fd);
 void fd_forget(int fd);
 /* The application is about to close `fd`, whatever it is. A uverbs file takes everything that was made through it along. */
 void fd_closing(int fd);
@@ -63,6 +65,7 @@ void fds_closing(unsigned first, unsigned last);
  * device other than ours leads nowhere, so that nothing reaches real hardware by chance. `room` has PATH_ROOM bytes. */
 const char *path_redirect(const char *path, char *room);
 bool path_is_uverbs(const char *path);
+bool path_is_cm(const char *path);
 void sysfs_publish(void);               /* makes the files, once; before anything may look for them */
 
 /* After a path was redirected from /sys and resolved: where it would be in /sys. `room` has PATH_MAX bytes; false: not in our directory. */
@@ -104,6 +107,7 @@ bool user_is_mapped(uint64_t start, uint64_t length);
 struct libc {
     int (*open)(const char *, int, ...);
     int (*close)(int);
+    ssize_t (*write)(int, const void *, size_t);
     int (*socket)(int, int, int);
     void *(*mmap)(void *, size_t, int, int, int, off_t);
     char *(*realpath)(const char *, char *);

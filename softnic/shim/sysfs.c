@@ -103,12 +103,16 @@ bool path_is_uverbs(const char *path) {
     return path && !strcmp(path, "/dev/infiniband/" UVERBS_NAME);
 }
 
+bool path_is_cm(const char *path) {
+    return path && !strcmp(path, "/dev/infiniband/rdma_cm");
+}
+
 const char *path_redirect(const char *path, char *room) {
     const char *directory = staging_path();
 
     if (!path || path[0] != '/' || !*directory)
         return path;
-    if (path_is_uverbs(path))
+    if (path_is_uverbs(path) || path_is_cm(path))
         return "/dev/zero";
     if (!strncmp(path, "/dev/infiniband/uverbs", 22))
         return NOWHERE;

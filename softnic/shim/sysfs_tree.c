@@ -16,9 +16,10 @@
 #define UVERBS FUNCTION "/infiniband_verbs/" UVERBS_NAME
 #define PORT IB "/ports/1"
 #define DRIVER "bus/pci/drivers/mlx5_core"
+#define CM "class/misc/rdma_cm"
 
 const char *const sysfs_parts[] = {
-    "class/infiniband", "class/infiniband_verbs", ROOT, "bus/pci/devices/" SLOT, DRIVER, NULL,
+    "class/infiniband", "class/infiniband_verbs", ROOT, "bus/pci/devices/" SLOT, DRIVER, CM, NULL,
 };
 
 struct tree { sysfs_visit *visit; void *to; };
@@ -40,6 +41,7 @@ static void classes(const struct tree *tree) {
         "", "class", "class/infiniband", "class/infiniband_verbs", "bus", "bus/pci", "bus/pci/devices", "bus/pci/drivers", DRIVER,
         "devices", ROOT, FUNCTION, FUNCTION "/infiniband", FUNCTION "/infiniband_verbs", IB, UVERBS, IB "/ports", PORT, PORT "/gids",
         PORT "/gid_attrs", PORT "/gid_attrs/types", PORT "/gid_attrs/ndevs", PORT "/pkeys",
+        "class/misc", CM,
     };
 
     for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
@@ -152,6 +154,7 @@ void sysfs_tree(sysfs_visit *visit, void *to) {
     pci_function(tree, p);
     /* /dev/zero stands in for the char device: 1:5 is what fstat says of it. */
     file(tree, "class/infiniband_verbs/abi_version", "6");
+    file(tree, CM "/abi_version", "4");
     file(tree, UVERBS "/dev", "1:5");
     file(tree, UVERBS "/ibdev", DEVICE_NAME);
     file(tree, UVERBS "/abi_version", "1");
