@@ -62,6 +62,7 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
         raise Failure("MKS0905", f"--rows {options.rows}: at least one row of a case")
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
-    os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
+    if device.kind == "soft":
+        os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
     doctor_cli.start_on(options.device, whole=options.whole)
     return command.Command(options, device, defects, sources(options.paths), project).run()
