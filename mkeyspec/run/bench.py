@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
 from typing import TypeVar
@@ -13,7 +13,8 @@ from mkeyspec.device import protocol
 from mkeyspec.device.profile import Profile
 from mkeyspec.plan import At, Step
 from mkeyspec.run.buffer import GUARD, Buffer
-from mkeyspec.run.endpoint import End, Label, Pair, Unobserved
+from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
+from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, evaluate
 
@@ -32,16 +33,16 @@ class Named(dict[str, _Object]):
 
 
 class MkeyState:
-    """An mkey of the case. `used`: named by a data work request since it was last checked."""
+    """An mkey of the case. `entries`: the mkeys that its layout names."""
 
-    __slots__ = ("at", "flags", "handle", "name", "used")
+    __slots__ = ("at", "entries", "flags", "handle", "name")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
         self.at = at
         self.flags = flags
         self.handle = handle
-        self.used = False
+        self.entries: tuple[MkeyState, ...] = ()
 
     @property
     def signed(self) -> bool:
@@ -81,7 +82,16 @@ class Bench:
         """Bytes that the case looked at where a `let` of it stands, by the name in the plan."""
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
-        self.events: list[protocol.AsyncEvent] = []
+        self.events: list[Event] = []
+        self.uses: list[Use] = []
+        """What mlx5dv_mkey_check may have something to tell of."""
+        self.failed_qps: set[int] = set()
+        """Handles of QPs of which a failure was claimed: their own error events follow from it."""
+        self.quiet: list[tuple[At, str]] = []
+        """Where a bounded time without anything new took the place of a marker."""
+        self.moot: frozenset[str] = frozenset()
+        """Buffers (their names; of short forms, `suspect.unnamed`) that a step would have written which was refused,
+        where the case admits that: they are as they were."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF
@@ -121,8 +131,15 @@ class Bench:
             if name:
                 raise Unobserved(name)
             attributes = protocol.QpAttributes(private=self.isolated)
-            found = self.pairs[""] = Pair("", at, attributes, self.device.qp_pair(attributes))
+            found = self.adopt(Pair("", at, attributes, self.device.qp_pair(attributes)))
         return found
+
+    def adopt(self, pair: Pair) -> Pair:
+        """A pair of this case. What an earlier case left in its queues comes to light before anything is owed."""
+        self.pairs[pair.name] = pair
+        self.poll(pair.owner)
+        self.poll(pair.peer)
+        return pair
 
     def pair_of(self, qp: protocol.Qp | None) -> Pair | None:
         """The pair that a QP belongs to, if it is of this case."""
@@ -139,7 +156,7 @@ class Bench:
         self._wr_id += 1
         return self._wr_id
 
-    # Completions -----------------------------------------------------------------------------
+    # Evidence --------------------------------------------------------------------------------
 
     def poll(self, end: End) -> None:
         for completion in self.device.poll(end.qp):
@@ -150,18 +167,21 @@ class Bench:
             self.poll(pair.owner)
             self.poll(pair.peer)
 
-    def retire(self, pair: Pair) -> None:
-        """After a refusal: the pair reconnected, what it still owed forgotten.
+    def look_for_events(self) -> None:
+        for event in self.device.events():
+            pair = self.pair_of(event.qp)
+            self.events.append(Event(pair.at if pair is not None else At(1, 1), event))
 
-        Async events that a failed QP raises by itself (IBTA: access, request and fatal errors of a QP) go with it.
-        """
-        ends = {pair.handle.owner.handle, pair.handle.peer.handle}
-        pair.renew(self.device.reconnect(pair.handle))
-        self.events.extend(
-            event
-            for event in self.device.events()
-            if not (event.qp is not None and event.qp.handle in ends and event.kind in QP_ERROR_EVENTS)
-        )
+    def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
+        """A request names these keys: those with a signature, and those that are entries of them, may have an error."""
+        for mkey in mkeys:
+            self._use(mkey, at, by, "")
+
+    def _use(self, mkey: MkeyState, at: At, by: Due | Receive, inside: str, depth: int = 0) -> None:
+        if mkey.signed:
+            self.uses.append(Use(at, mkey, by, inside))
+        for entry in mkey.entries if depth < DEEPEST else ():
+            self._use(entry, at, by, mkey.name, depth + 1)
 
     # Live values -----------------------------------------------------------------------------
 
@@ -211,6 +231,9 @@ class Bench:
             raise protocol.Unsupported(f"this device doesn't show `{subject}.{member}`")
         return known[member]
 
+
+DEEPEST = 4
+"""Layouts of layouts that are followed."""
 
 QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
 

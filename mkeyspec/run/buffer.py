@@ -48,6 +48,13 @@ def canary(number: int, length: int) -> Bytes:
     return _pattern(size)[start : start + length]
 
 
+def _without(range_: tuple[int, int], start: int, end: int) -> list[tuple[int, int]]:
+    """What is left of a range outside [start, end)."""
+    first, last = range_
+    left = [(first, min(last, start)), (max(first, end), last)]
+    return [(a, b) for a, b in left if a < b]
+
+
 Source = Union[ByteString, None]
 """What bytes of a buffer should be, where an expression says so."""
 
@@ -56,9 +63,9 @@ class Buffer:
     """One registered buffer and its ledger.
 
     `content` is what the whole MR should hold (guards included): the initial bytes, then what `store` wrote, then
-    what an expectation matched. `free`: the buffer's bytes were written by a step that names them (the wire of a
-    transmit) and no expectation has pinned them yet; its guards are judged all the same. `taken`: the steps of the
-    case so far, by whose number it is noted when a byte was last looked at.
+    what an expectation matched. `free`: ranges [start, end) that were written by a step which names them (the wire of a
+    transmit), and that no expectation has pinned yet. `taken`: the steps of the case so far, by whose number it is
+    noted when a byte was last looked at.
     """
 
     __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "side", "sources", "taken")
@@ -78,7 +85,7 @@ class Buffer:
         self.memory = memory
         self.side: protocol.Side = memory.side
         self.length = length
-        self.free = False
+        self.free: list[tuple[int, int]] = []
         self.taken = taken
         self.born = max(len(taken) - 1, 0)
         """Number of the step that made it."""
@@ -106,6 +113,8 @@ class Buffer:
             np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
         )
         self.sources.append((start, size, source, len(self.taken)))
+        if self.free:
+            self.free = [piece for one in self.free for piece in _without(one, start, start + size)]
 
     def expected(self, start: int, length: int) -> Bytes:
         """What the ledger says of `length` bytes from `start` (a view)."""

@@ -44,7 +44,9 @@ def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
     except Refused as refusal:
         attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
         return attempt, None
-    mkey.used = False
+    for use in bench.uses:
+        if use.mkey is mkey and use.over and not use.judged:
+            use.judge("check")
     return attempt, record
 
 

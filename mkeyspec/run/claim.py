@@ -6,7 +6,8 @@ known departure (`known X-DIFF-nn …`), the device is listed for it, and it dep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -15,6 +16,7 @@ from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Completion
 from mkeyspec.plan import Accepted, At, Claim, Completes, Entry, Known, Outcome, Rejected
 from mkeyspec.run.bench import errno_name
+from mkeyspec.run.evidence import SUCCESS, Due
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.live import Int
@@ -22,6 +24,9 @@ from mkeyspec.value.live import Int
 Number = Callable[[Int], int]
 
 ACCEPTED = (Accepted(),)
+ERROR = "error"
+"""The opcode of a list's entry that is any error: of an error's completion the opcode is not defined."""
+ANY_ERROR = "an error"
 
 
 @dataclass(slots=True)
@@ -38,7 +43,11 @@ class Attempt:
     phase: str | None = None
     reason: str = ""
     fault: Failure | None = None
+    earlier: Failure | None = None
+    """The failure of something that was posted before, on which this came to nothing."""
     completions: tuple[Completion, ...] = ()
+    listed: Sequence[Due] = ()
+    """The entries of the ledger behind `completions`."""
 
     def describe(self) -> str:
         if self.phase is None:
@@ -57,6 +66,8 @@ class Ruling:
     failure: Failure | None = None
     departure: str | None = None
     fits: bool = False
+    outcome: Outcome | None = None
+    """The one of the claim's that came."""
 
 
 def judge(
@@ -68,15 +79,15 @@ def judge(
     number: Number,
 ) -> Ruling:
     """Hold an attempt against its claim."""
-    failure = _hold(attempt, claim, profile, number)
+    failure, outcome = _hold(attempt, claim, profile, number)
     if known is None:
-        return Ruling(failure)
+        return Ruling(failure, outcome=outcome)
     if known.outcome is not None:
         stated = attempt.fault is None and matches(known.outcome, attempt, profile, number)
     else:
         stated = failure is not None and known.value is None and not known.members
     if failure is None:
-        return Ruling(fits=stated)
+        return Ruling(fits=stated, outcome=outcome)
     return depart(failure, known, stated, expectations)
 
 
@@ -99,13 +110,13 @@ def depart(failure: Failure, known: Known, stated: bool, expectations: Expectati
     return Ruling(Failure("MKS2302", failure.at, message, details, failure.hard))
 
 
-def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> Failure | None:
+def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> tuple[Failure | None, Outcome | None]:
     if attempt.fault is not None:
-        return attempt.fault
+        return attempt.fault, None
     for outcome in claim or ACCEPTED:
         if matches(outcome, attempt, profile, number):
-            return None
-    return _disagree(attempt, claim, profile, number)
+            return None, outcome
+    return _disagree(attempt, claim, profile, number), None
 
 
 def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number) -> bool:
@@ -130,6 +141,25 @@ def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
     return True
 
 
+def arrange(entries: tuple[Entry, ...], dues: Sequence[Due]) -> list[Due]:
+    """What came in the order of a list: each queue keeps its own order, and nothing says how two of them mix."""
+    lines: dict[str, deque[Due]] = {"send": deque(), "recv": deque()}
+    for due in dues:
+        lines[due.queue].append(due)
+    arranged: list[Due] = []
+    for entry in entries:
+        ids = [value for name, value in entry.members if name == "id"]
+        wanted = "recv" if entry.opcode.startswith("recv") else "send"
+        if entry.opcode == ERROR:
+            heads = [line[0] for line in lines.values() if line and line[0].failed]
+            named = [due for due in heads if due.wr_id in ids] or heads
+            wanted = named[0].queue if named else "send"
+        line = lines[wanted] or lines["recv" if wanted == "send" else "send"]
+        if line:
+            arranged.append(line.popleft())
+    return [*arranged, *(due for due in dues if due not in arranged)]
+
+
 def compare(
     entries: tuple[Entry, ...], completions: tuple[Completion, ...], number: Number
 ) -> list[tuple[int, str, str, str]]:
@@ -145,8 +175,11 @@ def compare(
             continue
         entry = entries[i]
         members: dict[str, Union[Int, str]] = dict(entry.members)
-        status = members.pop("status", "success")
-        if got.status != status and got.status not in STATUS_CLASS.get(str(status), ()):
+        status = members.pop("status", ANY_ERROR if entry.opcode == ERROR else SUCCESS)
+        if status == ANY_ERROR:
+            if got.status == SUCCESS:
+                found.append((i, "status", ANY_ERROR, got.status))
+        elif got.status != status and got.status not in STATUS_CLASS.get(str(status), ()):
             found.append((i, "status", str(status), got.status))
             continue
         if got.status == "success" and got.opcode != entry.opcode:

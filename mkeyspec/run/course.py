@@ -11,17 +11,18 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
-from mkeyspec.run import check, claim, closing, declare, judge, section, transfer, wait
+from mkeyspec.run import check, claim, closing, declare, drain, judge, section, suspect, transfer, wait
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.buffer import GUARD
 from mkeyspec.run.claim import Attempt
-from mkeyspec.run.endpoint import Due, End, Label, Receive, Unobserved
+from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
+from mkeyspec.run.evidence import Event
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.request import Builder
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import evaluate
+from mkeyspec.value.live import Live, evaluate
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
@@ -36,6 +37,8 @@ class Course:
         self.expectations = expectations
         self.verdict = verdict
         self.over = False
+        self.excused: frozenset[str] = frozenset()
+        """Buffers that the statement with a known departure, which ended the case, may have written."""
         self._stated: list[tuple[str, plan.At, bool]] = []
         """Known departures of the statements that ran: (id, place, whether the statement says how)."""
         self._shown: set[str] = set()
@@ -75,19 +78,37 @@ class Course:
         try:
             self._verbs[type(step)](step)
         except Unobserved as missing:
-            self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+            if not self._is_moot(step):
+                self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+
+    def _is_moot(self, step: plan.Step) -> bool:
+        """Whether what this expectation looks at is missing since a step was refused that the case admits to be."""
+        if not isinstance(step, plan.Expect) or not isinstance(step.observed, Live):
+            return False
+        label = self.bench.labels.get(step.observed.subject)
+        return label is not None and label.moot
 
     def fail(self, failure: Failure) -> None:
         self.verdict.failures.append(failure)
         self.over = self.over or failure.hard
 
     def close(self) -> None:
-        """The end of the case. Where it ended early only the guards are judged: what follows from what is unclear."""
-        if self.over:
-            self.verdict.failures += closing.buffers(self.bench, guards_only=True)
-            return
-        self.verdict.failures += closing.close(self.bench)
-        self._keeps_to_the_page()
+        """The end of the case: the closing rule, whichever way it ended.
+
+        What is found after a failure that ended the case may follow from it, and is told as that; but a guard is
+        never written by right. After a known departure the buffers that its statement may have written are excused.
+        """
+        bench, verdict = self.bench, self.verdict
+        failed = any(failure.hard for failure in verdict.failures)
+        verdict.quiet = bench.quiet
+        for failure, names in closing.close(bench, patient=not failed):
+            consequence = (names is not None and names in self.excused) or failed
+            if consequence and failure.code != "MKS2104":
+                verdict.consequences.append(failure)
+            else:
+                verdict.failures.append(failure)
+        if not self.over:
+            self._keeps_to_the_page()
 
     def _keeps_to_the_page(self) -> None:
         """Listed departures that the case names and the device did not show."""
@@ -104,24 +125,52 @@ class Course:
     # Rulings ---------------------------------------------------------------------------------
 
     def _rule(
-        self, attempt: Attempt, claimed: plan.Claim, known: plan.Known | None, done: Section | None = None
+        self, attempt: Attempt, claimed: plan.Claim, known: plan.Known | None, end: End | None = None
     ) -> bool:
-        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed."""
+        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed.
+
+        `end`: whose send queue it was posted to.
+        """
         bench = self.bench
         if attempt.phase is not None:
             self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
+        if attempt.earlier is not None:
+            self.fail(attempt.earlier)
+            return False
         ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
-        self._mention(attempt.at, known, ruling.fits or ruling.failure is not None)
+        failure = ruling.failure
+        if failure is None and isinstance(ruling.outcome, plan.Completes):
+            failure = section.around_list(attempt, ruling.outcome)
+        self._mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)
             self.over = True
+            if attempt.phase == "completion" and end is not None:
+                end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
+            self.excused = suspect.reach(bench.taken)
             return False
-        if ruling.failure is not None:
-            self.fail(ruling.failure)
+        if failure is not None:
+            self.fail(failure)
             return False
-        if attempt.phase is not None and done is not None:
-            section.recover(bench, done, attempt)
+        if attempt.phase is not None and end is not None:
+            for left in section.recover(bench, end, attempt):
+                self.fail(left)
+        if any(isinstance(outcome, plan.Accepted) for outcome in claimed):
+            self._either(attempt)
+        elif bench.moot and attempt.phase is None:
+            bench.moot -= suspect.reach(bench.taken)
         return True
+
+    def _either(self, attempt: Attempt) -> None:
+        """The case admits both: what the statement would have shown or written is there only if it was accepted."""
+        reach = suspect.reach(self.bench.taken)
+        if attempt.phase is None:
+            self.bench.moot -= reach
+            return
+        self.bench.moot |= reach
+        label = getattr(self.bench.taken[-1], "label", None)
+        if label is not None and label in self.bench.labels:
+            self.bench.labels[label].moot = True
 
     def _mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
         if known is None:
@@ -188,35 +237,36 @@ class Course:
         listed = [len(item.entries) for item in step.claim if isinstance(item, plan.Completes)]
         if listed:
             done.listed = max(listed)
-        late = any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in step.claim)
+        refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
+        late = "completion" in refusals
+        if refusals:
+            drain.before(bench, end, step.at)
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
-            if listed or late or (step.wait and done.dues):
+            if listed or late or (step.wait and done.owed):
                 attempt = section.settle(bench, done, expect_error=late and len(step.claim) == 1)
             else:
-                end.loose.extend(done.dues)
-                end.other.loose.extend(done.far)
                 attempt = Attempt(step.at, done.what)
         if step.known is not None and isinstance(step.known.outcome, plan.Completes) and not listed:
-            attempt.completions = _all_of(done)
+            section.gather(bench, done, attempt)
         if step.label is not None:
             label = bench.labels.setdefault(step.label, Label())
             transfer.note(label, done, attempt)
-            if listed:
-                label.dues.extend(Due(step.at, c.queue, c.wr_id, c.opcode, got=c) for c in attempt.completions)
-        self._rule(attempt, step.claim, step.known, done)
+            label.dues.extend(due for due in attempt.listed if due.stray)
+        self._rule(attempt, step.claim, step.known, end)
 
     def _transmit(self, step: plan.Transmit) -> None:
         done, attempt = transfer.transmit(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done)
+        self._rule(attempt, step.claim, step.known, done.end)
 
     def _receive(self, step: plan.Receive) -> None:
         done, attempt = transfer.receive(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done)
+        self._rule(attempt, step.claim, step.known, done.end)
 
     def _recv(self, step: plan.Recv) -> None:
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
+        self.builder.named = []
         sges = tuple(self.builder.sge(part) for part in step.into)
         named = [self.builder.names_mkey(part.name) for part in step.into]
         signed = any(part.name in bench.mkeys and bench.mkeys[part.name].signed for part in step.into)
@@ -226,30 +276,15 @@ class Course:
             receive.label = bench.labels.setdefault(step.label, Label())
         if refused := section.post_receive(bench, end, receive):
             self._rule(Attempt(step.at, "recv", "complete", refused), (), None)
+        bench.use(self.builder.named, step.at, receive)
 
     def _poll(self, step: plan.Poll) -> None:
         """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
-        attempt = Attempt(step.at, "poll")
-        listed = [len(item.entries) for item in step.claim if isinstance(item, plan.Completes)]
-        loose, end.loose = end.loose, []
-        if not listed:
-            wait.until(bench, lambda: _settled(end, loose), lambda: bench.poll(end))
-            for due in loose:
-                if due.got is None:
-                    attempt.fault = section.late(bench, end, due, "poll")
-                else:
-                    attempt.fault = section.misfit(due, "poll")
-                if attempt.fault is not None:
-                    break
-        else:
-            paid = [due.got for due in loose if due.got is not None]
-            _forgive(end, loose)
-            want = max(listed) - len(paid)
-            wait.until(bench, lambda: len(end.stray) >= want, lambda: bench.poll(end))
-            attempt.completions = (*paid, *end.take_strays())
-        self._rule(attempt, step.claim, step.known)
+        listed = [outcome for outcome in step.claim if isinstance(outcome, plan.Completes)]
+        attempt = section.poll(bench, step.at, end, listed)
+        self._rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
         bench = self.bench
@@ -273,20 +308,20 @@ class Course:
         bench = self.bench
         pair = bench.pairs.get(step.qp or "")
 
-        def look() -> None:
-            bench.events.extend(bench.device.events())
+        def found() -> list[Event]:
+            return [
+                entry
+                for entry in bench.events
+                if not entry.judged
+                and entry.event.kind == step.event
+                and (entry.event.qp is None or pair is None or bench.pair_of(entry.event.qp) is pair)
+            ]
 
-        def index() -> int | None:
-            for i, event in enumerate(bench.events):
-                if event.kind == step.event and (event.qp is None or pair is None or bench.pair_of(event.qp) is pair):
-                    return i
-            return None
-
-        if wait.until(bench, lambda: index() is not None, look):
-            del bench.events[index() or 0]
+        if wait.until(bench, lambda: bool(found()), bench.look_for_events):
+            found()[0].judge("await")
             self._mention(step.at, step.known, False)
             return
-        others = ", ".join(event.kind for event in bench.events) or "none"
+        others = ", ".join(entry.event.kind for entry in bench.events if not entry.judged) or "none"
         details = (("expected", step.event), ("got", f"{others}, within {bench.deadline:g} s"))
         failure = Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
         self._soft(failure, step.known, True, step.at)
@@ -341,23 +376,6 @@ class Course:
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text
-
-
-def _settled(end: End, dues: list[Due]) -> bool:
-    return wait.failed(end, dues) or all(due.got is not None for due in dues)
-
-
-def _forgive(end: End, dues: list[Due]) -> None:
-    """What `dues` still owe will be compared with a list: it arrives as it is."""
-    for due in dues:
-        for queue in (end.due_send, end.due_recv):
-            if due in queue:
-                queue.remove(due)
-
-
-def _all_of(done: Section) -> tuple[Any, ...]:
-    """Every completion of a section, with those nobody expected."""
-    return (*(due.got for due in done.dues if due.got is not None), *done.end.take_strays())
 
 
 _WORDS = {

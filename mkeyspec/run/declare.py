@@ -62,7 +62,7 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     else:
-        bench.pairs[step.name] = Pair(step.name, step.at, attributes, handle)
+        bench.adopt(Pair(step.name, step.at, attributes, handle))
     return attempt
 
 

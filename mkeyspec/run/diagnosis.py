@@ -32,6 +32,11 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement) -> str:
         more = f" and {len(verdict.not_run) - 8} more" if len(verdict.not_run) > 8 else ""
         count = len(verdict.not_run)
         tail.append(_detail("not run", f"{count} statement{'s' if count > 1 else ''}: {places}{more}"))
+    for failure in verdict.consequences:
+        place = f"{failure.at.line}:{failure.at.column}"
+        tail.append(_detail("also", f"{place}  {failure.code} {failure.message}; it may follow from that"))
+    for at, text in verdict.quiet:
+        tail.append(_detail("quiet", f"{at.line}:{at.column}  {text}"))
     if verdict.unhealthy:
         tail.append(_detail("device", f"not healthy after this case: {verdict.unhealthy}"))
     for name, value in verdict.records.items():

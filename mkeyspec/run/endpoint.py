@@ -1,41 +1,20 @@
-"""QP pairs of a case: what was posted on each end, what it owes, and what came.
+"""QP pairs of a case: what was posted on each end, what is open there, and what came.
 
-Every completion that arrives must be owed by a request, or be named by a claim. On each queue completions come in
-the order of their requests (RC and UC promise it), so that the first debt is
-the only one a completion may settle.
+Every completion that arrives is owed by a request, or is named by a claim. On each queue completions come in the order
+of their requests (RC and UC promise it), so that a completion behind a request that asked for none tells that it went
+through.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side, Unsupported
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
-
-Queue = Literal["send", "recv"]
-
-
-@dataclass(slots=True, eq=False)
-class Due:
-    """A completion that a request owes. `byte_len` and `imm` are compared when not None."""
-
-    at: At
-    queue: Queue
-    wr_id: int
-    opcode: str
-    names_mkey: bool = False
-    order: int = 0
-    """The place of its request in the section (of a receive: of the request whose message it takes)."""
-    byte_len: int | None = None
-    imm: int | None = None
-    invalidated: int | None = None
-    got: Completion | None = None
-    sender: int | None = None
-    """Of a receive: the wr_id of the request whose message it takes."""
-    receive: Receive | None = None
+from mkeyspec.run.evidence import SUCCESS, Due
 
 
 class Unobserved(LookupError):
@@ -45,21 +24,21 @@ class Unobserved(LookupError):
 class Label:
     """What a labelled step left behind: members known at once, and completions that may still come."""
 
-    __slots__ = ("dues", "members")
+    __slots__ = ("dues", "members", "moot")
 
     def __init__(self, dues: tuple[Due, ...] = (), **members: int | str) -> None:
         self.dues = list(dues)
         self.members: dict[str, int | str] = dict(members)
+        self.moot = False
+        """The step was refused, and the case admits that: what it would have shown is not there."""
 
     def read(self, member: str) -> int | str:
         if member in self.members:
             return self.members[member]
         arrived = [due.got for due in self.dues if due.got is not None]
-        if member == "count":
-            return len(arrived)
         if not arrived:
             raise Unobserved(member)
-        failed = next((c for c in arrived if c.status != "success"), None)
+        failed = next((c for c in arrived if c.status != SUCCESS), None)
         last = failed or arrived[-1]
         value: int | str | None
         if member == "status":
@@ -96,88 +75,147 @@ class Receive:
 
 
 class End:
-    """One end of a pair."""
+    """One end of a pair: `send` and `recv` are open, `receives` wait for a message, `arrived` has what came."""
 
-    __slots__ = ("dirty", "due_recv", "due_send", "loose", "number_of", "pair", "qp", "receives", "side", "stray")
+    __slots__ = (
+        "_first", "arrived", "markers", "number_of", "ordered", "pair", "qp", "receives", "recv", "send", "side",
+    )  # fmt: skip
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
         self.pair = pair
         self.side: Side = side
         self.qp = qp
-        self.due_send: deque[Due] = deque()
-        self.due_recv: deque[Due] = deque()
+        self.send: deque[Due] = deque()
+        self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
-        self.stray: list[Completion] = []
-        """Arrived, and owed by nothing (errors of unsignaled requests among them)."""
-        self.dirty = False
-        """Whether a request was posted behind the last completion of the send queue."""
-        self.loose: list[Due] = []
-        """Debts of this end that no statement has waited for yet (`post, nowait`)."""
+        self.arrived: list[Due] = []
+        self._first = 0
+        """Everything before it in `arrived` is judged."""
+        self.ordered = pair.attributes.type != "dci"
+        """Whether a completion tells of all requests before it: the streams of a DCI go on one without another."""
         self.number_of: dict[int, At] = {}
         """wr_id to the place of the request, for messages."""
+        self.markers: set[int] = set()
+        """Numbers of the rig's own markers (`drain`)."""
 
     @property
     def other(self) -> End:
         return self.pair.peer if self.side == "owner" else self.pair.owner
 
+    # What came -------------------------------------------------------------------------------
+
     def deliver(self, completion: Completion) -> None:
-        """File a completion: with the debt it settles, or as a stray."""
-        dues = self.due_send if completion.queue == "send" else self.due_recv
-        if dues and dues[0].wr_id == completion.wr_id:
-            dues.popleft().got = completion
-        else:
-            self.stray.append(completion)
+        """File a completion: with the request that owes it, or as one that none owes."""
+        line = self.send if completion.queue == "send" else self.recv
+        if line:
+            due = line[0]
+            if due.wr_id == completion.wr_id and (due.signaled or completion.status != SUCCESS):
+                line.popleft()
+                due.got = completion
+                self.arrived.append(due)
+                return
+        due = self._find(line, completion) or self._unowed(completion)
+        due.got = completion
+        self.arrived.append(due)
+
+    def _find(self, line: deque[Due], completion: Completion) -> Due | None:
+        """The open entry that a completion belongs to, wherever it stands; taken out of the line."""
+        quiet: Due | None = None
+        early = False
+        for due in line:
+            if due.wr_id == completion.wr_id:
+                if due.signaled or completion.status != SUCCESS:
+                    due.early = early
+                    return self._take(line, due)
+                quiet = quiet or due
+            early = early or (due.signaled and self.ordered)
+        # Success of a request that was not signaled: a completion that nobody asked for.
+        return None if quiet is None else self._take(line, quiet)
+
+    def _take(self, line: deque[Due], taken: Due) -> Due:
+        while self.ordered and line[0] is not taken and not line[0].signaled:
+            passed = line.popleft()
+            passed.passed = True
+            passed.judge("a completion behind it")
+        line.remove(taken)
+        return taken
+
+    def _unowed(self, completion: Completion) -> Due:
+        at = self.number_of.get(completion.wr_id, self.pair.at)
+        stray = Due(at, completion.queue, completion.wr_id, "", stray=True)
+        if completion.queue == "recv":
+            for receive in self.receives:
+                if receive.wr_id == completion.wr_id:
+                    # No message was on its way to it: it is flushed, or something wrote to it unasked.
+                    stray.receive, receive.due = receive, stray
+                    self.receives.remove(receive)
+                    break
+        return stray
+
+    def unjudged(self) -> Iterator[Due]:
+        """What came and was not judged yet, in order."""
+        arrived = self.arrived
+        while self._first < len(arrived) and arrived[self._first].judged:
+            self._first += 1
+        for i in range(self._first, len(arrived)):
+            if not arrived[i].judged:
+                yield arrived[i]
 
     @property
     def broken(self) -> bool:
-        """Whether a request failed that owed no completion."""
-        return any(stray.status != "success" for stray in self.stray)
+        """Whether something failed here that was not judged yet."""
+        return any(due.failed for due in self.unjudged())
+
+    # What is open ----------------------------------------------------------------------------
+
+    def owed(self) -> list[Due]:
+        """Completions that must still come."""
+        return [due for line in (self.send, self.recv) for due in line if due.signaled]
+
+    def quiet(self) -> list[Due]:
+        """Requests that are not known to be over, and owe nothing if they succeed."""
+        return [due for due in self.send if not due.signaled]
 
     def cancel(self, wr_id: int) -> None:
         """The other end's requests of this number deliver no message: the receives they had wait for the next."""
-        for due in [due for due in reversed(self.due_recv) if due.sender == wr_id]:
-            self.due_recv.remove(due)
-            if due in self.loose:
-                self.loose.remove(due)
+        for due in [due for due in reversed(self.recv) if due.sender == wr_id]:
+            self.recv.remove(due)
+            due.judge("cancel")
             if due.receive is not None:
                 due.receive.due = None
                 if due.receive.label is not None:
                     due.receive.label.dues.remove(due)
                 self.receives.appendleft(due.receive)
 
-    def take_strays(self) -> list[Completion]:
-        strays, self.stray = self.stray, []
-        return strays
-
-    def forget(self) -> None:
-        """Nothing is owed any more, and no receive is waiting: the QP was reset."""
-        self.due_send.clear()
-        self.due_recv.clear()
-        self.receives.clear()
-        self.stray.clear()
-        self.loose.clear()
-        self.dirty = False
-
 
 class Pair:
     """A connected QP pair under one name ("" is the default pair)."""
 
-    __slots__ = ("at", "attributes", "handle", "name", "owner", "peer")
+    __slots__ = ("at", "attributes", "failed", "handle", "name", "owner", "peer")
 
     def __init__(self, name: str, at: At, attributes: QpAttributes, handle: QpPair) -> None:
         self.name = name
         self.at = at
         self.attributes = attributes
         self.handle = handle
+        self.failed = ""
+        """A failure of these QPs that was judged already, in a few words: what is flushed follows from it."""
         self.owner = End(self, "owner", handle.owner)
         self.peer = End(self, "peer", handle.peer)
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        return self.owner, self.peer
 
     def end(self, peer: bool) -> End:
         return self.peer if peer else self.owner
 
     def renew(self, handle: QpPair) -> None:
-        """After a reconnect: perhaps new QPs, empty queues."""
+        """After a reconnect: perhaps new QPs, empty queues. Everything must have been judged (`drain`)."""
         self.handle = handle
+        self.failed = ""
         for end, qp in ((self.owner, handle.owner), (self.peer, handle.peer)):
+            assert not end.send
+            assert not end.recv
             end.qp = qp
-            end.forget()
+            end.receives.clear()

@@ -52,12 +52,6 @@ class Seen:
 
     def believe(self, data: Bytes | bytes, source: Source = None) -> None:
         """The ledger now says `data` of these bytes; `source` is the expression behind all of them."""
-        if self.wire is not None:
-            buffer = self.wire.buffer
-            if len(data) == buffer.length:
-                buffer.free = False
-            elif buffer.free:
-                return
         if len(self.pieces) == 1:
             self.pieces[0].buffer.believe(self.pieces[0].start, data, source)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Union
 
@@ -11,7 +11,7 @@ from mkeyspec.constants import BLOCK_ENUM, SendFlag, SigBlockFlag, SigType
 from mkeyspec.device import protocol
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.plan import At, Options
-from mkeyspec.run.bench import Bench
+from mkeyspec.run.bench import Bench, MkeyState
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, entries_of, resolve
 from mkeyspec.value.live import evaluate
 from mkeyspec.value.signature import Crc, Domain
@@ -38,7 +38,9 @@ OPCODES: dict[type, str] = {
 class Planned:
     """A request ready to be posted, and what its completion is judged by.
 
-    `delivers`: bytes that arrive in a receive of the other end; None if the request uses none.
+    `delivers`: bytes that arrive in a receive of the other end; None if the request uses none. `byte_len`: of its own
+    completion, where that is defined and known (RDMA READ and atomics). `mkeys`: those that it names; `layout`: the
+    mkey that it gives a layout, and the mkeys in that.
     """
 
     at: At
@@ -51,6 +53,10 @@ class Planned:
     by_write: bool = False
     imm: int | None = None
     invalidated: int | None = None
+    byte_len: int | None = None
+    dc: protocol.DcAddress | None = None
+    mkeys: list[MkeyState] = field(default_factory=list)
+    layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
 
 
 class Members:
@@ -91,19 +97,23 @@ def flags_of(options: Options, signaled: bool | None = None) -> int:
 class Builder:
     """Builds requests out of what stands on the bench."""
 
-    __slots__ = ("bench",)
+    __slots__ = ("bench", "named", "reached")
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self.named: list[MkeyState] = []
+        """The mkeys that the request under way names."""
+        self.reached: list[MkeyState] = []
+        """The mkeys whose keys it has, those in its layout included."""
 
     # Keys and addresses ----------------------------------------------------------------------
 
     def names_mkey(self, name: str) -> bool:
-        """Whether `name` is an mkey; if so it counts as used."""
+        """Whether `name` is an mkey; if so the request under way names it."""
         mkey = self.bench.mkeys.get(name)
         if mkey is None:
             return False
-        mkey.used = True
+        self.named.append(mkey)
         return True
 
     def place(self, part: Part) -> tuple[int, int, int, int]:
@@ -114,8 +124,9 @@ class Builder:
         if buffer is not None:
             addr, lkey, rkey = buffer.addr + start, buffer.memory.lkey, buffer.memory.rkey
         else:
-            handle = bench.mkeys[part.name].handle
-            addr, lkey, rkey = start, handle.lkey, handle.rkey
+            mkey = bench.mkeys[part.name]
+            self.reached.append(mkey)
+            addr, lkey, rkey = start, mkey.handle.lkey, mkey.handle.rkey
         if part.but:
             but = Members(part.but, bench)
             lkey, rkey = but.retag(lkey, rkey)
@@ -259,11 +270,16 @@ class Builder:
         wr_id = bench.number() if options.id is None else options.id
         flags = flags_of(options)
         but = Members(options.but, bench)
-        planned = Planned(at, _NOTHING, OPCODES[type(wr)], wr_id, options.signaled or signal_all)
+        self.named, self.reached = [], []
+        planned = Planned(at, _NOTHING, OPCODES[type(wr)], wr_id, options.signaled or signal_all, mkeys=self.named)
+        if options.dct is not None:
+            planned.dc = self.dc(options)
 
         if isinstance(wr, (plan.Configure, plan.MrList, plan.MrInterleaved)):
             planned.names_mkey = True
-            mkey = bench.mkeys[wr.mkey].handle
+            state = bench.mkeys[wr.mkey]
+            self.named.append(state)
+            mkey = state.handle
             flags |= INLINE if but.take("inline", 1) else 0
             if isinstance(wr, plan.Configure):
                 planned.request = protocol.Configure(
@@ -284,6 +300,8 @@ class Builder:
                     planned.request = protocol.MrInterleaved(
                         wr_id, flags, mkey, access, layout.repeat_count, layout.entries
                     )
+            if not isinstance(wr, plan.Configure) or any(isinstance(one, plan.SetLayout) for one in wr.setters):
+                planned.layout = (state, tuple(dict.fromkeys(self.reached)))
         elif isinstance(wr, plan.Send):
             sges, planned.names_mkey = self.sges(wr.data, but)
             planned.imm = None if wr.imm is None else bench.evaluate(wr.imm) & 0xFFFFFFFF
@@ -304,11 +322,13 @@ class Builder:
             sges, local = self.sges(wr.into, but)
             addr, rkey, far = self.remote(wr.source, but)
             planned.names_mkey = local or far
+            planned.byte_len = self._answer(sum(sge.length for sge in sges))
             planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, self.dc(options, but))
         elif isinstance(wr, plan.FetchAdd):
             sges, local = self.sges((wr.into,), but)
             addr, rkey, far = self.remote(wr.source, but)
             planned.names_mkey = local or far
+            planned.byte_len = self._answer(8)
             planned.request = protocol.FetchAdd(
                 wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options, but)
             )
@@ -326,6 +346,10 @@ class Builder:
             planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, bench.read))
         but.done("a work request")
         return planned
+
+    def _answer(self, length: int) -> int | None:
+        """The byte_len of a request that an answer fills. Where a signature has a part it is open (X-OPEN-17)."""
+        return None if any(mkey.signed for mkey in self.named) else length
 
 
 _NOTHING = protocol.RawWqe(0, 0, b"")

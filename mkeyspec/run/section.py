@@ -2,7 +2,7 @@
 
 language-syntax (d) 6, 7, 13, 14: a section refused at complete has no completion and moves no byte; of one that is
 refused at completion the failing request is the one that names an mkey, what follows it is flushed, and the other
-end sees an error or nothing. Either way the pair is reconnected before the next step.
+end sees an error or nothing. Either way the pair is reset before the next step, once all that came is judged.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mkeyspec.device.protocol import Completion, Refused
-from mkeyspec.plan import At
-from mkeyspec.run import wait
+from mkeyspec.device.protocol import Refused
+from mkeyspec.plan import At, Completes
+from mkeyspec.run import drain, wait
 from mkeyspec.run.bench import Bench, errno_name
-from mkeyspec.run.claim import Attempt, describe, show
-from mkeyspec.run.endpoint import Due, End, Receive
+from mkeyspec.run.claim import Attempt, arrange, describe
+from mkeyspec.run.drain import late, misfit
+from mkeyspec.run.endpoint import End, Receive
+from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.request import Planned
 from mkeyspec.run.verdict import Failure
-
-FLUSH = "wr_flush_err"
 
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """Posted requests: `dues` of this end's send queue, `far` of the other end's receives."""
+    """Posted requests: `dues` of this end's send queue, signaled or not, and `far` of the other end's receives."""
 
     at: At
     what: str
@@ -33,14 +33,11 @@ class Section:
     dues: list[Due] = field(default_factory=list)
     far: list[Due] = field(default_factory=list)
     listed: int | None = None
-    """How many completions the claim lists; then the send queue owes nothing by itself."""
+    """How many completions the claim lists, of the send queue."""
 
-    def order_of(self, wr_id: int) -> int:
-        """The place of a request in the section; -1 for one posted earlier."""
-        for i, planned in enumerate(self.planned):
-            if planned.wr_id == wr_id:
-                return i
-        return -1
+    @property
+    def owed(self) -> list[Due]:
+        return [due for due in self.dues if due.signaled]
 
 
 def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | None:
@@ -51,6 +48,9 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         reason = errno_name(errno) if errno else ""
     except Refused as refusal:
         errno, reason = refusal.errno, errno_name(refusal.errno)
+    for planned in section.planned:
+        if planned.opcode:
+            end.number_of[planned.wr_id] = planned.at
     if errno:
         return Attempt(section.at, section.what, "complete", reason, fault=_moved(bench, section))
     if abort:
@@ -59,13 +59,16 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     for order, planned in enumerate(section.planned):
         if not planned.opcode:
             continue
-        end.number_of[planned.wr_id] = planned.at
-        signaled = planned.signaled or signal_all
-        end.dirty = not signaled
-        if signaled and section.listed is None:
-            due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order=order)
-            end.due_send.append(due)
-            section.dues.append(due)
+        due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
+        due.signaled = planned.signaled or signal_all
+        due.byte_len, due.imm = planned.byte_len, planned.imm
+        due.dc = planned.dc
+        end.send.append(due)
+        section.dues.append(due)
+        if planned.mkeys:
+            bench.use(planned.mkeys, planned.at, due)
+        if planned.layout is not None:
+            planned.layout[0].entries = planned.layout[1]
         if planned.delivers is not None and end.other.receives:
             section.far.append(owe(end.other, planned, order))
     return None
@@ -80,7 +83,7 @@ def owe(end: End, planned: Planned, order: int) -> Due:
         receive.wr_id,
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
-        order=order,
+        order,
         byte_len=None if receive.byte_len_open else planned.delivers,
         imm=planned.imm,
         invalidated=planned.invalidated,
@@ -90,7 +93,7 @@ def owe(end: End, planned: Planned, order: int) -> Due:
     receive.due = due
     if receive.label is not None:
         receive.label.dues.append(due)
-    end.due_recv.append(due)
+    end.recv.append(due)
     return due
 
 
@@ -110,71 +113,198 @@ def post_receive(bench: Bench, end: End, receive: Receive) -> str:
 def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Attempt:
     """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail."""
     end, what, at = section.end, section.what, section.at
+    attempt = Attempt(at, what)
+    owed = section.owed
     if section.listed is not None:
-        return _settle_listed(bench, section)
-    if section.dues or section.far:
-        in_time = wait.for_dues(bench, end, section.dues, section.far)
+        _wait_for_list(bench, section)
+        attempt.listed = [due for due in end.unjudged() if _is_listed(section, due)]
+        attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
+    elif owed or section.far:
+        wait.for_dues(bench, end, owed, section.far)
     elif expect_error:
-        in_time = wait.until(bench, lambda: end.broken, lambda: bench.poll(end))
+        wait.until(bench, lambda: end.broken, lambda: bench.poll(end))
     else:
-        return Attempt(at, what)
+        return attempt
     failed = _failed(section)
-    if failed is None:
-        if not in_time and (section.dues or section.far):
-            return Attempt(at, what, fault=_late(bench, section))
-        for dues in (section.dues, section.far, take_loose(end)):
-            for due in dues:
-                if (fault := misfit(due, what)) is not None:
-                    return Attempt(at, what, fault=fault)
-        return Attempt(at, what)
-    order, completion = failed
-    fault = _behind(section, order) if in_time else _late(bench, section)
-    return Attempt(at, what, "completion", completion.status, fault=fault)
+    if failed is not None:
+        assert failed.got is not None
+        attempt.phase, attempt.reason = "completion", failed.got.status
+    attempt.earlier = _earlier(section)
+    attempt.fault = _fault(bench, section, failed)
+    for due in (*section.dues, *section.far, *attempt.listed):
+        # What came unasked is the closing rule's, unless the list has it.
+        if not due.judged and due.got is not None and (due.signaled or due.failed or section.listed is not None):
+            due.judge(f"`{what}`")
+    if section.listed is not None:
+        close(end, section.dues)
+    return attempt
 
 
-def take_loose(end: End) -> list[Due]:
-    """What this end has paid of the debts that nobody waited for."""
-    if not end.loose:
-        return []
-    paid = [due for due in end.loose if due.got is not None]
-    end.loose = [due for due in end.loose if due.got is None]
-    return paid
+def close(end: End, dues: Sequence[Due]) -> None:
+    """What a list says of these is judged: they owe nothing any more."""
+    for due in dues:
+        if due.got is None and not due.passed:
+            if not due.judged:
+                due.judge("a list of completions")
+            for line in (end.send, end.recv):
+                if due in line:
+                    line.remove(due)
 
 
-def misfit(due: Due, what: str) -> Failure | None:
-    """How a successful completion is not what its request owes."""
-    got = due.got
-    assert got is not None
-    if got.status != "success":
-        details = (("expected", "success"), ("got", describe(got)))
-        return Failure("MKS2005", due.at, f"`{what}` completed with {got.status}, and should succeed", details, True)
-    if got.opcode != due.opcode:
-        member, want, have = "opcode", due.opcode, got.opcode
-    elif due.byte_len is not None and got.byte_len != due.byte_len:
-        member, want, have = "byte_len", show(due.byte_len), show(got.byte_len)
-    elif due.queue == "recv" and got.imm != due.imm:
-        member, want, have = "imm", show(due.imm), show(got.imm)
-    elif due.invalidated is not None and got.invalidated_rkey != due.invalidated:
-        member, want, have = "invalidated", show(due.invalidated), show(got.invalidated_rkey)
-    else:
+def _wait_for_list(bench: Bench, section: Section) -> None:
+    """As many completions as the claim lists, the receives of the other end, and then nothing more."""
+    end, want = section.end, section.listed or 0
+
+    def listed() -> int:
+        return sum(1 for due in end.unjudged() if _is_listed(section, due))
+
+    wait.until(bench, lambda: listed() >= want, lambda: bench.poll(end))
+    if section.far:
+        wait.for_dues(bench, end, [], section.far)
+    drain.exact(bench, end, section.at)
+
+
+def _is_listed(section: Section, due: Due) -> bool:
+    """Whether a list of the section's completions speaks of it: its own, and what no request owes."""
+    return due.queue == "send" and ((due.stray and due.wr_id not in section.end.markers) or due in section.dues)
+
+
+def _failed(section: Section) -> Due | None:
+    """What the section failed by: the request that names an mkey if there are several, a flush only if there is
+    nothing else."""
+    found = [due for due in (*section.dues, *section.far) if due.failed and not due.judged]
+    if not found:
         return None
-    side = "receive" if due.queue == "recv" else "request"
-    message = f"the completion of `{what}` has another {member}"
-    details = (("expected", f"{member} {want}"), ("got", f"{member} {have} ({side} queue)"))
-    return Failure("MKS2005", due.at, message, details, True)
+    return min(found, key=lambda due: (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order))
 
 
-def recover(bench: Bench, section: Section, attempt: Attempt) -> None:
-    """After a refusal that was claimed: the pair reconnected, receives that no message has used posted again."""
+def _fault(bench: Bench, section: Section, failed: Due | None) -> Failure | None:
+    """What no claim covers: a completion that is missing, and one that is not what its request owes."""
+    end, what = section.end, section.what
+    if section.listed is None:
+        for due in section.owed:
+            if due.got is None:
+                return late(bench, end, due, what)
+    for due in section.far:
+        if due.got is None and failed is None:
+            return late(bench, end.other, due, what)
+    if failed is None:
+        dues = section.far if section.listed is not None else (*section.owed, *section.far)
+        return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
+    return _around(section, failed)
+
+
+def _earlier(section: Section) -> Failure | None:
+    """A request that was posted before this section, and failed: what became of the section follows from it."""
+    own = set(map(id, (*section.dues, *section.far)))
+    for due in section.end.unjudged():
+        got = due.got
+        if got is None or got.status in (SUCCESS, FLUSH) or due.stray or id(due) in own:
+            continue
+        due.judge(f"`{section.what}`")
+        section.end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
+        message = f"`{due.opcode}` before `{section.what}` completed with {got.status}, and should succeed"
+        details = (("expected", SUCCESS), ("got", describe(got)), ("seen at", f"{section.at.line}:{section.at.column}"))
+        return Failure("MKS2005", due.at, message, details, True)
+    return None
+
+
+def _around(section: Section, failed: Due) -> Failure | None:
+    """Whether everything before the failed request succeeded as it should, and nothing behind it did."""
+    streams = section.end.pair.attributes.streams
+    for due in () if section.listed is not None else section.dues:
+        if due is failed or due.got is None:
+            continue
+        status = due.got.status
+        if due.order < failed.order or (streams and due.dc != failed.dc):
+            if status == SUCCESS:
+                if (fault := misfit(due, section.what)) is not None:
+                    return fault
+                continue
+            want = SUCCESS
+        elif due.order > failed.order and status != FLUSH:
+            want = FLUSH
+        else:
+            continue
+        message = f"around the failed request of `{section.what}` another completed with {status}"
+        return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
+    for due in section.far:
+        if due.got is None or due.got.status != SUCCESS:
+            continue
+        if due.order >= failed.order:
+            message = f"`{section.what}` failed, and yet the other end received the message"
+            details = (("expected", "an error, a flush, or no completion"), ("got", describe(due.got)))
+            return Failure("MKS2005", due.at, message, details, True)
+        if (fault := misfit(due, section.what)) is not None:
+            return fault
+    return None
+
+
+def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
+    """What one end owes and nobody waited for; with `lists`, all that comes to it and nobody has judged."""
+    attempt = Attempt(at, "poll")
+    owed = [due for due in end.owed() if not due.judged]
+    if not lists:
+        owed = [*(due for due in end.unjudged() if due.signaled and not due.stray), *owed]
+        wait.until(bench, lambda: all(due.over for due in owed) or wait.failed(end, owed), lambda: bench.poll(end))
+        for due in owed:
+            if due.judged:
+                continue
+            fault = late(bench, end, due, "poll") if due.got is None else misfit(due, "poll")
+            if due.got is not None:
+                due.judge("poll")
+            attempt.fault = attempt.fault or fault
+        return attempt
+    want = max(len(outcome.entries) for outcome in lists)
+    wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
+    drain.exact(bench, end, at)
+    came = [due for due in end.unjudged() if due.wr_id not in end.markers]
+    attempt.listed = arrange(lists[0].entries, came)
+    attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
+    failed = [due for due in attempt.listed if due.failed]
+    if failed:
+        assert failed[0].got is not None
+        attempt.phase, attempt.reason = "completion", failed[0].got.status
+    for due in came:
+        due.judge("poll")
+    close(end, owed)
+    return attempt
+
+
+def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
+    """For a known departure that lists completions where the page has one each: all that came, and nothing more."""
+    drain.exact(bench, section.end, section.at)
+    strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
+    attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
+    attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
+
+
+def around_list(attempt: Attempt, outcome: Completes) -> Failure | None:
+    """The members that a list which fits does not name: they are those of a completion nobody lists."""
+    for entry, due in zip(outcome.entries, attempt.listed, strict=False):
+        if due.got is None or due.got.status != SUCCESS or due.stray:
+            continue
+        named = ("id", "opcode", *(name for name, _ in entry.members))
+        if (fault := misfit(due, attempt.what, named)) is not None:
+            return fault
+    return None
+
+
+def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
+    """After a refusal that was claimed: the pair reset, receives that no message has used posted again. What was left
+    unjudged on it comes back as failures."""
     if attempt.phase not in ("complete", "completion"):
-        return
-    end = section.end
+        return []
     waiting: list[tuple[End, Receive]] = []
+    claimed = ""
     if attempt.phase == "complete":
         waiting = [(side, receive) for side in (end, end.other) for receive in side.receives if not receive.own]
-    bench.retire(end.pair)
+    else:
+        claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
+    failures = drain.reset(bench, end.pair, attempt.at, claimed)
     for side, receive in waiting:
         post_receive(bench, side, receive)
+    return failures
 
 
 def _moved(bench: Bench, section: Section) -> Failure | None:
@@ -182,86 +312,10 @@ def _moved(bench: Bench, section: Section) -> Failure | None:
     end = section.end
     bench.poll(end)
     ids = {planned.wr_id for planned in section.planned if planned.opcode}
-    for stray in end.stray:
-        if stray.wr_id in ids:
-            end.stray.remove(stray)
+    for due in end.unjudged():
+        if due.stray and due.queue == "send" and due.wr_id in ids:
+            assert due.got is not None
+            due.judge(f"`{section.what}`")
             message = f"`{section.what}` was refused as a whole, and yet one of its requests completed"
-            return Failure("MKS2201", section.at, message, (("got", describe(stray)),), True)
+            return Failure("MKS2201", section.at, message, (("got", describe(due.got)),), True)
     return None
-
-
-def _failed(section: Section) -> tuple[int, Completion] | None:
-    """The completion that the section failed by, and the place of its request: the one that names an mkey if there
-    are several, a flush only if there is nothing else."""
-    found: list[tuple[bool, bool, int, Completion]] = []
-    end = section.end
-    for due in end.loose:
-        if due.got is not None and due.got.status != "success":
-            found.append((due.got.status == FLUSH, not due.names_mkey, -1, due.got))
-    for due in (*section.dues, *section.far):
-        if due.got is not None and due.got.status != "success":
-            found.append((due.got.status == FLUSH, not due.names_mkey, due.order, due.got))
-    for stray in end.stray:
-        if stray.status != "success":
-            order = section.order_of(stray.wr_id)
-            named = order < 0 or section.planned[order].names_mkey
-            found.append((stray.status == FLUSH, not named, order, stray))
-    if not found:
-        return None
-    _, _, order, completion = min(found, key=lambda item: item[:3])
-    return order, completion
-
-
-def _behind(section: Section, order: int) -> Failure | None:
-    """Whether everything before the failed request succeeded, and nothing behind it did."""
-    for due in section.dues:
-        assert due.got is not None
-        status = due.got.status
-        if due.order < order and status != "success":
-            want = "success"
-        elif due.order > order and status != FLUSH:
-            want = FLUSH
-        else:
-            continue
-        message = f"around the failed request of `{section.what}` another completed with {status}"
-        details = (("expected", want), ("got", describe(due.got)))
-        return Failure("MKS2005", due.at, message, details, True)
-    for due in section.far:
-        if due.order >= order and due.got is not None and due.got.status == "success":
-            message = f"`{section.what}` failed, and yet the other end received the message"
-            details = (("expected", "an error, a flush, or no completion"), ("got", describe(due.got)))
-            return Failure("MKS2005", due.at, message, details, True)
-    return None
-
-
-def _settle_listed(bench: Bench, section: Section) -> Attempt:
-    """Wait for as many completions as the claim lists, and take what came as it is."""
-    end = section.end
-    assert section.listed is not None
-    want = section.listed
-    wait.until(bench, lambda: len(end.stray) >= want, lambda: bench.poll(end))
-    strays = end.take_strays()
-    error = next((stray for stray in strays if stray.status != "success"), None)
-    attempt = Attempt(section.at, section.what, completions=tuple(strays))
-    if error is not None:
-        attempt.phase, attempt.reason = "completion", error.status
-        return attempt
-    if section.far and not wait.for_dues(bench, end, [], section.far):
-        attempt.fault = _late(bench, section)
-    return attempt
-
-
-def _late(bench: Bench, section: Section) -> Failure:
-    """The deadline passed with a completion missing."""
-    missing = next(due for due in (*section.dues, *section.far) if due.got is None)
-    return late(bench, section.end if missing.queue == "send" else section.end.other, missing, section.what)
-
-
-def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
-    """A completion that did not come within the deadline."""
-    arrived = ", ".join(describe(stray) for stray in end.stray) or "nothing"
-    details = (
-        ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
-        ("got", f"{arrived}, within {bench.deadline:g} s"),
-    )
-    return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)

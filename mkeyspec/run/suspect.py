@@ -43,6 +43,14 @@ def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
     return Suspects("since", tuple(dict.fromkeys(at for at, _, _ in moved)))
 
 
+def reach(steps: Sequence[plan.Step]) -> frozenset[str]:
+    """The buffers that the last of these steps may write."""
+    found: set[str] = set()
+    for _, written, _ in _moved(steps, len(steps) - 1):
+        found |= written
+    return frozenset(found)
+
+
 def _moved(steps: Sequence[plan.Step], since: int) -> Iterator[Moved]:
     reach = _Reach()
     for number, step in enumerate(steps):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from mkeyspec.device import protocol
 from mkeyspec.plan import At, Receive, Transmit
 from mkeyspec.run import section as sections
-from mkeyspec.run.bench import Bench, WireView
+from mkeyspec.run.bench import Bench, MkeyState, WireView
 from mkeyspec.run.buffer import GUARD
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label
@@ -31,6 +31,8 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
     addr, length, lkey, rkey = builder.place(step.part)
+    mkeys: list[MkeyState] = []
+    builder.named = mkeys
     mkey = builder.names_mkey(step.part.name)
     lkey, rkey = but.retag(lkey, rkey)
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
@@ -53,24 +55,25 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
         request: protocol.WorkRequest = protocol.Read(
             wr_id, flags, (protocol.Sge(wire.addr, count, wire.memory.lkey),), addr, rkey
         )
-        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey)
+        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, byte_len=count, mkeys=mkeys)
     elif step.by in ("send", "send_imm"):
         end = pair.owner
         room = (protocol.Sge(wire.addr, length + GUARD, wire.memory.lkey),)
         refused = _receive(bench, pair.peer, step.at, room, mkey=False, open_length=False)
         request = protocol.Send(wr_id, flags, local, imm, None, builder.dc(step.options))
-        planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm)
+        planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm, mkeys=mkeys)
     else:
         end = pair.owner
         request = protocol.Write(wr_id, flags, local, wire.addr, wire.memory.rkey, imm, builder.dc(step.options))
-        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True)
+        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = count
             refused = _receive(bench, pair.peer, step.at, (), mkey=False, open_length=False)
     what = f"transmit {step.part.name} by {step.by}"
     done = _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
-        view.whole = wire.free = True
+        view.whole = True
+        wire.free = [(0, length)] if length else []
     return done
 
 
@@ -79,6 +82,8 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
     addr, _, lkey, rkey = builder.place(step.part)
+    mkeys: list[MkeyState] = []
+    builder.named = mkeys
     mkey = builder.names_mkey(step.part.name)
     lkey, rkey = but.retag(lkey, rkey)
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
@@ -100,15 +105,16 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
         end = pair.peer
         refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, open_length=open_length)
         request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, builder.dc(step.options))
-        planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm)
+        planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm, mkeys=mkeys)
     elif step.by == "read":
         end = pair.owner
         request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, builder.dc(step.options))
-        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey)
+        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, mkeys=mkeys)
+        planned.byte_len = None if open_length else count
     else:
         end, passive = pair.peer, True
         request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, builder.dc(step.options))
-        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True)
+        planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = step.data.length
             refused = _receive(bench, pair.owner, step.at, (), mkey=False, open_length=open_length)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from time import monotonic, sleep
 
 from mkeyspec.run.bench import Bench
-from mkeyspec.run.endpoint import Due, End
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.evidence import Due
 
 _SHORTEST = 20e-6
 _LONGEST = 1e-3
@@ -53,5 +54,5 @@ def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
 
 
 def failed(end: End, dues: list[Due]) -> bool:
-    """Whether one of these, or a request that owed nothing, came back with an error."""
-    return end.broken or any(due.got is not None and due.got.status != "success" for due in dues)
+    """Whether one of these, or anything that nobody has judged, came back with an error."""
+    return end.broken or any(due.failed for due in dues)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from mkeyspec.device.protocol import AsyncEvent, Completion, Device, Qp, SignatureError
@@ -75,6 +76,21 @@ class Crooked:
         if self.silent:
             return []
         return self.twist(found) if self.twist is not None and found else found
+
+    def delay(self, seconds: float, late: Callable[[Completion], bool] = lambda completion: True) -> None:
+        """Completions (those that are `late`) are told this much later than they came, in order in each queue."""
+        held: dict[int, list[tuple[float, Completion]]] = {}
+        poll = self.device.poll
+
+        def slow(qp: Qp) -> list[Completion]:
+            queue = held.setdefault(qp.handle, [])
+            now = monotonic()
+            queue += [(now + (seconds if late(one) else 0), one) for one in poll(qp)]
+            ready = [one for due, one in queue if due <= now]
+            queue[:] = [(due, one) for due, one in queue if due > now]
+            return self.twist(ready) if self.twist is not None and ready else ready
+
+        self.poll = slow  # type: ignore[method-assign]
 
     def mkey_check(self, mkey: Any) -> SignatureError | None:
         found: SignatureError | None = self.__getattr__("mkey_check")(mkey)

@@ -302,11 +302,14 @@ def test_posted_and_not_waited_for_then_polled() -> None:
     assert codes(tested, *plain(), W, section(WRITE, BAD_WRITE, wait=False), Poll(at(11))) == ["MKS2005"]
 
 
-def test_a_section_behind_one_that_failed_unwaited_tells_the_first_failure() -> None:
+def test_a_claim_is_of_its_own_section_and_not_of_one_that_failed_before() -> None:
+    """The second write is flushed, whatever it is itself: its claim must not take the failure of the first."""
     tested, _ = rig()
     claim = (Rejected("completion", "local_protection"),)
     steps = (*plain(), W, section(BAD_WRITE, wait=False), section(WRITE, claim=claim))
-    assert run(tested, *steps).status == "pass"
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2005", at(10))
+    assert "before `write` completed with loc_prot_err" in failure.message
 
 
 def test_an_aborted_section_has_no_completion() -> None:

@@ -195,8 +195,8 @@ def test_own_numbers_are_told_from_the_users(bench: Bench) -> None:
     assert min(ids) > 1 << 32
 
 
-def test_mkeys_named_by_data_requests_count_as_used(bench: Bench) -> None:
-    assert not Builder(bench).request(plan.Send(at(4), (Part("m", 0, 1),))).names_mkey
-    assert not bench.mkeys["k"].used
-    assert Builder(bench).request(plan.Send(at(4), (Part("k", 0, 1),))).names_mkey
-    assert bench.mkeys["k"].used
+def test_mkeys_named_by_requests_are_told(bench: Bench) -> None:
+    plain = Builder(bench).request(plan.Send(at(4), (Part("m", 0, 1),)))
+    assert (plain.names_mkey, plain.mkeys) == (False, [])
+    named = Builder(bench).request(plan.Send(at(4), (Part("k", 0, 1),)))
+    assert (named.names_mkey, named.mkeys) == (True, [bench.mkeys["k"]])

@@ -1,0 +1,260 @@
+"""Bringing a QP pair to rest, and judging all that came and that nobody has judged.
+
+Requests that are not signaled tell of themselves only when they fail, and a completion too many may come late. A
+marker, a signaled RDMA write of length zero behind everything else, tells when nothing can come any more. Where a
+service has no such request (UD, XRC, raw packets, a DCI without a target, a queue that may be drained), or the driver
+may take none (after a section that it refused), a bounded time without anything new takes its place; it is noted in
+the verdict.
+"""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+
+from mkeyspec.constants import SendFlag
+from mkeyspec.device.protocol import DcAddress, Refused, Write
+from mkeyspec.plan import At
+from mkeyspec.run import wait
+from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.claim import describe, show
+from mkeyspec.run.endpoint import End, Pair
+from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.verdict import Failure
+
+QUIET = 5e-3
+"""Seconds without anything new that take the place of a marker."""
+GRACE = 5e-4
+"""Seconds that are looked on behind a marker, and before a QP is reset: for what the device should not send at all."""
+
+MARKED = frozenset({"rc", "uc"})
+"""QP types that take a plain RDMA write."""
+
+
+def exact(bench: Bench, end: End, at: At) -> None:
+    """The statement at `at` says exactly what comes: nothing of it may come after this."""
+    if end.pair.attributes.sig_pipelining or not _mark(bench, end, at, closing=False)[0]:
+        quiet(bench, end, at)
+    else:
+        _look(bench, end, GRACE)
+
+
+def before(bench: Bench, end: End, at: At) -> None:
+    """A section follows after which the pair may have to be reset: what is under way comes to its end first."""
+    if end.quiet() and (end.pair.attributes.sig_pipelining or not _mark(bench, end, at, closing=False)[0]):
+        quiet(bench, end, at)
+
+
+def quiet(bench: Bench, end: End, at: At) -> None:
+    """Nothing new for a while, in place of a marker."""
+    _look(bench, end, QUIET)
+    for due in end.quiet():
+        due.passed = True
+        due.judge("a quiet time")
+        end.send.remove(due)
+    of = f"`{end.pair.name}`" if end.pair.name else "the default QP"
+    bench.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
+
+
+def _look(bench: Bench, end: End, seconds: float) -> None:
+    """Poll until nothing new has come for that long; never longer than a step may wait."""
+    last = monotonic() + bench.deadline
+    limit = monotonic() + seconds
+    count = len(end.arrived)
+    while monotonic() < min(limit, last):
+        sleep(seconds / 4)
+        bench.poll(end)
+        if len(end.arrived) != count:
+            count, limit = len(end.arrived), monotonic() + seconds
+
+
+# Markers -------------------------------------------------------------------------------------
+
+
+def _addresses(bench: Bench, end: End) -> list[DcAddress | None]:
+    """Where markers must go to be behind everything: of a DCI, to each target and stream in use; [] if nowhere."""
+    kind = end.pair.attributes.type
+    if kind in MARKED:
+        return [None]
+    if kind == "dci" and end.side == "owner" and not end.pair.failed and not end.broken:
+        used = {due.dc: None for due in (*end.send, *end.arrived[-8:]) if due.dc is not None}
+        known = dict(bench.dcts.values())
+        return [dc for dc in used if known.get(dc.dct) == dc.key]
+    return []
+
+
+def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
+    """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
+    addresses = _addresses(bench, end)
+    if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
+        return False, []
+    for dc in addresses:
+        marker = Due(at, "send", bench.number(), "rdma_write", dc=dc)
+        request = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
+        try:
+            errno = bench.device.post(end.qp, [request])
+        except Refused as refusal:
+            errno = refusal.errno
+        if errno:
+            message = f"the QP takes no more requests at the end of the case ({errno_name(errno)})"
+            return False, [Failure("MKS2204", at, message, hard=True)]
+        end.send.append(marker)
+        end.markers.add(marker.wr_id)
+        marker.judge("marker")
+        wait.until(bench, lambda marker=marker: marker.got is not None, lambda: bench.poll(end))  # type: ignore[misc]
+        if marker.got is None:
+            end.send.remove(marker)
+            if end.broken or end.pair.failed:
+                return False, []
+            return False, [late(bench, end, marker, "the closing zero-length write" if closing else "the marker")]
+        if marker.got.status != SUCCESS and not (end.broken or end.pair.failed):
+            message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
+            return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
+        for due in end.quiet():
+            if dc is None or due.dc == dc:
+                due.passed = True
+                due.judge("marker")
+                end.send.remove(due)
+    return True, []
+
+
+# Judging -------------------------------------------------------------------------------------
+
+
+def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None = None) -> list[Failure]:
+    """Wait for what is owed, mark the end of what owes nothing, and judge everything that nobody has judged.
+
+    `patient` False: the case has failed already, and what does not come is not waited for. `reset`: the statement
+    after which the pair is reset; a section refused by the driver leaves it in no state for a marker.
+    """
+    failures: list[Failure] = []
+    for end in pair.ends:
+        _wait(bench, end, patient)
+        if end.quiet():
+            at = end.quiet()[-1].at
+            if not patient or (reset is not None and not pair.failed):
+                quiet(bench, end, at)
+                continue
+            marked, wrong = _mark(bench, end, at, closing=True)
+            failures += wrong
+            if not marked and not wrong:
+                quiet(bench, end, at)
+    for end in pair.ends:
+        bench.poll(end)
+        if reset is not None:
+            _look(bench, end, GRACE)
+    failures += leftovers(pair)
+    for end in pair.ends:
+        for line in (end.send, end.recv):
+            for due in line:
+                if due.judged:
+                    continue
+                if pair.failed or not patient:
+                    due.judge(f"consequence of {pair.failed or 'a failure'}")
+                    continue
+                due.judge("nothing came")
+                if due.signaled:  # of the others the marker has told
+                    failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
+            line.clear()
+    return failures
+
+
+def leftovers(pair: Pair) -> list[Failure]:
+    """Judge all that came and that nobody has judged."""
+    left = [(end, due) for end in pair.ends for due in list(end.unjudged())]
+    root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
+    if root is not None and not pair.failed:
+        pair.failed = f"the failure at {root.at.line}:{root.at.column}"
+    return [failure for end, due in left if (failure := _left(end, due)) is not None]
+
+
+def _wait(bench: Bench, end: End, patient: bool) -> None:
+    owed = [due for due in end.owed() if not due.judged]
+    if not owed:
+        return
+    other = end.other
+
+    def look() -> None:
+        bench.poll(end)
+        bench.poll(other)
+
+    def done() -> bool:
+        missing = [due for due in owed if due.got is None]
+        if not missing:
+            return True
+        if end.pair.failed or end.broken or other.broken:
+            # What was posted is flushed; a message that never came leaves its receive waiting.
+            return all(due.queue == "recv" for due in missing)
+        return False
+
+    if patient:
+        wait.until(bench, done, look)
+    else:
+        look()
+
+
+def _left(end: End, due: Due) -> Failure | None:
+    """Judge what came and was named by nothing. What is flushed behind an error is that error's echo."""
+    got = due.got
+    assert got is not None
+    if got.status == FLUSH and end.pair.failed:
+        due.judge(f"consequence of {end.pair.failed}")
+        return None
+    due.judge("the closing rule")
+    if due.stray or not due.signaled:
+        asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"
+        which = ", of no request of this case" if due.stray and got.wr_id not in end.number_of else asked
+        message = f"a completion is left over at the {end.side}: {describe(got)}{which}"
+        return Failure("MKS2201", due.at, message)
+    return misfit(due, f"the {due.opcode} that was not waited for")
+
+
+def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
+    """How a completion is not the success that its request owes; the members in `named` somebody else compares."""
+    got = due.got
+    assert got is not None
+    if got.status != SUCCESS:
+        details = (("expected", SUCCESS), ("got", describe(got)))
+        return Failure("MKS2005", due.at, f"`{what}` completed with {got.status}, and should succeed", details, True)
+    if due.early:
+        details = (("expected", "in the order of the requests"), ("got", describe(got)))
+        return Failure("MKS2005", due.at, f"a completion of `{what}` came before one that is due first", details, True)
+    member, want, have = "", "", ""
+    if got.opcode != due.opcode:
+        member, want, have = "opcode", due.opcode, got.opcode
+    elif due.byte_len is not None and got.byte_len != due.byte_len and "byte_len" not in named:
+        member, want, have = "byte_len", show(due.byte_len), show(got.byte_len)
+    elif got.imm != due.imm and "imm" not in named and (due.queue == "recv" or due.imm is None):
+        member, want, have = "imm", show(due.imm), show(got.imm)
+    elif got.invalidated_rkey != due.invalidated and "invalidated" not in named:
+        member, want, have = "invalidated", show(due.invalidated), show(got.invalidated_rkey)
+    else:
+        return None
+    side = "receive" if due.queue == "recv" else "request"
+    message = f"the completion of `{what}` has another {member}"
+    details = (("expected", f"{member} {want}"), ("got", f"{member} {have} ({side} queue)"))
+    return Failure("MKS2005", due.at, message, details, True)
+
+
+def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
+    """A completion that did not come within the deadline."""
+    arrived = ", ".join(describe(due.got) for due in end.unjudged() if due.got is not None) or "nothing"
+    details = (
+        ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
+        ("got", f"{arrived}, within {bench.deadline:g} s"),
+    )
+    return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)
+
+
+# Resetting -----------------------------------------------------------------------------------
+
+
+def reset(bench: Bench, pair: Pair, at: At, failed: str) -> list[Failure]:
+    """Bring the pair to rest, judge what is left, and connect it anew. `failed`: the failure that was claimed of it,
+    or "" if a section was refused and the QPs are as they were."""
+    pair.failed = failed
+    failures = settle(bench, pair, reset=at)
+    if failed:
+        bench.failed_qps.update({pair.handle.owner.handle, pair.handle.peer.handle})
+    bench.look_for_events()
+    pair.renew(bench.device.reconnect(pair.handle))
+    return failures

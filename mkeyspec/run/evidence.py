@@ -1,0 +1,101 @@
+"""The ledger of one case: all that was posted, is owed and was seen, each entry judged exactly once.
+
+An entry says where it comes from (`at`) and, once somebody has judged it, who (`judged`). What a case leaves unjudged
+the closing rule judges (`closing`); before a QP is reset, its entries are judged too (`drain`). Nothing is taken out of
+the ledger without that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from mkeyspec.device.protocol import AsyncEvent, Completion, DcAddress
+from mkeyspec.plan import At
+
+if TYPE_CHECKING:
+    from mkeyspec.run.bench import MkeyState
+    from mkeyspec.run.endpoint import Receive
+
+SUCCESS = "success"
+FLUSH = "wr_flush_err"
+
+Queue = Literal["send", "recv"]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """`judged`: what judged it, in a word or two; "" until then."""
+
+    at: At
+    judged: str = field(default="", init=False)
+
+    def judge(self, by: str) -> None:
+        """Judged once and for all. RuntimeError the second time: that would be a defect of the rig."""
+        if self.judged:
+            raise RuntimeError(f"judged twice, by {self.judged} and by {by}: {self!r}")
+        self.judged = by
+
+
+@dataclass(slots=True, eq=False)
+class Due(Entry):
+    """The completion that a request owes (`signaled`), or gives only if it fails.
+
+    `byte_len` is compared when not None, `invalidated` always, `imm` at a receive, and at a request that had none: of
+    one that had, libmlx5 sets the flag and leaves the member as it was. `stray`: no request of this case owes it.
+    """
+
+    queue: Queue
+    wr_id: int
+    opcode: str
+    names_mkey: bool = False
+    order: int = 0
+    """The place of its request in the section (of a receive: of the request whose message it takes)."""
+    signaled: bool = True
+    byte_len: int | None = None
+    imm: int | None = None
+    invalidated: int | None = None
+    sender: int | None = None
+    """Of a receive: the wr_id of the request whose message it takes."""
+    receive: Receive | None = None
+    dc: DcAddress | None = None
+    stray: bool = False
+    got: Completion | None = field(default=None, init=False)
+    passed: bool = field(default=False, init=False)
+    """Not signaled, and a completion behind it has come: it went through."""
+    early: bool = field(default=False, init=False)
+    """Its completion came before one that its queue owes first."""
+
+    @property
+    def over(self) -> bool:
+        """Whether its request is known to be over."""
+        return self.got is not None or self.passed
+
+    @property
+    def failed(self) -> bool:
+        return self.got is not None and self.got.status != SUCCESS
+
+
+@dataclass(slots=True, eq=False)
+class Event(Entry):
+    """An async event."""
+
+    event: AsyncEvent
+
+
+@dataclass(slots=True, eq=False)
+class Use(Entry):
+    """A signature key named by a request, from which mlx5dv_mkey_check may have something to tell.
+
+    `by`: the completion that tells when the request is over. `inside`: the key through which it was reached as a
+    layout's entry; it is then accessed raw, and no signature of its own is checked.
+    """
+
+    mkey: MkeyState
+    by: Due | Receive
+    inside: str = ""
+
+    @property
+    def over(self) -> bool:
+        due = self.by if isinstance(self.by, Due) else self.by.due
+        return due is not None and due.over
