@@ -1,0 +1,273 @@
+"""Calls that refuse what they should do, do what they should refuse, or say that they did what they did not."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import Mkey, QpAttributes, QpPair, Refused
+from tests.quality.kind import AtBoundary, OnCall, Place, places
+from tests.quality.subject import Subject, errno_beside
+from tests.quality.tap import Call, Disturbance, Tap
+
+Go = Callable[[], Any]
+Args = tuple[Any, ...]
+VERBS = {
+    "mkey": "mlx5dv_create_mkey", "qp_pair": "mlx5dv_create_qp", "dek": "mlx5dv_dek_create", "memory": "ibv_reg_mr",
+    "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey", "pd": "ibv_alloc_pd",
+    "dct": "mlx5dv_create_qp", "retag": "retag",
+}  # fmt: skip
+
+
+def refuse(name: str, number: int = errno.EIO) -> Callable[[Tap, Go, Args], Any]:
+    def answer(tap: Tap, go: Go, args: Args) -> Any:
+        raise Refused(VERBS[name], number)
+
+    return answer
+
+
+def give(value: Any) -> Callable[[Tap, Go, Args], Any]:
+    """Say so, and do nothing."""
+    return lambda tap, go, args: value
+
+
+def calls(
+    name: str, what: str, answer: Callable[[Call], Callable[[Tap, Go, Args], Any]],
+    where: Callable[[Subject, Call], bool] = lambda subject, call: True,
+) -> Callable[[Subject], Iterator[Place]]:  # fmt: skip
+    """Places: every call of that name for which `where` holds."""
+
+    def found(subject: Subject) -> Iterator[Place]:
+        for call in subject.record.named(name):
+            if where(subject, call):
+                yield Place(
+                    call.step, f"{VERBS.get(name, name)} {call.number} {what}",
+                    lambda call=call: OnCall(name, call.number, answer(call)),
+                )  # fmt: skip
+
+    return found
+
+
+def refused(call: Call) -> bool:
+    return isinstance(call.result, Refused)
+
+
+def made(subject: Subject, call: Call) -> bool:
+    """It went well, and the text takes nothing else."""
+    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check"}
+
+
+def unmade(subject: Subject, call: Call) -> bool:
+    """It was refused, and the text takes nothing else."""
+    return refused(call) and subject.must(call.step) and bool(subject.phases(call.step))
+
+
+# Creation ------------------------------------------------------------------------------------
+
+for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag"):
+    places(f"{_name}_refused")(calls(_name, "is refused", lambda call, name=_name: refuse(name, errno.EINVAL), made))
+
+
+def made_anyway(tap: Tap, go: Go, args: Args) -> Mkey:
+    try:
+        return go()  # type: ignore[no-any-return]
+    except Refused:
+        return tap.device.mkey(args[0], create_flags=1, max_entries=4)
+
+
+def pair_anyway(tap: Tap, go: Go, args: Args) -> QpPair:
+    try:
+        return go()  # type: ignore[no-any-return]
+    except Refused:
+        return tap.device.qp_pair(QpAttributes(private=True))
+
+
+def dek_anyway(tap: Tap, go: Go, args: Args) -> Any:
+    try:
+        return go()
+    except Refused:
+        return tap.device.dek(bytes(range(32)))
+
+
+places("mkey_refusal_lost")(calls("mkey", "is not refused", lambda call: made_anyway, unmade))
+places("qp_pair_refusal_lost")(calls("qp_pair", "is not refused", lambda call: pair_anyway, unmade))
+places("dek_refusal_lost")(calls("dek", "is not refused", lambda call: dek_anyway, unmade))
+
+
+@places("create_other_errno")
+def create_other_errno(subject: Subject) -> Iterator[Place]:
+    for name in ("mkey", "qp_pair", "dek"):
+        for call in subject.record.named(name):
+            claim = subject.claim(call.step)
+            if unmade(subject, call) and isinstance(claim[0], plan.Rejected) and (claim[0].reason or claim[0].rule):
+                other = errno_beside(call.result.errno)
+                yield Place(call.step, f"{VERBS[name]} is refused with {errno.errorcode[other]}",
+                            lambda n=call.number, name=name, other=other: OnCall(name, n, refuse(name, other)))
+
+
+def granted(subject: Subject, call: Call) -> bool:
+    return not refused(call) and bool(call.options["max_entries"])
+
+
+places("fewer_entries")(calls("mkey", "grants one entry fewer than was asked for", lambda call: (
+    lambda tap, go, args: replace(go(), max_entries=call.options["max_entries"] - 1)), granted))
+
+
+def less_room(pair: QpPair, attributes: QpAttributes) -> QpPair:
+    less = attributes.max_inline_data - 1
+    return QpPair(replace(pair.owner, max_inline_data=less), replace(pair.peer, max_inline_data=less))
+
+
+places("less_inline")(calls("qp_pair", "grants less inline data than was asked for", lambda call: (
+    lambda tap, go, args: less_room(go(), args[0])), lambda subject, call: (
+        not refused(call) and call.args[0].max_inline_data > 0)))
+
+# Posting -------------------------------------------------------------------------------------
+
+
+def accepted(subject: Subject, call: Call) -> bool:
+    """ibv_wr_complete gave 0, and the text takes no errno. (One of an abort is nobody's.)"""
+    return call.result == 0 and not call.options.get("abort") and "complete" not in subject.phases(call.step)
+
+
+def claimed(subject: Subject, call: Call) -> bool:
+    return bool(call.result) and subject.must(call.step) and "complete" in subject.phases(call.step)
+
+
+def reasoned(subject: Subject, call: Call) -> bool:
+    claim = subject.claim(call.step)
+    return claimed(subject, call) and isinstance(claim[0], plan.Rejected) and bool(claim[0].reason or claim[0].rule)
+
+
+places("post_refused")(calls("post", "is refused, and does nothing", lambda call: give(errno.EINVAL), accepted))
+places("post_refused_but_done")(calls("post", "is refused, and does it", lambda call: (
+    lambda tap, go, args: go() or errno.EINVAL), accepted))
+places("post_refusal_lost")(calls("post", "is not refused, and does nothing", lambda call: give(0), claimed))
+places("post_other_errno")(calls("post", "is refused with another errno", lambda call: (
+    give(errno_beside(call.result))), reasoned))
+places("post_nothing")(calls("post", "says 0 and does nothing", lambda call: give(0), accepted))
+places("post_twice")(calls("post", "does it twice", lambda call: lambda tap, go, args: go() or go(), accepted))
+places("recv_refused")(calls("post_recv", "is refused", lambda call: give(errno.ENOMEM), lambda s, call: not call.result))
+places("recv_nothing")(calls("post_recv", "says 0 and does nothing", lambda call: give(0), lambda s, c: (
+    not c.result and not any("completion" in s.phases(step) for step in range(c.step, len(s.steps))))))
+
+
+class Dropped(Disturbance):
+    """Of a section one request is left out."""
+
+    def __init__(self, number: int, place: int) -> None:
+        super().__init__()
+        self.number, self.place = number, place
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if name != "post" or number != self.number:
+            return go()
+        self.done = True
+        return tap.device.post(args[0], [*args[1][: self.place], *args[1][self.place + 1 :]])
+
+
+@places("request_dropped")
+def request_dropped(subject: Subject) -> Iterator[Place]:
+    for call in subject.record.named("post"):
+        if accepted(subject, call) and len(call.args[1]) > 1:
+            for place, request in enumerate(call.args[1]):
+                yield Place(call.step, f"request {place} of post {call.number} ({type(request).__name__}) is left out",
+                            lambda n=call.number, place=place: Dropped(n, place))
+
+
+# Signature pipelining ------------------------------------------------------------------------
+
+
+def counted(subject: Subject, call: Call) -> bool:
+    return bool(call.result >= 0) and "cancel" not in subject.phases(call.step)
+
+
+places("cancel_one_more")(calls("cancel", "counts one more", lambda c: lambda t, go, a: go() + 1, counted))
+places("cancel_one_less")(calls("cancel", "counts one fewer", lambda c: lambda t, go, a: go() - 1, lambda s, c: c.result > 0))
+places("cancel_refused")(calls("cancel", "is refused", lambda c: give(-errno.EINVAL), counted))
+places("cancel_refusal_lost")(calls("cancel", "is not refused", lambda c: give(0), lambda s, c: (
+    c.result < 0 and s.must(c.step) and "cancel" in s.phases(c.step))))
+places("cancel_nothing")(calls("cancel", "cancels nothing", lambda c: give(c.result), lambda s, c: c.result > 0))
+places("cancel_all")(calls("cancel", "cancels others as well", lambda c: cancelling, counted))
+
+
+def cancelling(tap: Tap, go: Go, args: Args) -> Any:
+    """Beside the one that is asked for, every id that was posted on this QP is cancelled."""
+    found = go()
+    for wr_id in tap.posted.get(args[0].handle, ()):
+        if wr_id != args[1]:
+            tap.device.cancel(args[0], wr_id)
+    return found
+
+
+places("resume_refused")(calls("resume", "is refused", lambda c: give(errno.EINVAL), lambda s, c: c.result == 0))
+places("resume_nothing")(calls("resume", "does nothing", lambda c: give(0), lambda s, c: c.result == 0))
+places("retag_other")(calls("retag", "sets another tag", lambda c: (
+    lambda t, go, a: t.device.retag(a[0], a[1] ^ 0x80)), lambda s, c: not refused(c) and s.must(c.step)))
+
+# The end, and devices that die ---------------------------------------------------------------
+
+places("release_refused")(calls("release", "is refused with EBUSY", lambda call: refuse("release", errno.EBUSY)))
+places("reconnect_refused")(calls("reconnect", "is refused", lambda call: refuse("reconnect", errno.EIO)))
+
+
+def busy(call: Call) -> Callable[[Tap, Go, Args], Any]:
+    def answer(tap: Tap, go: Go, args: Args) -> Any:
+        go()
+        raise OSError(errno.EBUSY, "ibv_dereg_mr")
+
+    return answer
+
+
+places("release_raises")(calls("release", "raises EBUSY", busy))
+
+
+class Wedge(Disturbance):
+    """From a step on the device is dead: calls are refused, and nothing comes. `silent`: posts say 0 all the same."""
+
+    def __init__(self, step: int, silent: bool) -> None:
+        super().__init__()
+        self.step, self.silent, self.dead = step, silent, False
+
+    def boundary(self, tap: Tap, step: int) -> None:
+        self.dead = self.done = self.dead or step == self.step
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if not self.dead or (self.silent and name in ("memory", "release", "mkey", "mkey_check")):
+            return go()
+        if name in ("poll", "events"):
+            return []
+        if name in ("post", "post_recv", "resume", "cancel"):
+            return 0 if self.silent else -errno.EIO if name == "cancel" else errno.EIO
+        if name == "release":
+            go()
+        raise Refused(VERBS.get(name, name), errno.EIO)
+
+
+@places("wedge")
+def wedge(subject: Subject) -> Iterator[Place]:
+    for step in range(len(subject.steps) + 1):
+        yield Place(step, "the device is dead from here on", lambda step=step: Wedge(step, False))
+
+
+@places("wedge_silent")
+def wedge_silent(subject: Subject) -> Iterator[Place]:
+    later = [call.step for call in subject.record.calls if call.name in ("post", "reconnect")]
+    for step in range(max(later, default=-1) + 1):
+        yield Place(step, "nothing comes from here on", lambda step=step: Wedge(step, True))
+
+
+# Legal ---------------------------------------------------------------------------------------
+
+places("more_entries")(calls("mkey", "grants four entries more", lambda call: (
+    lambda tap, go, args: tap.device.mkey(args[0], create_flags=call.options["create_flags"],
+                                          max_entries=call.result.max_entries + 4, pd=call.options["pd"])),
+    lambda subject, call: not refused(call) and call.result.max_entries < 60000 and made(subject, call)))
+
+
+@places("untouched")
+def untouched(subject: Subject) -> Iterator[Place]:
+    yield Place(0, "nothing is done", lambda: AtBoundary(0, lambda tap: None))

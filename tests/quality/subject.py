@@ -1,0 +1,268 @@
+"""A row of a shipped case, what a clean run of it showed, and what its text leaves open."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mkeyspec import plan
+from mkeyspec.constants import MkeyFlag
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import Device, Refused
+from mkeyspec.lang.compile import compile_file
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.rig import Rig
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
+from mkeyspec.value.layout import Interleaved, List, Part, walk
+from tests.quality.tap import Disturbance, Record, Tap
+
+ROOT = Path(__file__).resolve().parents[2]
+GUARD = 64
+"""Bytes of guard on either side of a buffer, inside its MR (docs/language.md, Objects)."""
+PROFILE = Profile()
+SIGNATURE = int(MkeyFlag.BLOCK_SIGNATURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of one case; `turn`: which of its case."""
+
+    source: str
+    case: plan.Case
+    row: plan.Row
+    turn: int
+
+    @property
+    def id(self) -> str:
+        name = f"{self.source}::{self.case.name}"
+        return f"{name}[{self.row.id}]" if self.row.id else name
+
+
+def rows(paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None) -> list[Row]:
+    """The rows of all cases below `paths` whose id matches, at most so many of each case, from its first to its last."""
+    found: list[Row] = []
+    for path in sorted(one for path in paths for one in ([path] if path.is_file() else path.rglob("*.mks"))):
+        compiled = compile_file(path)
+        assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
+        for case in compiled.suite.cases:
+            whole = [Row(compiled.suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
+            whole = [row for row in whole if fnmatch.fnmatchcase(row.id, pattern) or pattern in row.id]
+            if most is not None and len(whole) > most:
+                whole = [whole[place * (len(whole) - 1) // max(1, most - 1)] for place in range(most)]
+            found += whole
+    return found
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`status` is pass, known, fail, skip or error (the judge itself fell over). `text`: why, in a line."""
+
+    status: str
+    text: str
+    tap: Tap
+    line: int = 0
+
+    @property
+    def green(self) -> bool:
+        return self.status in ("pass", "known")
+
+
+Make = Callable[[], Device]
+
+
+def model() -> Device:
+    return Model(PROFILE)
+
+
+@dataclass(slots=True)
+class Bench:
+    """Where rows are run: a device, the longest wait for anything that it owes, the known departures."""
+
+    make: Make = model
+    deadline: float = 0.01
+    patience: float = 0.5
+    """The same for a device that is slow, and right."""
+    expectations: Expectations = field(default_factory=Expectations)
+
+    def run(self, row: Row, disturbance: Disturbance | None = None, *, keep: bool = False, slow: bool = False) -> Outcome:
+        tap = Tap(self.make(), disturbance, keep=keep)
+        rig = Rig(tap, PROFILE, self.expectations, deadline=self.patience if slow else self.deadline)
+        case, steps = row.case, row.row.steps
+        info = CaseInfo(row.id, row.source, case.verifies, row.row.needs, None, case.at, case.isolated)
+        try:
+            unmet = rig.begin(info)
+            if unmet:
+                return Outcome("skip", ", ".join(map(str, unmet)), tap)
+            for number, step in enumerate(steps):
+                tap.begin(number)
+                rig.step(step)
+            tap.begin(len(steps))
+            return Outcome(rig.finish().status, "", tap)
+        except CaseFailed as failed:
+            first = failed.failures[0]
+            return Outcome("fail", f"{first.code} {first.message}", tap, first.at.line if first.at else 0)
+        except CaseSkipped as skipped:
+            return Outcome("skip", str(skipped), tap)
+        except Blocked as blocked:
+            return Outcome("fail", f"blocked: {blocked}", tap)
+        except Exception as error:
+            return Outcome("error", f"{type(error).__name__}: {error}", tap)
+
+
+@dataclass
+class Subject:
+    """A row and its clean run."""
+
+    row: Row
+    record: Record
+    random: random.Random
+
+    @property
+    def steps(self) -> tuple[plan.Step, ...]:
+        return self.row.row.steps
+
+    def step(self, number: int) -> plan.Step | None:
+        """The step of this number; None before the first and behind the last."""
+        return self.steps[number] if 0 <= number < len(self.steps) else None
+
+    def line(self, number: int) -> int:
+        """The line of a step; of the end of the case that of its last step."""
+        return self.steps[max(0, min(number, len(self.steps) - 1))].at.line
+
+    def claim(self, number: int) -> tuple[plan.Outcome, ...]:
+        claim: tuple[plan.Outcome, ...] = getattr(self.step(number), "claim", ())
+        return claim
+
+    def phases(self, number: int) -> set[str]:
+        """Where the step may be refused."""
+        return {one.phase for one in self.claim(number) if isinstance(one, plan.Rejected)}
+
+    def must(self, number: int) -> bool:
+        """The step has one outcome, and it is what the clean run showed."""
+        return len(self.claim(number)) <= 1
+
+    def judged(self, number: int) -> tuple[str, str]:
+        """The side and the queue at which a refusal that this step claims is judged: those of the request that names the
+        mkey (docs/language.md, Claims)."""
+        step = self.step(number)
+        if isinstance(step, plan.Receive):
+            return {"recv": ("owner", "recv"), "read": ("owner", "send")}.get(step.by, ("peer", "send"))
+        if isinstance(step, plan.Transmit):
+            return ("peer" if step.by == "peer_read" else "owner", "send")
+        return ("peer" if getattr(step, "peer", False) else "owner", "send")
+
+    @cached_property
+    def names(self) -> dict[int, plan.Memory]:
+        """Regions that are buffers of the case, by number."""
+        found: dict[int, plan.Memory] = {}
+        for region in self.record.regions:
+            step = self.step(region.step)
+            if isinstance(step, plan.Memory):
+                found[region.number] = step
+        return found
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        return {memory.name: number for number, memory in self.names.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, list[tuple[int, int]]]:
+        """What the steps name of each buffer: (offset, length)."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for step in self.steps:
+            named(step, found)
+        return found
+
+    def opened(self, since: int) -> set[tuple[int, int]]:
+        """Bytes (region, offset) of which the text says, from step `since` on, that anything may be there."""
+        found: set[tuple[int, int]] = set()
+        held: set[tuple[int, int]] = set()
+        written: set[tuple[int, int]] = set()
+        """Only into the report: what is there is an open point, and judged by nobody."""
+        internal: int | None = None
+        labels: dict[str, int] = {}
+        for number, step in enumerate(self.steps):
+            if isinstance(step, plan.Transmit):
+                made = [region for region in self.record.regions if region.step == number]
+                internal = made[-1].number if made else None
+                if step.label is not None and internal is not None:
+                    labels[step.label] = internal
+                if internal is not None and "completion" in self.phases(number):
+                    found |= {(internal, GUARD + at) for at in range(self._room(internal))}
+            recorded = isinstance(step, plan.Record) and isinstance(step.observed, plan.Wire)
+            if not recorded and (number < since or not isinstance(step, plan.Expect)):
+                continue
+            observed = step.observed
+            if isinstance(observed, plan.Content):
+                places = [
+                    (self.number_of[part.name], GUARD + part.start + at)
+                    for part in observed.parts if part.name in self.number_of and isinstance(part.start, int) and isinstance(part.length, int)
+                    for at in range(part.length)
+                ]
+            elif isinstance(observed, plan.Wire):
+                region = internal if observed.label is None else labels.get(observed.label)
+                if region is None:
+                    continue
+                places = [(region, GUARD + observed.start + at) for at in range(observed.length)]
+            else:
+                continue
+            if recorded:
+                written |= set(places)
+                continue
+            for place, open in zip(places, open_bytes(step.expected, len(places))):
+                (found if open else held).add(place)
+        return found | (written - held)
+
+    def _room(self, region: int) -> int:
+        return self.record.regions[region].memory.length - 2 * GUARD
+
+
+def named(value: Any, found: dict[str, list[tuple[int, int]]]) -> None:
+    """Every part of a buffer in a step; of an interleaved layout what it takes, without what it leaves out."""
+    if isinstance(value, Part):
+        if isinstance(value.start, int) and isinstance(value.length, int):
+            found.setdefault(value.name, []).append((value.start, value.length))
+    elif isinstance(value, (List, Interleaved)):
+        with suppress(ValueError):
+            for name, start, length in walk(value):
+                found.setdefault(name, []).append((start, length))
+    elif isinstance(value, tuple):
+        for one in value:
+            named(one, found)
+    elif is_dataclass(value) and type(value).__module__.startswith(plan.__name__):
+        for member in fields(value):
+            named(getattr(value, member.name), found)
+
+
+def open_bytes(expected: plan.Expected, length: int) -> Iterator[bool]:
+    """Of each byte, whether the pattern takes anything there."""
+    if isinstance(expected, plan.Any):
+        return iter([True] * length)
+    if isinstance(expected, plan.Sequence):
+        found: list[bool] = []
+        for item in expected.items:
+            if isinstance(item, plan.Any):
+                found += [True] * (item.length if item.length is not None else length - len(found))
+            else:
+                found += [False] * item.length
+        return iter(found)
+    if isinstance(expected, plan.OneOf):
+        return iter([any(ways) for ways in zip(*(open_bytes(one, length) for one in expected.alternatives))])
+    return iter([False] * length)
+
+
+def errno_beside(number: int) -> int:
+    """An errno that is another one."""
+    return errno.ENOTTY if number != errno.ENOTTY else errno.EXDEV
+
+
+def is_refusal(result: object) -> bool:
+    return isinstance(result, Refused)
