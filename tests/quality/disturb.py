@@ -1,8 +1,8 @@
-"""Every disturbance that a page forbids turns a row red, every legal one leaves it green: `python -m tests.quality.disturb`.
+"""Every disturbance that a page forbids turns a row red, and every legal one leaves it green.
 
-For each row a clean run shows where each kind of disturbance can be tried. Of these places some are drawn, and the row is run
-once for each, on a new device with that one disturbance. What comes out otherwise than its kind demands must be an entry of
-`exceptions.toml`.
+`python -m tests.quality.disturb`. For each row a clean run shows where each kind of disturbance can be tried. Of these
+places some are drawn, and the row is run once for each, on a new device with that one disturbance. What comes out
+otherwise than its kind demands must be an entry of `exceptions.toml`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.profile import tomllib
+from mkeyspec.device import preload
+from mkeyspec.device.choice import parse
 from tests.quality.kind import PLACES, Kind, Place, kinds
 from tests.quality.subject import Bench, Outcome, Row, Subject, model, rows
 from tests.quality.tap import Record
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 
@@ -219,7 +225,7 @@ def campaign(order: Order, items: Sequence[Row], workers: int) -> Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Exception_:
+class Exempt:
     """What is known to come out wrong. `row` and `place` are patterns."""
 
     kind: str
@@ -232,22 +238,22 @@ class Exception_:
         return self.kind == wrong.kind and match(self.row, wrong.row) and match(self.place, wrong.place)
 
 
-@lru_cache(maxsize=None)
+@cache
 def match(pattern: str, text: str) -> bool:
     """`*` stands for anything; brackets for themselves."""
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
-def exceptions(device: str) -> list[Exception_]:
+def exceptions(device: str) -> list[Exempt]:
     entries = tomllib.loads(EXCEPTIONS.read_text("utf-8")).get("exception", [])
-    found = [Exception_(**entry) for entry in entries]
+    found = [Exempt(**entry) for entry in entries]
     return [one for one in found if fnmatchcase(device.split(":")[0], one.device)]
 
 
-def sorted_out(wrong: Iterable[Wrong], known: Sequence[Exception_]) -> tuple[list[Wrong], dict[Exception_, int]]:
+def sorted_out(wrong: Iterable[Wrong], known: Sequence[Exempt]) -> tuple[list[Wrong], dict[Exempt, int]]:
     """What no entry names, and how often each entry was met."""
     new: list[Wrong] = []
-    met: Counter[Exception_] = Counter()
+    met: Counter[Exempt] = Counter()
     for one in wrong:
         entry = next((entry for entry in known if entry.fits(one)), None)
         if entry is None:
@@ -296,6 +302,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for kind in chosen:
             print(f"{kind.name:30} {kind.verdict:10} {kind.what}\n{'':41} {kind.sentence} ({kind.source})")
         return 0
+    if options.device.startswith("soft"):
+        preload.ensure(parse(options.device).personality, whole=True)
     began = monotonic()
     ends = began + options.budget if options.budget else None
     items = rows(options.paths or [Path("cases").resolve()], options.case, options.rows)

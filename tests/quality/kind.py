@@ -6,16 +6,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.device.profile import tomllib
 from mkeyspec.device.protocol import AsyncEvent, Completion
 from tests.quality.subject import Subject
 from tests.quality.tap import Disturbance, Held, Tap
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 FILE = Path(__file__).with_name("kinds.toml")
 

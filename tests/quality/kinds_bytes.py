@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from tests.quality.kind import AtBoundary, OnCall, Place, places
@@ -64,7 +65,7 @@ def between(name: str, offsets: Offsets) -> Callable[[Subject], Iterator[Place]]
                 if region.step >= step:
                     continue
                 for offset in offsets(subject, region):
-                    yield flipped(step, region, offset, lambda act, step=step: AtBoundary(step, act))
+                    yield flipped(step, region, offset, partial(AtBoundary, step))
 
     return found
 
@@ -73,8 +74,17 @@ def flipped(step: int, region: Region, offset: int, make: Callable[[Callable[[Ta
     def act(tap: Tap) -> None:
         tap.flip(region.number, offset)
 
-    what = f"bit 0 of byte {offset - GUARD} of buffer {region.number} ({region.memory.side}, step {region.step}) is flipped"
-    return Place(step, what, lambda: make(act))
+    name = f"buffer {region.number} ({region.memory.side}, step {region.step})"
+    return Place(step, f"bit 0 of byte {offset - GUARD} of {name} is flipped", partial(make, act))
+
+
+def after_post(number: int, act: Callable[[Tap], object]) -> Disturbance:
+    def answer(tap: Tap, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        result = go()
+        act(tap)
+        return result
+
+    return OnCall("post", number, answer)
 
 
 def during(name: str, offsets: Offsets) -> Callable[[Subject], Iterator[Place]]:
@@ -84,8 +94,7 @@ def during(name: str, offsets: Offsets) -> Callable[[Subject], Iterator[Place]]:
                 if region.step > call.step or call.result:
                     continue
                 for offset in offsets(subject, region):
-                    yield flipped(call.step, region, offset, lambda act, n=call.number: OnCall(
-                        "post", n, lambda tap, go, args: (go(), act(tap))[0]))
+                    yield flipped(call.step, region, offset, partial(after_post, call.number))
 
     return found
 
@@ -112,7 +121,7 @@ class DataLater(Disturbance):
             return go()
         before = tap.images()
         result = go()
-        for region, was in zip(tap.record.regions, before):
+        for region, was in zip(tap.record.regions, before, strict=True):
             now = tap.image(region)
             if now != was:
                 self.done = True
@@ -127,14 +136,14 @@ def data_later(subject: Subject) -> Iterator[Place]:
         brings = any(type(request).__name__ in ("Send", "Read", "FetchAdd", "Memcpy") for request in call.args[1])
         if brings and not call.result and not subject.phases(call.step):
             yield Place(call.step, f"the bytes of post {call.number} land after its completion",
-                        lambda n=call.number: DataLater(n))
+                        partial(DataLater, call.number))
 
 
 @places("data_lost")
 def data_lost(subject: Subject) -> Iterator[Place]:
     for call in subject.record.named("post"):
         if not call.result and "completion" not in subject.phases(call.step):
-            yield Place(call.step, f"the bytes of post {call.number} never land", lambda n=call.number: DataLost(n))
+            yield Place(call.step, f"the bytes of post {call.number} never land", partial(DataLost, call.number))
 
 
 class DataLost(Disturbance):
@@ -149,7 +158,7 @@ class DataLost(Disturbance):
             return go()
         before = tap.images()
         result = go()
-        for region, was in zip(tap.record.regions, before):
+        for region, was in zip(tap.record.regions, before, strict=True):
             if tap.image(region) != was:
                 self.done = True
                 tap.device.write(region.memory, 0, was)

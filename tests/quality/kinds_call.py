@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mkeyspec import plan
@@ -17,8 +18,8 @@ Go = Callable[[], Any]
 Args = tuple[Any, ...]
 VERBS = {
     "mkey": "mlx5dv_create_mkey", "qp_pair": "mlx5dv_create_qp", "dek": "mlx5dv_dek_create", "memory": "ibv_reg_mr",
-    "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey", "pd": "ibv_alloc_pd",
-    "dct": "mlx5dv_create_qp", "retag": "retag",
+    "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey",
+    "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp", "retag": "retag",
 }  # fmt: skip
 
 
@@ -43,10 +44,8 @@ def calls(
     def found(subject: Subject) -> Iterator[Place]:
         for call in subject.record.named(name):
             if where(subject, call):
-                yield Place(
-                    call.step, f"{VERBS.get(name, name)} {call.number} {what}",
-                    lambda call=call: OnCall(name, call.number, answer(call)),
-                )  # fmt: skip
+                shown = f"{VERBS.get(name, name)} {call.number} {what}"
+                yield Place(call.step, shown, partial(OnCall, name, call.number, answer(call)))
 
     return found
 
@@ -65,10 +64,14 @@ def unmade(subject: Subject, call: Call) -> bool:
     return refused(call) and subject.must(call.step) and bool(subject.phases(call.step))
 
 
+def refusing(name: str, call: Call) -> Callable[[Tap, Go, Args], Any]:
+    return refuse(name, errno.EINVAL)
+
+
 # Creation ------------------------------------------------------------------------------------
 
 for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag"):
-    places(f"{_name}_refused")(calls(_name, "is refused", lambda call, name=_name: refuse(name, errno.EINVAL), made))
+    places(f"{_name}_refused")(calls(_name, "is refused", partial(refusing, _name), made))
 
 
 def made_anyway(tap: Tap, go: Go, args: Args) -> Mkey:
@@ -105,7 +108,7 @@ def create_other_errno(subject: Subject) -> Iterator[Place]:
             if unmade(subject, call) and isinstance(claim[0], plan.Rejected) and (claim[0].reason or claim[0].rule):
                 other = errno_beside(call.result.errno)
                 yield Place(call.step, f"{VERBS[name]} is refused with {errno.errorcode[other]}",
-                            lambda n=call.number, name=name, other=other: OnCall(name, n, refuse(name, other)))
+                            partial(OnCall, name, call.number, refuse(name, other)))
 
 
 def granted(subject: Subject, call: Call) -> bool:
@@ -150,7 +153,7 @@ places("post_other_errno")(calls("post", "is refused with another errno", lambda
     give(errno_beside(call.result))), reasoned))
 places("post_nothing")(calls("post", "says 0 and does nothing", lambda call: give(0), accepted))
 places("post_twice")(calls("post", "does it twice", lambda call: lambda tap, go, args: go() or go(), accepted))
-places("recv_refused")(calls("post_recv", "is refused", lambda call: give(errno.ENOMEM), lambda s, call: not call.result))
+places("recv_refused")(calls("post_recv", "is refused", lambda c: give(errno.ENOMEM), lambda s, c: not c.result))
 places("recv_nothing")(calls("post_recv", "says 0 and does nothing", lambda call: give(0), lambda s, c: (
     not c.result and not any("completion" in s.phases(step) for step in range(c.step, len(s.steps))))))
 
@@ -175,7 +178,7 @@ def request_dropped(subject: Subject) -> Iterator[Place]:
         if accepted(subject, call) and len(call.args[1]) > 1:
             for place, request in enumerate(call.args[1]):
                 yield Place(call.step, f"request {place} of post {call.number} ({type(request).__name__}) is left out",
-                            lambda n=call.number, place=place: Dropped(n, place))
+                            partial(Dropped, call.number, place))
 
 
 # Signature pipelining ------------------------------------------------------------------------
@@ -186,7 +189,8 @@ def counted(subject: Subject, call: Call) -> bool:
 
 
 places("cancel_one_more")(calls("cancel", "counts one more", lambda c: lambda t, go, a: go() + 1, counted))
-places("cancel_one_less")(calls("cancel", "counts one fewer", lambda c: lambda t, go, a: go() - 1, lambda s, c: c.result > 0))
+places("cancel_one_less")(calls("cancel", "counts one fewer", lambda c: lambda t, go, a: go() - 1, lambda s, c: (
+    c.result > 0)))
 places("cancel_refused")(calls("cancel", "is refused", lambda c: give(-errno.EINVAL), counted))
 places("cancel_refusal_lost")(calls("cancel", "is not refused", lambda c: give(0), lambda s, c: (
     c.result < 0 and s.must(c.step) and "cancel" in s.phases(c.step))))
@@ -250,14 +254,14 @@ class Wedge(Disturbance):
 @places("wedge")
 def wedge(subject: Subject) -> Iterator[Place]:
     for step in range(len(subject.steps) + 1):
-        yield Place(step, "the device is dead from here on", lambda step=step: Wedge(step, False))
+        yield Place(step, "the device is dead from here on", partial(Wedge, step, False))
 
 
 @places("wedge_silent")
 def wedge_silent(subject: Subject) -> Iterator[Place]:
     later = [call.step for call in subject.record.calls if call.name in ("post", "reconnect")]
     for step in range(max(later, default=-1) + 1):
-        yield Place(step, "nothing comes from here on", lambda step=step: Wedge(step, True))
+        yield Place(step, "nothing comes from here on", partial(Wedge, step, True))
 
 
 # Legal ---------------------------------------------------------------------------------------

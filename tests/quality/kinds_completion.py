@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from mkeyspec.constants import STATUS_CLASS, SendFlag
 from mkeyspec import plan
+from mkeyspec.constants import STATUS_CLASS, SendFlag
 from mkeyspec.device.protocol import Completion
 from tests.quality.kind import AtBoundary, OnCompletion, Place, places
 from tests.quality.subject import Subject
@@ -40,7 +41,7 @@ def each(what: str, change: Callable[[Tap, Completion], Sequence[Held]], where: 
     def found(subject: Subject) -> Iterator[Place]:
         for seen in subject.record.seen:
             if where is None or where(subject, seen):
-                yield Place(seen.step, f"{told(seen)} {what}", lambda seen=seen: OnCompletion(at(seen), change))
+                yield Place(seen.step, f"{told(seen)} {what}", partial(OnCompletion, at(seen), change))
 
     return found
 
@@ -104,7 +105,7 @@ class Again(OnCompletion):
 def again_later(subject: Subject) -> Iterator[Place]:
     for seen in subject.record.seen:
         for step in range(seen.step + 1, len(subject.steps) + 1):
-            yield Place(step, f"{told(seen)} is told again", lambda seen=seen, step=step: Again(at(seen), step))
+            yield Place(step, f"{told(seen)} is told again", partial(Again, at(seen), step))
 
 
 class Swap(Disturbance):
@@ -130,10 +131,10 @@ def swapped(subject: Subject) -> Iterator[Place]:
     seen = {at(one): one for one in subject.record.seen}
     for (qp, queue, place), first in seen.items():
         second = seen.get((qp, queue, place + 1))
-        if second is not None and second.step == first.step and second.completion != first.completion:
-            if not far(subject, first):
-                here = (qp, queue, place)
-                yield Place(first.step, f"{told(first)} comes behind the next", lambda here=here: Swap(here))
+        if second is None or second.step != first.step or second.completion == first.completion:
+            continue
+        if not far(subject, first):
+            yield Place(first.step, f"{told(first)} comes behind the next", partial(Swap, (qp, queue, place)))
 
 
 def elsewhere(change: Callable[[Tap, Completion], Completion | None]) -> Callable[[Tap, Completion], Sequence[Held]]:
@@ -184,9 +185,14 @@ def counted(subject: Subject, seen: Seen) -> bool:
 
 places("wrong_byte_len")(each("counts 12,345 bytes more", by(
     lambda one: replace(one, byte_len=one.byte_len + 12345)), counted))
-places("wrong_imm")(each("has another immediate", by(
-    lambda one: replace(one, imm=(one.imm or 0) ^ 0x100)), lambda subject, seen: seen.completion.imm is not None))
-places("imm_lost")(each("has no immediate", one(imm=None), lambda subject, seen: seen.completion.imm is not None))
+
+
+def immediate(subject: Subject, seen: Seen) -> bool:
+    return good(subject, seen) and seen.queue == "recv" and seen.completion.imm is not None
+
+
+places("wrong_imm")(each("has another immediate", by(lambda one: replace(one, imm=(one.imm or 0) ^ 0x100)), immediate))
+places("imm_lost")(each("has no immediate", one(imm=None), immediate))
 places("imm_invented")(each(
     "has an immediate that nobody sent", one(imm=0x6D6B6579),
     lambda subject, seen: good(subject, seen) and seen.queue == "recv" and seen.completion.imm is None,
@@ -240,7 +246,7 @@ def wrong_status(subject: Subject) -> Iterator[Place]:
             allowed = STATUS_CLASS.get(claim.reason, (claim.reason,))
             if status not in allowed and status != seen.completion.status:
                 yield Place(seen.step, f"{told(seen)} has status {status}",
-                            lambda seen=seen, status=status: OnCompletion(at(seen), one(status=status)))
+                            partial(OnCompletion, at(seen), one(status=status)))
 
 
 places("flush_status")(each("has a status of its own", one(status="loc_prot_err"), lambda subject, seen: (
@@ -266,7 +272,7 @@ def invented(make: Callable[[int], tuple[str, int, dict[str, Any]]], polls: int 
                     tap.put(qp.handle, queue, Held(made, polls))
 
                 what = f"QP {number}'s {queue} queue tells {members['status']} of a request that is none"
-                yield Place(step, what, lambda step=step, act=act: AtBoundary(step, act))
+                yield Place(step, what, partial(AtBoundary, step, act))
 
     return found
 
@@ -288,7 +294,8 @@ class Unasked(Disturbance):
         result = go()
         if name == "post" and number == self.number:
             self.done = True
-            tap.put(args[0].handle, "send", Held(Completion(args[0], "send", self.wr_id, "success", "send"), self.polls))
+            told = Completion(args[0], "send", self.wr_id, "success", "send")
+            tap.put(args[0].handle, "send", Held(told, self.polls))
         return result
 
 
@@ -301,13 +308,17 @@ def unsignaled_told(subject: Subject) -> Iterator[Place]:
             if not getattr(request, "flags", SIGNALED) & SIGNALED and type(request).__name__ != "RawWqe":
                 for polls in (0, 2):
                     yield Place(call.step, f"unsignaled {type(request).__name__} {request.wr_id} completes",
-                                lambda n=call.number, i=request.wr_id, p=polls: Unasked(n, i, p))
+                                partial(Unasked, call.number, request.wr_id, polls))
 
 
 # Legal ---------------------------------------------------------------------------------------
 
+def held(polls: int, tap: Tap, completion: Completion) -> Sequence[Held]:
+    return (Held(completion, polls),)
+
+
 for _polls in (1, 3, LATE):
-    places(f"late_{_polls}")(each(f"comes {_polls} polls later", lambda tap, one, polls=_polls: (Held(one, polls),)))
+    places(f"late_{_polls}")(each(f"comes {_polls} polls later", partial(held, _polls)))
 
 
 class Slow(Disturbance):
@@ -367,8 +378,7 @@ class ReceivesFirst(Slow):
         super().__init__(3)
 
     def polled(self, tap: Tap, qp: int, found: list[Completion]) -> list[Completion]:
-        turned = sorted(found, key=lambda one: one.queue == "send")
-        return turned
+        return sorted(found, key=lambda one: one.queue == "send")
 
 
 places("one_at_a_time")(whole("a poll tells one, and every other none", OneAtATime))

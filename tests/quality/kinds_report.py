@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mkeyspec import plan
@@ -58,7 +59,10 @@ places("check_refusal_lost")(calls("mkey_check", "is not refused", lambda call: 
 
 
 class Pending(Disturbance):
-    """From a step on the `key`-th mkey has an error that no request caused, until it is told. It is the first (XCHK-04)."""
+    """From a step on the `key`-th mkey has an error that no request caused, until it is told.
+
+    It is the first, and so the one that is kept (XCHK-04).
+    """
 
     def __init__(self, step: int, key: int, error: SignatureError) -> None:
         super().__init__()
@@ -88,7 +92,7 @@ def error_pending(subject: Subject) -> Iterator[Place]:
             if used and used[-1] >= step - 1 and other:
                 error = replace(GUARD_ERROR, type=other[0])
                 yield Place(step, f"mkey {number} has an error that no request caused",
-                            lambda step=step, number=number, error=error: Pending(step, number, error))
+                            partial(Pending, step, number, error))
 
 
 def uses(subject: Subject, mkey: Mkey) -> list[int]:
@@ -131,7 +135,7 @@ def error_twice(subject: Subject) -> Iterator[Place]:
             later = [takes(subject, step, "bad_guard") for step in range(call.step + 1, len(subject.steps))]
             if not any(later):
                 yield Place(call.step, f"the error of mkey_check {call.number} is kept",
-                            lambda call=call: Twice(call.number, call.args[0]))
+                            partial(Twice, call.number, call.args[0]))
 
 
 def wrong(what: str, named: Callable[[plan.Check], bool], change: Callable[[SignatureError], SignatureError]) -> Any:
@@ -190,8 +194,7 @@ def event(kinds: tuple[str, ...], where: Callable[[Subject, int, str], bool], *,
                     continue
                 for end in known[-1][1:] if of_a_qp else (None,):
                     name = "the device" if end is None else f"QP {end}"
-                    yield Place(step, f"event {kind} of {name}",
-                                lambda step=step, kind=kind, end=end: Invented(step, kind, end))
+                    yield Place(step, f"event {kind} of {name}", partial(Invented, step, kind, end))
 
     return found
 
@@ -217,7 +220,7 @@ def each_event(what: str, change: Callable[[Tap, list[AsyncEvent]], list[AsyncEv
     def found(subject: Subject) -> Iterator[Place]:
         for number, call in enumerate(subject.record.named("events")):
             if any(one.kind == DRAINED for one in call.result):
-                yield Place(call.step, f"sq_drained {what}", lambda n=number: OnEvents(n, change))
+                yield Place(call.step, f"sq_drained {what}", partial(OnEvents, number, change))
 
     return found
 
@@ -258,5 +261,5 @@ class EventLate(Disturbance):
 def event_late(subject: Subject) -> Iterator[Place]:
     for number in (1, 5):
         if subject.record.events:
-            yield Place(0, f"events come {number} questions later", lambda number=number: EventLate(number))
+            yield Place(0, f"events come {number} questions later", partial(EventLate, number))
 

@@ -47,9 +47,9 @@ class Row:
 
 
 def rows(paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None) -> list[Row]:
-    """The rows of all cases below `paths` whose id matches, at most so many of each case, from its first to its last."""
+    """The rows of all cases below `paths` whose id matches, `most` of each case, from its first to its last."""
     found: list[Row] = []
-    for path in sorted(one for path in paths for one in ([path] if path.is_file() else path.rglob("*.mks"))):
+    for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
         compiled = compile_file(path)
         assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
         for case in compiled.suite.cases:
@@ -91,8 +91,17 @@ class Bench:
     patience: float = 0.5
     """The same for a device that is slow, and right."""
     expectations: Expectations = field(default_factory=Expectations)
+    tidy: Callable[[Device, bool], None] = lambda device, green: None
+    """Called behind every run: the device, and whether the row passed."""
 
-    def run(self, row: Row, disturbance: Disturbance | None = None, *, keep: bool = False, slow: bool = False) -> Outcome:
+    def run(
+        self, row: Row, disturbance: Disturbance | None = None, *, keep: bool = False, slow: bool = False
+    ) -> Outcome:
+        outcome = self._run(row, disturbance, keep, slow)
+        self.tidy(outcome.tap.device, outcome.green and disturbance is None)
+        return outcome
+
+    def _run(self, row: Row, disturbance: Disturbance | None, keep: bool, slow: bool) -> Outcome:
         tap = Tap(self.make(), disturbance, keep=keep)
         rig = Rig(tap, PROFILE, self.expectations, deadline=self.patience if slow else self.deadline)
         case, steps = row.case, row.row.steps
@@ -150,8 +159,8 @@ class Subject:
         return len(self.claim(number)) <= 1
 
     def judged(self, number: int) -> tuple[str, str]:
-        """The side and the queue at which a refusal that this step claims is judged: those of the request that names the
-        mkey (docs/language.md, Claims)."""
+        """Where a refusal that this step claims is judged: side and queue of the request that names the mkey
+        (docs/language.md, Claims)."""
         step = self.step(number)
         if isinstance(step, plan.Receive):
             return {"recv": ("owner", "recv"), "read": ("owner", "send")}.get(step.by, ("peer", "send"))
@@ -198,15 +207,13 @@ class Subject:
                 if internal is not None and "completion" in self.phases(number):
                     found |= {(internal, GUARD + at) for at in range(self._room(internal))}
             recorded = isinstance(step, plan.Record) and isinstance(step.observed, plan.Wire)
-            if not recorded and (number < since or not isinstance(step, plan.Expect)):
+            if not isinstance(step, (plan.Expect, plan.Record)) or not (
+                recorded or (number >= since and isinstance(step, plan.Expect))
+            ):
                 continue
             observed = step.observed
             if isinstance(observed, plan.Content):
-                places = [
-                    (self.number_of[part.name], GUARD + part.start + at)
-                    for part in observed.parts if part.name in self.number_of and isinstance(part.start, int) and isinstance(part.length, int)
-                    for at in range(part.length)
-                ]
+                places = self._bytes(observed.parts)
             elif isinstance(observed, plan.Wire):
                 region = internal if observed.label is None else labels.get(observed.label)
                 if region is None:
@@ -214,12 +221,21 @@ class Subject:
                 places = [(region, GUARD + observed.start + at) for at in range(observed.length)]
             else:
                 continue
-            if recorded:
+            if isinstance(step, plan.Record):
                 written |= set(places)
                 continue
-            for place, open in zip(places, open_bytes(step.expected, len(places))):
-                (found if open else held).add(place)
+            for place, is_open in zip(places, open_bytes(step.expected, len(places)), strict=True):
+                (found if is_open else held).add(place)
         return found | (written - held)
+
+    def _bytes(self, parts: tuple[Part, ...]) -> list[tuple[int, int]]:
+        """The bytes (region, offset) of parts of the case's buffers."""
+        found: list[tuple[int, int]] = []
+        for part in parts:
+            if part.name in self.number_of and isinstance(part.start, int) and isinstance(part.length, int):
+                first = GUARD + part.start
+                found += [(self.number_of[part.name], at) for at in range(first, first + part.length)]
+        return found
 
     def _room(self, region: int) -> int:
         return self.record.regions[region].memory.length - 2 * GUARD
@@ -255,7 +271,8 @@ def open_bytes(expected: plan.Expected, length: int) -> Iterator[bool]:
                 found += [False] * item.length
         return iter(found)
     if isinstance(expected, plan.OneOf):
-        return iter([any(ways) for ways in zip(*(open_bytes(one, length) for one in expected.alternatives))])
+        columns = [open_bytes(one, length) for one in expected.alternatives]
+        return iter([any(ways) for ways in zip(*columns, strict=True)])
     return iter([False] * length)
 
 

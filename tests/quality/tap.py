@@ -1,8 +1,8 @@
 """A device between the rig and a real one: every call passes through it, is numbered, and may be disturbed.
 
-A `Disturbance` has one hook for each way in which a device can be wrong. Those that it does not override change nothing.
-Objects are named by the order in which they were made, completions by their place in their own completion queue, so that
-the same place is found again in another run and on another device.
+A `Disturbance` has one hook for each way in which a device can be wrong. Those that it does not override change
+nothing. Objects are named by the order in which they were made, completions by their place in their own completion
+queue, so that the same place is found again in another run and on another device.
 """
 
 from __future__ import annotations
@@ -177,7 +177,9 @@ class Tap:
         return found
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
-        found: Memory = self._call("memory", self.device.memory, side, length, access=access, misaligned=misaligned, pd=pd)
+        found: Memory = self._call(
+            "memory", self.device.memory, side, length, access=access, misaligned=misaligned, pd=pd
+        )
         self.record.regions.append(Region(len(self.record.regions), found, self.step))
         return found
 
