@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, softnic_cli
+from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, severity_option, softnic_cli
 from mkeyspec.listing import requirements_text, suite_data, suite_text
 from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session
-from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, compile_source, find_sources
+from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, at_levels, compile_source, find_sources
 
 if TYPE_CHECKING:
     from mkeyspec.lang.diagnostic import Diagnostic
@@ -109,14 +109,17 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check = _command(commands, "check", _check, "find the faults of .mks files", _CHECK)
     _paths(check)
+    severity_option.add(check)
     check.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text", help="default: text")
     compile = _command(commands, "compile", _compile, "write the pytest modules of .mks files", _COMPILE)
     _paths(compile)
     _generated(compile)
+    severity_option.add(compile)
     compile.add_argument("--force", action="store_true", help="write every module, also those that are up to date")
     run = _command(commands, "run", _run, "compile, run, and leave a JUnit report", _RUN)
     _paths(run)
     _generated(run)
+    severity_option.add(run)
     run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
     run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
@@ -205,7 +208,8 @@ def _check(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
     sources, place = _sources(options.paths), project()
-    found = _once(compile_source(path, place).diagnostics for path in sources)
+    levels = severity_option.levels(options)
+    found = _once(at_levels(compile_source(path, place), levels).diagnostics for path in sources)
     colour = options.format == "text" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
     sys.stdout.write(render.render(found, options.format, colour=colour, version=__version__))
     return _summary("checked", sources, found)
@@ -215,13 +219,16 @@ def _compile(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
     sources = _sources(options.paths)
-    store = Store(project(), _path(options.generated))
+    store = Store(project(), _path(options.generated), severity_option.levels(options))
     results: list[Result] = [store.compile(path, force=options.force) for path in sources]
     for path in _given(options.paths):
         if path.is_dir():
             store.remove_orphans(path)
     found = _once(result.diagnostics for result in results)
     sys.stderr.write(render.text(found, sys.stderr.isatty() and "NO_COLOR" not in os.environ))
+    for result in results:
+        if result.state == "fresh":
+            sys.stderr.write("".join(f"{line}\n" for line in result.warnings))
     for result in results:
         if result.state == "written" and result.module is not None:
             print(os.path.relpath(result.module))
@@ -231,6 +238,8 @@ def _compile(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     arguments = list(options.rest)
+    severity_option.levels(options)
+    arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
     given = options.paths or _default_paths()
     for path in given:
         if not Path(path.split("::", 1)[0]).exists():

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -25,10 +27,12 @@ from mkeyspec.emit.place import module_name, source_name
 if TYPE_CHECKING:
     from mkeyspec.lang.compile import Compiled
     from mkeyspec.lang.diagnostic import Diagnostic
+    from mkeyspec.lang.severity import Levels
 
 State = Literal["fresh", "written", "library", "broken"]
 
 SUFFIX = ".mks"
+_CODE = re.compile(r"MKS\d{4}")
 _FOLDERS_PASSED_BY = frozenset({"generated", "reports", "build", "dist", "node_modules", "venv", "__pycache__"})
 _NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
@@ -68,7 +72,7 @@ class Unreadable(Exception):
 class Result:
     """What became of one source. `module`: where its module is, None if it has none (a library, or broken).
 
-    `compiled` is None for a fresh one, which was not compiled again.
+    `compiled` is None for a fresh one, which was not compiled again. `warnings`: a line each, also of a fresh one.
     """
 
     path: Path
@@ -76,6 +80,7 @@ class Result:
     state: State
     module: Path | None = None
     compiled: Compiled | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -84,9 +89,13 @@ class Result:
 
 
 class Store:
-    """The modules of one project: `project` is the directory that sources are named from."""
+    """The modules of one project: `project` is the directory that sources are named from.
 
-    def __init__(self, project: Path, generated: Path | None = None) -> None:
+    `levels` (`lang.severity.Levels`): which warnings are errors, and which aren't shown; None: all are shown.
+    """
+
+    def __init__(self, project: Path, generated: Path | None = None, levels: Levels | None = None) -> None:
+        self.levels = levels
         self.project = Path(os.path.abspath(project))
         self.generated = Path(os.path.abspath(generated or self.project / "generated"))
 
@@ -162,10 +171,16 @@ class Store:
         source = source_name(path, self.project)
         module = self.module_of(path)
         if not force and self.is_fresh(path):
-            return Result(path, source, "fresh", module)
+            header = read_header(module.read_text(encoding="utf-8"))
+            warnings = () if header is None else header.warnings
+            if not any(self.levels.denies(code_of(line)) for line in warnings if self.levels is not None):
+                return Result(path, source, "fresh", module, None, self._shown(warnings))
         if not force and self._is_current(self.note_of(path), path):
             return Result(path, source, "library")
         compiled = compile_source(path, self.project)
+        warnings = warnings_of(compiled)
+        if self.levels is not None:
+            compiled = at_levels(compiled, self.levels)
         self.remove(self.note_of(path))
         if compiled.suite is None or compiled.diagnostics.errors:
             self.remove(module)
@@ -176,18 +191,22 @@ class Store:
             return Result(path, source, "library", None, compiled)
         from mkeyspec.emit.writer import write  # and Jinja2: a session of fresh modules does without
 
-        text = write(compiled.suite, self._header(path, source, compiled))
+        text = write(compiled.suite, self._header(path, source, compiled, warnings))
         self.write(module, text)
-        return Result(path, source, "written", module, compiled)
+        return Result(path, source, "written", module, compiled, self._shown(warnings))
 
-    def _header(self, path: Path, source: str, compiled: Compiled) -> Header:
+    def _shown(self, warnings: tuple[str, ...]) -> tuple[str, ...]:
+        levels = self.levels
+        return warnings if levels is None else tuple(one for one in warnings if not levels.allows(code_of(one)))
+
+    def _header(self, path: Path, source: str, compiled: Compiled, warnings: tuple[str, ...] = ()) -> Header:
         used = []
         own = Path(os.path.abspath(path))
         for input in compiled.loaded.inputs if compiled.loaded is not None else ():
             if input.path is not None and Path(os.path.abspath(input.path)) != own:
                 used.append(source_name(input.path, self.project))
         inputs = self._inputs_digest((source, *used)) or ""
-        return Header(source, tuple(used), inputs, compiler_digest(), __version__)
+        return Header(source, tuple(used), inputs, compiler_digest(), __version__, warnings)
 
     def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
         """The checksum of the named files as they are now; None if one can't be read."""
@@ -240,6 +259,30 @@ class Store:
     def _written(self) -> list[Path]:
         """All modules and notes, in order."""
         return sorted(file for pattern in ("test_*.py", "test_*.library") for file in self.generated.rglob(pattern))
+
+
+def warnings_of(compiled: Compiled) -> tuple[str, ...]:
+    """The warnings of a file that has a suite: `cases/a.mks:4:9: warning[MKS0602]: …` each, in order."""
+    from mkeyspec.lang.render import one_line
+
+    if compiled.suite is None:
+        return ()
+    return tuple(one_line(found) for found in compiled.diagnostics if found.severity == "warning")
+
+
+def code_of(line: str) -> str:
+    """The code in a line of `warnings_of`."""
+    code = _CODE.search(line)
+    return "" if code is None else code[0]
+
+
+def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
+    """`compiled`, with warnings dropped or made errors as a command line says; with an error there is no suite."""
+    from mkeyspec.lang.severity import settle
+
+    diagnostics = settle(compiled.diagnostics, None, levels)
+    suite = None if diagnostics.errors else compiled.suite
+    return replaced(compiled, suite=suite, diagnostics=diagnostics)
 
 
 def compile_source(path: Path, project: Path) -> Compiled:

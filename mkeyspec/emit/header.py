@@ -9,8 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _FIRST = "# Compiled by mkeyspec "
-_LINE = re.compile(r"# (source|used|inputs|compiler|text) +(.+)")
-_MOST = 300
+_LINE = re.compile(r"# (source|used|inputs|compiler|warning|text) +(.+)")
+MOST_WARNINGS = 200
+"""Warnings that a head has at most."""
+
+_MOST = 100 + MOST_WARNINGS
 """Lines of a head, at most; a suite uses fewer files."""
 
 
@@ -18,7 +21,8 @@ _MOST = 300
 class Header:
     """`source` and `used`: paths from the project's directory, with `/`; the others are sha256 sums in hex.
 
-    `inputs`: of the names and contents of those files; `compiler`: of mkeyspec itself.
+    `inputs`: of the names and contents of those files; `compiler`: of mkeyspec itself. `warnings` of the compiler, one
+    line each: a fresh module isn't compiled again, and they are shown all the same.
     """
 
     source: str
@@ -26,6 +30,7 @@ class Header:
     inputs: str
     compiler: str
     version: str
+    warnings: tuple[str, ...] = ()
 
     def lines(self, text: str) -> list[str]:
         """The comment lines above `text`. Names are written as `repr`, so that none can end a comment."""
@@ -35,6 +40,7 @@ class Header:
             *(f"# used     {name!r}" for name in self.used),
             f"# inputs   sha256 {self.inputs}",
             f"# compiler sha256 {self.compiler}",
+            *(f"# warning  {line!r}" for line in self.warnings[:MOST_WARNINGS]),
             f"# text     sha256 {digest_of_text(text)}",
         ]
 
@@ -79,9 +85,10 @@ def read_header(module: str) -> Header | None:
     try:
         (source,), (inputs,), (compiler,), (text,) = (found[key] for key in ("source", "inputs", "compiler", "text"))
         names = [ast.literal_eval(name) for name in (source, *found.get("used", ()))]
+        warnings = tuple(str(ast.literal_eval(line)) for line in found.get("warning", ()))
     except (KeyError, ValueError, SyntaxError):
         return None
     if text != digest_of_text(module[end:]) or not all(isinstance(name, str) for name in names):
         return None
     version = module.partition("\n")[0].removeprefix(_FIRST).partition(". ")[0] if has_header(module) else ""
-    return Header(names[0], tuple(names[1:]), inputs, compiler, version)
+    return Header(names[0], tuple(names[1:]), inputs, compiler, version, warnings)

@@ -42,6 +42,11 @@ class Needs(NamedTuple):
     values: list[tree.Expr]
 
 
+class Allow(NamedTuple):
+    span: Span
+    codes: list[Name]
+
+
 class _Sentence:
     """A step under construction."""
 
@@ -90,6 +95,13 @@ class Build(Values):
         line: Verifies = c[0]
         line.names.append(self._name(c[2]))
         return Verifies(Span(self.source, line.span.start, c[2].end_pos), line.names)
+
+    def allow(self, c: Children) -> Allow:
+        if len(c) == 2:
+            return Allow(Span(self.source, c[0].start_pos, c[1].end_pos), [self._name(c[1])])
+        line: Allow = c[0]
+        line.codes.append(self._name(c[2]))
+        return Allow(Span(self.source, line.span.start, c[2].end_pos), line.codes)
 
     def needs(self, c: Children) -> Needs:
         if len(c) == 2:

@@ -21,6 +21,7 @@ from mkeyspec.lang.resolve import resolve
 from mkeyspec.lang.row_count import count_rows, most_rows
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import check_sentences
+from mkeyspec.lang.severity import PLAIN, Levels, settle
 from mkeyspec.lang.spelling import id_meant
 from mkeyspec.lang.suite import Loaded, load
 
@@ -34,8 +35,11 @@ class Compiled:
     loaded: Loaded | None
 
 
-def compile_file(path: Path, *, root: Path | None = None) -> Compiled:
-    """Compile the file at `path`; `root` of its suite, found if None (`suite.find_root`)."""
+def compile_file(path: Path, *, root: Path | None = None, levels: Levels = PLAIN) -> Compiled:
+    """Compile the file at `path`; `root` of its suite, found if None (`suite.find_root`).
+
+    `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
+    """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     try:
@@ -43,6 +47,7 @@ def compile_file(path: Path, *, root: Path | None = None) -> Compiled:
         suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
     except TooManyErrors:
         suite = None
+    diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 

@@ -70,6 +70,10 @@ class Diagnostics:
         self._seen.add(key)
         self.found.append(diagnostic)
 
+    def keep(self, diagnostic: Diagnostic) -> None:
+        """Add what has been counted already."""
+        self.found.append(diagnostic)
+
     def end(self, span: Span) -> None:
         """Say, once, that what follows `span` is not looked at."""
         if not any(found.code == ERRORS.code for found in self.found):

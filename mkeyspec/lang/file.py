@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from mkeyspec.lang import tree
-from mkeyspec.lang.build import CaseLine, Needs, Title, Verifies
+from mkeyspec.lang.build import Allow, CaseLine, Needs, Title, Verifies
 from mkeyspec.lang.diagnostic import Diagnostics, Note
 from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Name, Span
@@ -28,6 +28,7 @@ class _Case:
         self.verifies: list[Name] = []
         self.needs: list[tree.Expr] = []
         self.isolated = False
+        self.allows: list[Name] = []
         self.body: list[tree.Statement] = []
         self.fresh = line.title is None
         """No line yet: a title may come."""
@@ -41,6 +42,7 @@ class _Case:
             tuple(self.needs),
             self.isolated,
             tuple(self.body),
+            tuple(self.allows),
         )
 
 
@@ -53,6 +55,7 @@ class _Gathering:
         self.suite: tree.Text | None = None
         self.uses: list[tree.Text] = []
         self.lets: list[tree.Let] = []
+        self.allows: list[Name] = []
         self.cases: list[_Case] = []
         self.names: dict[str, Name] = {}
 
@@ -63,6 +66,8 @@ class _Gathering:
         """A line before the first case."""
         if isinstance(line, tree.Let):
             self.lets.append(line)
+        elif isinstance(line, Allow):
+            self.allows += line.codes
         elif isinstance(line, tree.Step) and line.verb.text in ("suite", "use", "mks") and not line.peer:
             self.heading(line)
         elif isinstance(line, Title):
@@ -73,7 +78,7 @@ class _Gathering:
                 "MKS0118",
                 f"`{word}` stands in a case, and no case has begun",
                 line.span,
-                help="before the cases stand `mks`, `suite`, `use` and `let`",
+                help="before the cases stand `mks`, `suite`, `use`, `allow` and `let`",
             )
 
     def heading(self, line: tree.Step) -> None:
@@ -119,6 +124,8 @@ class _Gathering:
             case.verifies += line.names
         elif isinstance(line, Needs):
             case.needs += line.values
+        elif isinstance(line, Allow):
+            case.allows += line.codes
         elif isinstance(line, tree.Step) and line.verb.text == "isolated" and line.operand is None and not _more(line):
             case.isolated = True
         elif isinstance(line, tree.Step) and line.verb.text in ("suite", "use", "mks"):
@@ -168,6 +175,7 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
         tuple(state.lets),
         tuple(case.built() for case in state.cases),
         comments,
+        tuple(state.allows),
     )
 
 

@@ -30,7 +30,7 @@ _GOES_ON_AFTER = _OPERATORS | {"COMMA", "PREP", "WHEN"}
 _GOES_ON_BEFORE = (_OPERATORS - {"MINUS", "TILDE", "NOT"}) | frozenset(
     ["PREP", "REJECTED", "ACCEPTED", "COMPLETES", "KNOWN", "WHEN", "ELSE"]
 )
-_STARTS_STATEMENT = frozenset(["CASE", "LET", "EXPECT", "VERIFIES", "NEEDS", "WHERE", "FOR", "IF", "PEER"])
+_STARTS_STATEMENT = frozenset(["ALLOW", "CASE", "LET", "EXPECT", "VERIFIES", "NEEDS", "WHERE", "FOR", "IF", "PEER"])
 _CLOSER = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _OPENER = {closer: opener for opener, closer in _CLOSER.items()}
 _PLAIN = frozenset(["NAME", "INT", "STRING"])

@@ -10,6 +10,7 @@ every statement that is wrong, and one statement is reported once.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from threading import RLock
 from typing import Any
@@ -158,7 +159,7 @@ def _usable(file: tree.File, wrong: list[int]) -> tree.File:
             for case, start, end in zip(file.cases, starts, ends, strict=True)
             if not any(start <= place < end for place in wrong)
         )
-    return tree.File(file.source, file.edition, file.suite, file.uses, file.lets, cases, file.comments)
+    return replace(file, cases=cases)
 
 
 # Recovery ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from mkeyspec.lang.tree import Span
 
 _WORDS = (
     ("REQ", "a requirement id such as `CFG-07`"),
+    ("CODE", "the code of a warning such as `MKS0602`"),
     ("RPAR", "`)`"),
     ("RSQB", "`]`"),
     ("COMMA", "`,`"),

@@ -337,11 +337,15 @@ class Case:
     needs: tuple[Expr, ...]
     isolated: bool
     body: tuple[Statement, ...]
+    allows: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One `.mks` file. `comments` keeps what a formatter needs: (span of `# …`) in order."""
+    """One `.mks` file. `comments` keeps what a formatter needs: (span of `# …`) in order.
+
+    `allows` of a file and of a case: codes of warnings that are not shown there.
+    """
 
     source: Source
     edition: int
@@ -350,3 +354,4 @@ class File:
     lets: tuple[Let, ...]
     cases: tuple[Case, ...]
     comments: tuple[Span, ...] = ()
+    allows: tuple[Name, ...] = ()

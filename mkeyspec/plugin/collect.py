@@ -14,16 +14,20 @@ import types
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mkeyspec.emit.place import source_name
+from mkeyspec.plugin.opening import read_levels
 from mkeyspec.plugin.option import SELECTED
 from mkeyspec.plugin.outcome import case_report
 from mkeyspec.run.mark import case_of, row_count
 from mkeyspec.selection import file_of
 from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
+
+if TYPE_CHECKING:
+    from mkeyspec.lang.severity import Levels
 
 _KEY = "mkeyspec"
 
@@ -33,20 +37,21 @@ class Outcome:
     """What the compiling process says of one source; plain values, so that xdist can carry them to a worker.
 
     `module` "": there is none, because the file is a library, or because it is broken: then `code`, `line` and
-    `text` say why.
+    `text` say why. `warnings`: what the compiler thinks is hardly meant, a line each.
     """
 
     module: str = ""
     code: str = ""
     line: int = 1
     text: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Compilation:
     """The outcomes of a session, by absolute path."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.store = Store(config.rootpath, _generated(config))
+        self.store = Store(config.rootpath, _generated(config), _levels(config))
         self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
         self._outcomes: dict[str, Outcome] = {}
 
@@ -65,6 +70,10 @@ class Compilation:
                 outcome = Outcome(code="MKS0906", text=text)
             self._outcomes[key] = outcome
         return outcome
+
+    def warnings(self) -> list[str]:
+        """Of all files so far, each line once."""
+        return list(dict.fromkeys(line for outcome in self._outcomes.values() for line in outcome.warnings))
 
     def _compile(self, path: Path) -> Outcome:
         try:
@@ -88,9 +97,14 @@ def _generated(config: pytest.Config) -> Path | None:
     return Path(named) if named else None
 
 
+def _levels(config: pytest.Config) -> Levels | None:
+    allow, deny = config.getoption("--allow"), config.getoption("--deny")
+    return read_levels(allow, deny) if allow or deny else None
+
+
 def _outcome(result: Result) -> Outcome:
     if result.module is not None:
-        return Outcome(str(result.module))
+        return Outcome(str(result.module), warnings=result.warnings)
     if result.state == "library":
         return Outcome()
     from mkeyspec.lang import render
@@ -123,6 +137,12 @@ def compilation(config: pytest.Config) -> Compilation:
     if found is None:
         found = config.stash[_COMPILATION] = Compilation(config)
     return found
+
+
+def warnings(config: pytest.Config) -> list[str]:
+    """The compiler's warnings about the files of this session, in order; of the process that compiles them."""
+    found = config.stash.get(_COMPILATION, None)
+    return [] if found is None else found.warnings()
 
 
 # Hooks ---------------------------------------------------------------------------------------

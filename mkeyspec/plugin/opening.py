@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mkeyspec.device.choice import Choice
     from mkeyspec.device.profile import Profile
     from mkeyspec.device.protocol import Device, Info
+    from mkeyspec.lang.severity import Levels
     from mkeyspec.run.expectation import Expectations
     from mkeyspec.run.rig import Rig
 
@@ -77,6 +78,16 @@ def read_selection(name: str, root: Path) -> frozenset[str]:
         return selection.read(name, root)
     except selection.SelectionError as error:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def read_levels(allow: list[str], deny: list[str]) -> Levels:
+    """What becomes of the compiler's warnings; raises UsageError for a code that is none's."""
+    from mkeyspec.lang.severity import Levels
+
+    try:
+        return Levels.of(allow, deny)
+    except ValueError as error:
+        raise pytest.UsageError(f"error[MKS0923]: {error}") from None
 
 
 def open_device(config: pytest.Config) -> Device:

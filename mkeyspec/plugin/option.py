@@ -12,7 +12,14 @@ import pytest
 
 from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.judged import Judged
-from mkeyspec.plugin.opening import read_choice, read_defect, read_expectations, read_profile, read_selection
+from mkeyspec.plugin.opening import (
+    read_choice,
+    read_defect,
+    read_expectations,
+    read_levels,
+    read_profile,
+    read_selection,
+)
 from mkeyspec.plugin.watch import NAME, Watch
 
 SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
@@ -64,6 +71,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="only the cases of this profile, whose file is cases/NAME.toml in the root directory, e.g. quick",
     )
+    group.addoption(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="MKS06nn",
+        help="don't show this warning of the compiler; may be repeated",
+    )
+    group.addoption(
+        "--deny",
+        action="append",
+        default=[],
+        metavar="MKS06nn|warnings",
+        help="make this warning of the compiler an error, or each of them; may be repeated",
+    )
     group.addoption("--defect", metavar="NAME", help=argparse.SUPPRESS)  # for those who work on `mkeyspec sabotage`
     group.addoption(
         "--generated",
@@ -111,6 +132,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
+    if option.allow or option.deny:
+        read_levels(option.allow, option.deny)
     for name in (option.device_profile, *option.expectations):
         if name is not None and not Path(name).is_file():
             raise pytest.UsageError(f"error[MKS0903]: no such file: {name}")

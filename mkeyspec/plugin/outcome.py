@@ -75,8 +75,16 @@ def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -
     return None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Blocked rows, once per culprit: thousands of errors that say the same would hide the others."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The compiler's warnings; blocked rows, once per culprit: thousands that say the same would hide the others."""
+    from mkeyspec.plugin.collect import warnings  # which imports this module
+
+    found = warnings(config)
+    if found:
+        terminalreporter.section("warnings of the compiler", yellow=True)
+        for line in found:
+            terminalreporter.write_line(line)
+        terminalreporter.write_line("`mkeyspec check` shows them with their help; `allow` in the file hides one")
     counts = Counter(str(report.longrepr.reprcrash.message) for report in terminalreporter.stats.get("blocked", []))
     if not counts:
         return

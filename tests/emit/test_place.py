@@ -43,10 +43,10 @@ def test_a_source_is_named_from_the_project(tmp_path: Path) -> None:
 
 
 def test_a_header_is_read_back() -> None:
-    header = Header("cases/a\nb.mks", ("cases/'c'.mks",), "1" * 64, "2" * 64, "0.1.0")
+    header = Header("cases/a\nb.mks", ("cases/'c'.mks",), "1" * 64, "2" * 64, "0.1.0", ("a\nb.mks:1:1: warning[…]: …",))
     module = with_header(header, "x = 1\n")
-    assert read_header(module) == Header(header.source, header.used, header.inputs, header.compiler, "")
-    assert len(module.split("\n")) == 8
+    assert read_header(module) == header
+    assert len(module.split("\n")) == 9
 
 
 @pytest.mark.parametrize(
