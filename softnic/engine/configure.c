@@ -62,13 +62,14 @@ static bool take_bsf(const struct key *key, const uint8_t *bytes, size_t len, st
     return true;
 }
 
-/* A window is bound to memory that it may use (IBTA 10.6.7.2.4): the region's rights and range hold for it. */
+/* A window is bound to memory that it may use (IBTA 10.6.7.2.4): the region's rights and range hold for it, and it must
+ * have been registered for binding. */
 static bool window_fits(const struct key *window, const struct umr *umr, const struct change *change) {
     struct key *region;
     struct reach none = {0};
     bool writes = umr->access & (UMR_REMOTE_WRITE | UMR_ATOMIC | UMR_LOCAL_WRITE);
     if (change->klms != 1) return false;
-    if (key_claim(window->pd, ANY_QPN, change->klm[0].key, writes ? RIGHT_LOCAL_WRITE : 0, &region)) return false;
+    if (key_claim(window->pd, ANY_QPN, change->klm[0].key, RIGHT_BIND | (writes ? RIGHT_LOCAL_WRITE : 0), &region)) return false;
     bool fits = !key_reach(region, change->klm[0].addr, change->klm[0].length, writes, &none);
     free(none.piece);
     return fits;

@@ -38,6 +38,7 @@ enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, 
 struct place {
     struct key *key;                    /* with a BSF in force, else NULL */
     const uint8_t *inlined;
+    uint64_t addr;                      /* as the request has it */
     uint64_t wire, raw, memory;         /* bytes in the three forms */
     uint64_t before;                    /* raw bytes of this key earlier in the message */
     uint64_t coded, coded_before;       /* the same of what is en- or decrypted */
@@ -127,11 +128,24 @@ void receive_take(struct qp *qp, const struct receive *receive);
 bool doorbell_record(uint64_t db, uint16_t *rq, uint16_t *sq);
 bool rq_flush(struct qp *qp);            /* true: there was something */
 
+/* ---- transition.c --------------------------------------------------------------------------------------------------------------------- */
+
+enum {                                  /* enum ib_qp_attr_mask */
+    ATTR_STATE = 1, ATTR_CUR_STATE = 2, ATTR_SQD_NOTIFY = 4, ATTR_ACCESS = 8, ATTR_PKEY = 0x10, ATTR_PORT = 0x20, ATTR_QKEY = 0x40, ATTR_AV = 0x80,
+    ATTR_MTU = 0x100, ATTR_TIMEOUT = 0x200, ATTR_RETRY = 0x400, ATTR_RNR_RETRY = 0x800, ATTR_RQ_PSN = 0x1000, ATTR_RD_ATOMIC = 0x2000,
+    ATTR_ALT_PATH = 0x4000, ATTR_RNR_TIMER = 0x8000, ATTR_SQ_PSN = 0x10000, ATTR_DEST_RD_ATOMIC = 0x20000, ATTR_MIG = 0x40000, ATTR_CAP = 0x80000,
+    ATTR_DEST_QPN = 0x100000,
+};
+/* Whether a QP of this type may go from one state to another (or stay) with the attributes that the mask names. */
+bool transition_allowed(enum qp_type type, enum qp_state from, enum qp_state to, uint32_t mask);
+
 /* ---- qp.c, execute.c, request.c, configure.c, copy.c ------------------------------------------------------------------------------------------------ */
 
 void qp_fail(struct qp *qp);                                        /* to ERR: everything posted is flushed */
 bool qp_run(struct qp *qp, uint16_t producer);                      /* WQEs from the head on; true: something was done */
 void qp_sq_drained(struct qp *qp);
+/* One look at a QP on its way to error; true: it is there. *next gets the time at which it is given up. */
+bool qp_end_round(struct qp *qp, uint64_t *next);
 /* The end of a WQE: its completion if one is due; an error moves the QP (or its stream) to error. */
 void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool sigerr);
 void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome);    /* CQE_* of cqe.h */
@@ -147,6 +161,7 @@ struct call {                           /* a WQE whose message is under way, or 
     struct wqe wqe;                     /* points into bytes */
     struct message *message;
     bool sent, sigerr;                  /* in the fabric's hands; this side's own check failed */
+    bool remote;                        /* another process has answered before */
     uint64_t started, interval, due;    /* since when the peer isn't ready; when to look again */
     uint64_t serial;                    /* the fabric's name for it; 0: its answer is not wanted any more */
     uint8_t reason;                     /* the syndrome if that lasts too long */
@@ -155,6 +170,8 @@ void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blo
 void request_again(struct qp *qp);                                  /* the timer ran out, or the peer may be ready */
 void request_flush(struct qp *qp);       /* the WQE in hand ends with "flushed" */
 void request_drop(struct qp *qp);
+/* The message that is under way goes on without its QP; adds what it holds. False: it waits for its peer, and is not left. */
+bool request_leave(struct qp *qp, uint64_t *bytes);
 
 /* ---- transport.c: from requester to responder, wherever that is ------------------------------------------------------------------------------------- */
 
@@ -162,7 +179,8 @@ struct message {
     uint8_t opcode, service;            /* of the WQE; enum qp_type of the requester */
     bool solicited, grh;
     uint8_t sl, traffic_class, hop_limit;
-    uint16_t slid;
+    uint16_t slid, dlid;
+    uint32_t psn;                       /* RC: where the requester's numbers start */
     uint32_t source, destination, imm, rkey, qkey, flow_label;
     uint64_t dc_key, raddr, length, swap_add, compare;
     uint8_t sgid[16], dgid[16];
@@ -171,7 +189,8 @@ struct message {
     unsigned references;                /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);
-enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_LATER };
+/* READY: to a question, instead of RNR. LATER, BUSY: not from the responder; it was sent, or can't be sent just now. */
+enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_READY, VERDICT_LATER, VERDICT_BUSY };
 struct answer {
     enum verdict verdict;
     uint8_t syndrome;                   /* NAK: what the requester completes with */
@@ -180,8 +199,10 @@ struct answer {
     uint64_t length;
 };
 void respond(const struct message *message, struct answer *answer);
-/* VERDICT_LATER: another process answers, and request_answered is called then. */
-void transport_send(struct qp *qp, struct message *message, struct answer *answer);
+/* Whether the receive is there that this message wants: VERDICT_READY, RNR or SILENCE. Its payload is not looked at. */
+void respond_ask(const struct message *message, struct answer *answer);
+/* VERDICT_LATER: another process answers, and request_answered is called then. `ask`: the header alone goes to it first. */
+void transport_send(struct qp *qp, struct message *message, bool ask, struct answer *answer);
 void request_answered(struct qp *qp, struct answer *answer);
 uint32_t transport_first_qpn(void);     /* the bits that name this process */
 
@@ -189,7 +210,7 @@ enum { QPN_BITS = 13 };                 /* of a QPN: the number inside the proce
 int fabric_start(void);                 /* 0 if there is a fabric and we have an address in it */
 bool fabric_is_up(void);
 uint32_t fabric_slot(void);
-bool fabric_send(struct qp *qp, struct message *message);   /* false: there is nobody */
+enum verdict fabric_send(struct qp *qp, struct message *message, bool ask);     /* LATER, BUSY, SILENCE: there is nobody */
 void fabric_forget(struct qp *qp);
 struct pollfd;
 size_t fabric_poll_fds(struct pollfd *fds, size_t room);

@@ -10,7 +10,10 @@ static void complete_error(struct qp *qp, const struct wqe *wqe, uint8_t syndrom
     struct cqe cqe = {
         .opcode = CQE_REQUESTER_ERROR, .syndrome = syndrome, .send_opcode = wqe->opcode, .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = wqe->index,
     };
-    if (qp->attr.send_cq) cq_post(qp->attr.send_cq, &cqe, false);
+    bool first = !qp->told_error;
+    qp->told_error = true;
+    if (!first && wqe->ce == CE_FIRST_ERROR) return;
+    if (qp->attr.send_cq) cq_post(qp->attr.send_cq, &cqe, wqe->ce == CE_ALWAYS_EVENT);
 }
 
 /* How often a WQE that went well completes. */
@@ -40,7 +43,7 @@ void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool si
             .opcode = CQE_REQUESTER, .send_opcode = opcode_told(wqe->opcode), .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = wqe->index,
             .byte_count = length,
         };
-        cq_post(qp->attr.send_cq, &cqe, false);
+        cq_post(qp->attr.send_cq, &cqe, wqe->ce == CE_ALWAYS_EVENT);
     }
     if (defect(pipelining_goes_on)) sigerr = false;
     if (defect(pipelining_stops_late)) {

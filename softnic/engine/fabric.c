@@ -19,13 +19,13 @@
 #include "engine.h"
 
 enum { SLOTS = 1 << (24 - QPN_BITS), NAME_MOST = 64, LINKS_MOST = 512, BACKLOG = 128 };
-enum { MAGIC = 0x4d4b5331, REQUEST = 1, ANSWER = 2 };
+enum { MAGIC = 0x4d4b5331, REQUEST = 1, ANSWER = 2, QUESTION = 3 };
 #define PAYLOAD_MOST (1ull << 31)
 
 struct frame {                          /* both ends are this code on this machine: host order, magic and size tell if not */
     uint32_t magic, size, kind, qpn;    /* qpn: the requester's */
     uint64_t serial, length;            /* of the call; bytes that follow */
-    struct message message;             /* REQUEST, but its pointer */
+    struct message message;             /* REQUEST, but its pointer; QUESTION: whether the peer is ready for it */
     struct answer answer;               /* ANSWER, but its pointer */
 };
 
@@ -129,6 +129,7 @@ static struct link *link_add(int fd, bool outgoing, uint32_t slot) {
     return link;
 }
 
+/* errno EAGAIN: the process is there, but has not taken as many connections as it was offered. */
 static struct link *link_to(uint32_t slot) {
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing && !links[i]->broken && links[i]->slot == slot) return links[i];
@@ -137,9 +138,12 @@ static struct link *link_to(uint32_t slot) {
     int fd = socket_new();
     if (fd < 0) return NULL;
     if (connect(fd, (struct sockaddr *)&un, len)) {
+        int error = errno;
         close(fd);
+        errno = error;
         return NULL;
     }
+    errno = 0;
     return link_add(fd, true, slot);
 }
 
@@ -221,10 +225,11 @@ static struct chunk *chunk_new(uint32_t kind, uint32_t qpn, uint64_t serial, con
     return chunk;
 }
 
-bool fabric_send(struct qp *qp, struct message *message) {
+enum verdict fabric_send(struct qp *qp, struct message *message, bool ask) {
     struct link *link = link_to(message->destination >> QPN_BITS);
-    struct chunk *chunk = link ? chunk_new(REQUEST, qp->number, ++serials, message->payload, message->payload_length) : NULL;
-    if (!chunk) return false;
+    if (!link) return errno == EAGAIN ? VERDICT_BUSY : VERDICT_SILENCE;
+    struct chunk *chunk = chunk_new(ask ? QUESTION : REQUEST, qp->number, ++serials, message->payload, ask ? 0 : message->payload_length);
+    if (!chunk) return VERDICT_BUSY;
     chunk->frame.message = *message;
     chunk->frame.message.payload = NULL;
     chunk->request = message;
@@ -232,7 +237,7 @@ bool fabric_send(struct qp *qp, struct message *message) {
     qp->call->serial = chunk->frame.serial;
     chunk_queue(link, chunk);
     link_write(link);
-    return true;
+    return VERDICT_LATER;
 }
 
 /* What is half out goes out whole; its answer finds nobody. */
@@ -243,8 +248,9 @@ void fabric_forget(struct qp *qp) { qp->call->serial = 0; }
 static bool frame_fine(const struct link *link) {
     const struct frame *in = &link->in;
     if (in->magic != MAGIC || in->size != sizeof *in || in->length > PAYLOAD_MOST) return false;
-    if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_SILENCE;
-    return in->kind == REQUEST && in->message.payload_length == in->length && in->message.length <= PAYLOAD_MOST && in->message.service <= QP_DCT;
+    if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_READY;
+    if (in->kind == QUESTION ? in->length : in->kind != REQUEST || in->message.payload_length != in->length) return false;
+    return in->message.length <= PAYLOAD_MOST && in->message.service <= QP_DCT;
 }
 
 static bool link_read(struct link *link);
@@ -255,7 +261,8 @@ static void take_request(struct link *link) {
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing) link_read(links[i]);
     link->in.message.payload = link->payload;
-    respond(&link->in.message, &answer);
+    if (link->in.kind == QUESTION) respond_ask(&link->in.message, &answer);
+    else respond(&link->in.message, &answer);
     struct chunk *chunk = chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);
     if (!chunk) {
         free(answer.data);

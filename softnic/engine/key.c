@@ -4,11 +4,18 @@
 
 #include "engine.h"
 
-enum { ACCESS_LOCAL_WRITE = 1, ACCESS_REMOTE_WRITE = 2, ACCESS_REMOTE_READ = 4, ACCESS_REMOTE_ATOMIC = 8, ACCESS_ZERO_BASED = 32, ACCESS_ON_DEMAND = 64 };
+enum { ACCESS_LOCAL_WRITE = 1, ACCESS_REMOTE_WRITE = 2, ACCESS_REMOTE_READ = 4, ACCESS_REMOTE_ATOMIC = 8, ACCESS_MW_BIND = 16, ACCESS_ZERO_BASED = 32, ACCESS_ON_DEMAND = 64 };
 
 static uint32_t rights_of(uint32_t access) {
     return RIGHT_LOCAL_READ | (access & ACCESS_LOCAL_WRITE ? RIGHT_LOCAL_WRITE : 0) | (access & ACCESS_REMOTE_READ ? RIGHT_REMOTE_READ : 0)
-           | (access & ACCESS_REMOTE_WRITE ? RIGHT_REMOTE_WRITE : 0) | (access & ACCESS_REMOTE_ATOMIC ? RIGHT_ATOMIC : 0);
+           | (access & ACCESS_REMOTE_WRITE ? RIGHT_REMOTE_WRITE : 0) | (access & ACCESS_REMOTE_ATOMIC ? RIGHT_ATOMIC : 0)
+           | (access & ACCESS_MW_BIND ? RIGHT_BIND : 0);
+}
+
+uint32_t mr_access(const struct key *mr) {
+    return (mr->rights & RIGHT_LOCAL_WRITE ? ACCESS_LOCAL_WRITE : 0) | (mr->rights & RIGHT_REMOTE_READ ? ACCESS_REMOTE_READ : 0)
+           | (mr->rights & RIGHT_REMOTE_WRITE ? ACCESS_REMOTE_WRITE : 0) | (mr->rights & RIGHT_ATOMIC ? ACCESS_REMOTE_ATOMIC : 0)
+           | (mr->rights & RIGHT_BIND ? ACCESS_MW_BIND : 0);
 }
 
 static int key_create(struct context *context, struct pd *pd, enum key_type type, struct key **out) {

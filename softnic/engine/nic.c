@@ -33,6 +33,10 @@ int fd_high(int fd) {
     return fd;
 }
 
+enum { FIRST_QPN = 0x40, MOST_QPS = 1 << 17 };
+
+uint32_t nic_max_qp(void) { return fabric_is_up() ? (1u << QPN_BITS) - FIRST_QPN : MOST_QPS; }
+
 static void tables_init(void) {
     uint32_t base = transport_first_qpn();
     nic.channels = NULL;
@@ -41,7 +45,7 @@ static void tables_init(void) {
     table_init(&nic.keys, 0x18, 1 << 24);
     table_init(&nic.psvs, 1, 1 << 24);
     table_init(&nic.cqs, 0x20, 1 << 24);
-    table_init(&nic.qps, base + 0x40, fabric_is_up() ? base + (1u << QPN_BITS) : 0xfffff0);
+    table_init(&nic.qps, base + FIRST_QPN, base + FIRST_QPN + nic_max_qp());
     table_init(&nic.srqs, 0x1, 1 << 24);
     table_init(&nic.deks, 0x1, 1 << 24);
     table_init(&nic.logins, 0x1, 1 << 24);
@@ -186,11 +190,12 @@ static void earliest(uint64_t *next, uint64_t time) {
     if (time && (!*next || time < *next)) *next = time;
 }
 
-/* A call that waits is tried again when it is due, and whenever something else has happened. */
+/* A call that waits is tried again when it is due, and whenever something else has happened here: a receive may be there now. What
+ * happens in another process isn't seen, and an answer from there is no reason to ask again. */
 static bool call_round(struct qp *qp, bool early, uint64_t *next) {
     if (!qp->call) return false;
-    uint64_t time = now();
-    if (qp->call->due <= time || (early && !qp->call->sent)) {
+    if (qp->call->sent) return false;
+    if (qp->call->due <= now() || (early && !qp->call->remote)) {
         request_again(qp);
         if (!qp->call) return true;
     }
@@ -229,6 +234,12 @@ static bool queues_round(bool early, uint64_t *next) {
                 return true;
             }
             if (!fine[i]) continue;
+            if (qp->ending) {
+                uint64_t limit = 0;
+                any |= qp_end_round(qp, &limit);
+                earliest(next, limit);
+                if (qp->ending) continue;
+            }
             any |= call_round(qp, early, next);
             any |= qp_run(qp, (uint16_t)load_be32((const uint8_t *)&word[i] + 4));
             if (qp->call) earliest(next, qp->call->due);

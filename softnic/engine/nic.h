@@ -42,7 +42,7 @@ struct pd { struct object object; uint32_t pdn; };
 
 /* ---- memory keys ------------------------------------------------------------------------------------------------------------- */
 
-enum { RIGHT_LOCAL_READ = 1, RIGHT_LOCAL_WRITE = 2, RIGHT_REMOTE_READ = 4, RIGHT_REMOTE_WRITE = 8, RIGHT_ATOMIC = 16 };
+enum { RIGHT_LOCAL_READ = 1, RIGHT_LOCAL_WRITE = 2, RIGHT_REMOTE_READ = 4, RIGHT_REMOTE_WRITE = 8, RIGHT_ATOMIC = 16, RIGHT_BIND = 32 };
 
 struct klm { uint32_t length, key; uint64_t addr; };                    /* one entry of a list layout */
 struct stride { uint16_t stride, length; uint32_t key; uint64_t addr; };
@@ -103,6 +103,7 @@ struct pd *pd_find(uint32_t pdn);
 int mr_create(struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint32_t ibv_access, struct key **out);
 enum { MR_TRANSLATION = 1, MR_PD = 2, MR_ACCESS = 4 };
 int mr_modify(struct key *mr, uint32_t what, struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint32_t ibv_access);
+uint32_t mr_access(const struct key *mr);                               /* ibv_access_flags */
 int mw_create(struct pd *pd, uint8_t type, struct key **out);
 /* Memory that DEVX objects may use (MLX5_IB_OBJECT_DEVX_UMEM). */
 struct umem { struct object object; uint32_t number; uint64_t addr, length; uint32_t access; };
@@ -216,13 +217,17 @@ struct qp {
     uint16_t sq_head;                   /* block that would be executed next */
     uint16_t rq_head;
     bool draining;                      /* SQD, but a WQE is still under way */
+    bool ending;                        /* on its way to ERR: what was rung before, up to `last`, still goes out */
+    bool told_error;                    /* the SQ has told an error since it was last whole */
+    uint16_t last;
+    uint64_t progress;                  /* when the last answer came, while ending */
     uint64_t stream_error;              /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
     struct { bool stop; } bent;
     struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
 };
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out);
-int qp_modify(struct qp *qp, const struct qp_change *change);           /* EINVAL: not a legal transition. Wakes the device itself. */
+int qp_modify(struct qp *qp, const struct qp_change *change);           /* EINVAL: not allowed, or out of range. Wakes the device itself. */
 int qp_destroy(struct qp *qp, uint32_t *async_events);
 struct qp *qp_find(uint32_t number);                                    /* of this process */
 int qp_set_drain_sigerr(struct qp *qp, bool on);                        /* INIT2INIT */
@@ -245,6 +250,7 @@ struct context {
     uint32_t logins;
 };
 
+uint32_t nic_max_qp(void);              /* of this process: on a fabric a part of each QPN names the process */
 void nic_lock(void);                    /* in the order of asking */
 void nic_unlock(void);
 bool nic_is_wanted(void);               /* by another thread than the one that has it */

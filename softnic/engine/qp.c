@@ -6,13 +6,6 @@
 #include "engine.h"
 #include "pure/defect.h"
 
-enum {                                  /* enum ib_qp_attr_mask */
-    ATTR_STATE = 1, ATTR_CUR_STATE = 2, ATTR_SQD_NOTIFY = 4, ATTR_ACCESS = 8, ATTR_PKEY = 0x10, ATTR_PORT = 0x20, ATTR_QKEY = 0x40, ATTR_AV = 0x80,
-    ATTR_MTU = 0x100, ATTR_TIMEOUT = 0x200, ATTR_RETRY = 0x400, ATTR_RNR_RETRY = 0x800, ATTR_RQ_PSN = 0x1000, ATTR_RD_ATOMIC = 0x2000,
-    ATTR_ALT_PATH = 0x4000, ATTR_RNR_TIMER = 0x8000, ATTR_SQ_PSN = 0x10000, ATTR_DEST_RD_ATOMIC = 0x20000, ATTR_MIG = 0x40000, ATTR_CAP = 0x80000,
-    ATTR_DEST_QPN = 0x100000,
-};
-
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out) {
     struct qp *qp = calloc(1, sizeof *qp);
     if (!qp) return ENOMEM;
@@ -32,48 +25,7 @@ int qp_create(struct context *context, const struct qp_attr *attr, struct qp **o
     return 0;
 }
 
-int qp_destroy(struct qp *qp, uint32_t *async_events) {
-    request_drop(qp);
-    *async_events = qp->async_events - event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async, qp->attr.user_handle);
-    if (qp->attr.pd) qp->attr.pd->object.users--;
-    if (qp->attr.send_cq) qp->attr.send_cq->object.users--;
-    if (qp->attr.recv_cq) qp->attr.recv_cq->object.users--;
-    if (qp->attr.srq) qp->attr.srq->object.users--;
-    table_remove(&nic.qps, qp->number);
-    object_unlink(&qp->object);
-    free(qp);
-    return 0;
-}
-
 struct qp *qp_find(uint32_t number) { return table_get(&nic.qps, number); }
-
-/* IBTA 10.3.1: the transitions there are, and what each must bring along. DC QPs bring less; what is optional is not looked at. */
-static bool legal(enum qp_state from, enum qp_state to) {
-    static const uint8_t next[] = {
-        [STATE_RESET] = 1 << STATE_INIT,
-        [STATE_INIT] = 1 << STATE_INIT | 1 << STATE_RTR,
-        [STATE_RTR] = 1 << STATE_RTS,
-        [STATE_RTS] = 1 << STATE_RTS | 1 << STATE_SQD,
-        [STATE_SQD] = 1 << STATE_SQD | 1 << STATE_RTS,
-        [STATE_SQE] = 1 << STATE_RTS,
-    };
-    return to == STATE_RESET || to == STATE_ERR || (next[from] >> to & 1);
-}
-
-static uint32_t required(enum qp_type type, enum qp_state from, enum qp_state to) {
-    if (from == STATE_RESET && to == STATE_INIT)
-        return type == QP_UD ? ATTR_PKEY | ATTR_PORT | ATTR_QKEY : type == QP_DCI ? ATTR_PKEY | ATTR_PORT : ATTR_PKEY | ATTR_PORT | ATTR_ACCESS;
-    if (from == STATE_INIT && to == STATE_RTR) {
-        if (type == QP_RC) return ATTR_AV | ATTR_MTU | ATTR_DEST_QPN | ATTR_RQ_PSN | ATTR_DEST_RD_ATOMIC | ATTR_RNR_TIMER;
-        if (type == QP_UC) return ATTR_AV | ATTR_MTU | ATTR_DEST_QPN | ATTR_RQ_PSN;
-        return type == QP_DCT ? ATTR_AV | ATTR_MTU | ATTR_RNR_TIMER : 0;
-    }
-    if (from == STATE_RTR && to == STATE_RTS) {
-        if (type == QP_RC) return ATTR_TIMEOUT | ATTR_RETRY | ATTR_RNR_RETRY | ATTR_SQ_PSN | ATTR_RD_ATOMIC;
-        if (type == QP_UC || type == QP_UD) return ATTR_SQ_PSN;
-    }
-    return 0;
-}
 
 static void keep(struct qp *qp, const struct qp_change *c) {
     struct qp_change *set = &qp->set;
@@ -86,24 +38,49 @@ static void keep(struct qp *qp, const struct qp_change *c) {
     if (mask & ATTR_QKEY) set->qkey = c->qkey;
     if (mask & ATTR_AV) set->path = c->path;
     if (mask & ATTR_MTU) set->path_mtu = c->path_mtu;
-    if (mask & ATTR_TIMEOUT) set->timeout = c->timeout;
-    if (mask & ATTR_RETRY) set->retry_count = c->retry_count;
-    if (mask & ATTR_RNR_RETRY) set->rnr_retry = c->rnr_retry;
-    if (mask & ATTR_RQ_PSN) set->rq_psn = c->rq_psn;
+    /* As wide as their fields in the QP context are (PRM, qpc): what is above is cut off. */
+    if (mask & ATTR_TIMEOUT) set->timeout = c->timeout & 31;
+    if (mask & ATTR_RETRY) set->retry_count = c->retry_count & 7;
+    if (mask & ATTR_RNR_RETRY) set->rnr_retry = c->rnr_retry & 7;
+    if (mask & ATTR_RQ_PSN) set->rq_psn = c->rq_psn & 0xffffff;
     if (mask & ATTR_RD_ATOMIC) set->max_rd_atomic = c->max_rd_atomic;
     if (mask & ATTR_ALT_PATH) set->alt_path = c->alt_path, set->alt_port = c->alt_port, set->alt_timeout = c->alt_timeout, set->alt_pkey_index = c->alt_pkey_index;
-    if (mask & ATTR_RNR_TIMER) set->min_rnr_timer = c->min_rnr_timer;
-    if (mask & ATTR_SQ_PSN) set->sq_psn = c->sq_psn;
+    if (mask & ATTR_RNR_TIMER) set->min_rnr_timer = c->min_rnr_timer & 31;
+    if (mask & ATTR_SQ_PSN) set->sq_psn = c->sq_psn & 0xffffff;
     if (mask & ATTR_DEST_RD_ATOMIC) set->max_dest_rd_atomic = c->max_dest_rd_atomic;
     if (mask & ATTR_MIG) set->path_mig_state = c->path_mig_state;
-    if (mask & ATTR_DEST_QPN) set->dest_qpn = c->dest_qpn;
+    if (mask & ATTR_DEST_QPN) set->dest_qpn = c->dest_qpn & 0xffffff;
+}
+
+/* What was rung before goes out, but nobody waits for answers: the rule for a QP that is destroyed or reset. Bounded,
+ * because what is on its way holds a copy of its data. */
+static void part(struct qp *qp) {
+    enum { MOST = 64 << 20 };
+    uint16_t producer = qp->last;
+    uint64_t bytes = 0;
+    if (qp->state == STATE_RTS && qp->attr.sq_blocks && (qp->ending || doorbell_record(qp->attr.db, NULL, &producer)))
+        while (bytes < MOST && (qp->call ? request_leave(qp, &bytes) : qp_run(qp, producer))) {}
+    request_drop(qp);
+}
+
+int qp_destroy(struct qp *qp, uint32_t *async_events) {
+    part(qp);
+    *async_events = qp->async_events - event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async, qp->attr.user_handle);
+    if (qp->attr.pd) qp->attr.pd->object.users--;
+    if (qp->attr.send_cq) qp->attr.send_cq->object.users--;
+    if (qp->attr.recv_cq) qp->attr.recv_cq->object.users--;
+    if (qp->attr.srq) qp->attr.srq->object.users--;
+    table_remove(&nic.qps, qp->number);
+    object_unlink(&qp->object);
+    free(qp);
+    return 0;
 }
 
 static void to_reset(struct qp *qp) {
-    request_drop(qp);
+    part(qp);
     qp->state = STATE_RESET;
     qp->sq_head = qp->rq_head = 0;
-    qp->draining = false;
+    qp->draining = qp->ending = qp->told_error = false;
     qp->stream_error = 0;
     memset(&qp->set, 0, sizeof qp->set);
 }
@@ -113,17 +90,43 @@ void qp_fail(struct qp *qp) {
     /* A DCT has no connection that could be broken. */
     if (qp->attr.type == QP_DCT) return;
     qp->state = STATE_ERR;
-    qp->draining = false;
+    qp->draining = qp->ending = false;
     request_flush(qp);
     rq_flush(qp);
     if (qp->attr.srq) event_qp(qp, EVENT_LAST_WQE);
 }
 
-/* What was posted before the change still runs (hardware.md, what real programs need). */
+/* What was posted before the change still runs (hardware rules: modify to error). */
 static void run_posted(struct qp *qp) {
     uint16_t producer;
     if (qp->state == STATE_RTS && qp->attr.sq_blocks && doorbell_record(qp->attr.db, NULL, &producer))
         while (qp_run(qp, producer)) {}
+}
+
+/* To error. An answer that another process still owes is waited for: until then the QP goes on with what was rung before,
+ * though it is in error for everybody who asks. What waits for its peer to become ready is flushed. */
+static void to_error(struct qp *qp) {
+    if (qp->ending) return;
+    run_posted(qp);
+    if (qp->state != STATE_RTS || !qp->call || !qp->call->sent) {
+        qp_fail(qp);
+        return;
+    }
+    qp->ending = doorbell_record(qp->attr.db, NULL, &qp->last);
+    if (!qp->ending) qp_fail(qp);
+    qp->progress = now();
+}
+
+bool qp_end_round(struct qp *qp, uint64_t *next) {
+    static const uint64_t MOST = 1000000000;    /* ns without an answer */
+    while (qp->ending && qp_run(qp, qp->last)) {}
+    if (!qp->ending) return true;
+    if (!qp->call || !qp->call->sent || now() - qp->progress >= MOST) {
+        qp_fail(qp);
+        return true;
+    }
+    *next = qp->progress + MOST;
+    return false;
 }
 
 void qp_sq_drained(struct qp *qp) {
@@ -146,9 +149,7 @@ static void to_state(struct qp *qp, enum qp_state to) {
         to_reset(qp);
         return;
     case STATE_ERR:
-        if (qp->attr.type == QP_DCT) qp->state = STATE_ERR;
-        run_posted(qp);
-        qp_fail(qp);
+        to_error(qp);
         return;
     case STATE_SQD:
         if (qp->state == STATE_SQD) return;
@@ -160,23 +161,28 @@ static void to_state(struct qp *qp, enum qp_state to) {
         return;
     default:
         if (defect(pipelining_resume_drops) && qp->state == STATE_SQD && to == STATE_RTS) drop_first(qp);
+        if (qp->state == STATE_SQE) qp->told_error = false;
         qp->state = to;
     }
 }
 
+/* What the device can do (ibv_query_device), and what its fields can hold. */
+static bool in_range(const struct qp_change *change) {
+    enum { MTU_256 = 1, MTU_4096 = 5, MOST_RD_ATOMIC = 16 };
+    uint32_t mask = change->mask;
+    if (mask & ATTR_PORT && change->port != 1) return false;
+    if (mask & ATTR_PKEY && change->pkey_index) return false;           /* the table has one entry */
+    if (mask & ATTR_MTU && (change->path_mtu < MTU_256 || change->path_mtu > MTU_4096)) return false;
+    if (mask & ATTR_RD_ATOMIC && change->max_rd_atomic > MOST_RD_ATOMIC) return false;
+    return !(mask & ATTR_DEST_RD_ATOMIC) || change->max_dest_rd_atomic <= MOST_RD_ATOMIC;
+}
+
 int qp_modify(struct qp *qp, const struct qp_change *change) {
-    enum qp_state from = qp->state, to = change->mask & ATTR_STATE ? (enum qp_state)change->state : from;
-    if (to > STATE_ERR || to == STATE_SQE) return EINVAL;
+    enum qp_state from = qp_uverbs_state(qp), to = change->mask & ATTR_STATE ? (enum qp_state)change->state : from;
+    if (to > STATE_ERR) return EINVAL;
     /* cur_state may only say what a racing completion has changed: RTS for SQE and the like. */
     if ((change->mask & ATTR_CUR_STATE) && change->current_state != from) return EINVAL;
-    if (change->mask & ATTR_STATE) {
-        if (!legal(from, to)) return EINVAL;
-    } else if (from == STATE_RESET || from == STATE_ERR) {
-        return change->mask ? EINVAL : 0;
-    }
-    uint32_t needed = from == to ? 0 : required(qp->attr.type, from, to);
-    if (needed & ~change->mask) return EINVAL;
-    if ((change->mask & ATTR_PORT) && change->port != 1) return EINVAL;
+    if (!transition_allowed(qp->attr.type, from, to, change->mask) || !in_range(change)) return EINVAL;
     keep(qp, change);
     if (change->mask & ATTR_STATE) to_state(qp, to);
     nic_kick();
@@ -204,7 +210,7 @@ int qp_reset_stream(struct qp *qp, uint16_t stream) {
 
 uint8_t qp_devx_state(const struct qp *qp) {
     enum { QPC_SQER = 4, QPC_SQ_DRAINED = 5, QPC_ERR = 6, QPC_SQ_DRAINING = 7 };
-    switch (qp->state) {
+    switch (qp_uverbs_state(qp)) {
     case STATE_SQD: return qp->draining ? QPC_SQ_DRAINING : QPC_SQ_DRAINED;
     case STATE_SQE: return QPC_SQER;
     case STATE_ERR: return QPC_ERR;
@@ -213,4 +219,4 @@ uint8_t qp_devx_state(const struct qp *qp) {
 }
 
 uint16_t qp_sq_counter(const struct qp *qp) { return qp->sq_head; }
-enum qp_state qp_uverbs_state(const struct qp *qp) { return qp->state; }
+enum qp_state qp_uverbs_state(const struct qp *qp) { return qp->ending ? STATE_ERR : qp->state; }

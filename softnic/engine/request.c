@@ -8,7 +8,6 @@
 
 enum { LONGEST = 1u << 31, DATAGRAM = 4096 };
 static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;   /* ns between two looks at a peer that isn't ready */
-static const uint64_t GRACE = 1000000000;      /* for another process to answer what it has received */
 static struct transfer mine;
 
 static void call_free(struct call *call) {
@@ -55,6 +54,13 @@ void request_flush(struct qp *qp) {
     call_free(call);
 }
 
+bool request_leave(struct qp *qp, uint64_t *bytes) {
+    if (!qp->call->sent) return false;
+    *bytes += qp->call->message->payload_length + sizeof *qp->call;
+    call_free(detach(qp));
+    return true;
+}
+
 static bool reads(uint8_t opcode) { return opcode == OPCODE_RDMA_READ || opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
 static bool atomic(uint8_t opcode) { return opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
 static bool reliable(const struct qp *qp) { return qp->attr.type == QP_RC || qp->attr.type == QP_DCI; }
@@ -72,8 +78,13 @@ static void address(const struct qp *qp, const struct wqe *wqe, struct message *
     if (!wqe->av.present) {
         message->destination = qp->set.dest_qpn;
         message->sl = qp->set.path.sl;
+        message->psn = qp->set.sq_psn;
+        message->dlid = qp->set.path.dlid;
+        message->grh = qp->set.path.is_global;
+        memcpy(message->dgid, qp->set.path.dgid, sizeof message->dgid);
         return;
     }
+    message->dlid = wqe->av.rlid;
     message->destination = wqe->av.dqpn;
     message->sl = wqe->av.sl;
     message->dc_key = wqe->av.dc_key;
@@ -87,11 +98,23 @@ static void address(const struct qp *qp, const struct wqe *wqe, struct message *
     personality_gid(wqe->av.sgid_index, message->sgid);
 }
 
-/* 0 or the syndrome with which the WQE fails before anything is sent. */
+/* How many bytes a scatter list takes; whether it may be written is seen when the response comes. */
+static uint64_t scatter_length(const struct wqe *wqe) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < wqe->segs; i++) sum += wqe->seg[i].length;
+    return sum;
+}
+
+/* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out before their scatter list is
+ * looked at, so that the responder's refusal comes first (IBTA 9.7.5.1). */
 static uint8_t build(struct qp *qp, struct call *call) {
     const struct wqe *wqe = &call->wqe;
-    enum violation bad = local_places(qp, wqe);
-    if (bad) return CQE_LOCAL_PROTECTION;
+    if (reads(wqe->opcode)) {
+        transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
+        mine.length = scatter_length(wqe);
+    } else if (local_places(qp, wqe)) {
+        return CQE_LOCAL_PROTECTION;
+    }
     if (mine.length > (qp->attr.type == QP_UD ? DATAGRAM : LONGEST)) return CQE_LOCAL_LENGTH;
     if (atomic(wqe->opcode) && mine.length < 8) return CQE_LOCAL_LENGTH;
     struct message *message = call->message = calloc(1, sizeof *message);
@@ -136,12 +159,17 @@ static uint64_t rnr_time(uint8_t code) {
     return us10[code & 31] * 10000ull;
 }
 
+/* Counts from the last answer: while a message is under way to a process that lives, no timer runs. */
 static uint64_t retry_time(const struct qp *qp) { return (4096ull << (qp->set.timeout & 31)) * (qp->set.retry_count + 1u); }
 
 /* The peer gave no proper answer for `reason`: wait, unless the time for that is up. */
 static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever) {
     struct call *call = qp->call;
     uint64_t time = now();
+    if (qp->ending) {                   /* it is not tried again */
+        qp_fail(qp);
+        return;
+    }
     if (call->reason != reason) {
         call->reason = reason;
         call->started = time;
@@ -156,6 +184,8 @@ static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever)
     if (call->interval < LONGEST_WAIT) call->interval *= 2;
 }
 
+static void deliver(struct qp *qp, bool ask);
+
 void request_answered(struct qp *qp, struct answer *answer) {
     struct call *call = qp->call;
     uint8_t syndrome = 0;
@@ -164,6 +194,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
         return;
     }
     call->sent = false;
+    qp->progress = now();
     switch (answer->verdict) {
     case VERDICT_ACK:
         if (reads(call->wqe.opcode)) syndrome = place(qp, call, answer);
@@ -182,29 +213,30 @@ void request_answered(struct qp *qp, struct answer *answer) {
         if (reliable(qp)) hold(qp, CQE_TRANSPORT_RETRY, retry_time(qp), qp->set.timeout == 0);
         else succeed(qp, (uint32_t)call->message->length);
         break;
-    case VERDICT_LATER:
-        call->sent = true;
-        call->due = now() + GRACE + (qp->set.timeout ? retry_time(qp) : GRACE);
+    case VERDICT_READY:
+        deliver(qp, false);
+        break;
+    case VERDICT_BUSY:
+        call->reason = 0;
+        hold(qp, CQE_TRANSPORT_RETRY, 0, true);
+        break;
+    case VERDICT_LATER:                 /* a live peer answers, however long it takes: the end of its link tells otherwise */
+        call->sent = call->remote = true;
+        call->due = 0;
         break;
     }
     free(answer->data);
 }
 
-static void deliver(struct qp *qp) {
+/* A peer that wasn't ready is asked whether it is, before the payload goes its way again. */
+static void deliver(struct qp *qp, bool ask) {
     struct answer answer = {0};
-    transport_send(qp, qp->call->message, &answer);
+    transport_send(qp, qp->call->message, ask && qp->call->message->payload_length, &answer);
     request_answered(qp, &answer);
 }
 
 void request_again(struct qp *qp) {
-    if (qp->call->sent) {               /* the other process is wedged: as if it had never been there */
-        fabric_forget(qp);
-        qp->call->sent = false;
-        struct answer silence = {.verdict = VERDICT_NAK, .syndrome = CQE_TRANSPORT_RETRY};
-        request_answered(qp, &silence);
-        return;
-    }
-    deliver(qp);
+    if (!qp->call->sent) deliver(qp, qp->call->reason == CQE_RNR_RETRY);
 }
 
 void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
@@ -216,5 +248,5 @@ void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blo
     qp->call = call;
     uint8_t syndrome = build(qp, call);
     if (syndrome) fail(qp, syndrome);
-    else deliver(qp);
+    else deliver(qp, false);
 }

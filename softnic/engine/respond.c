@@ -21,16 +21,33 @@ static struct cq *passive_cq(const struct qp *qp, const struct message *message)
     return qp->attr.recv_cq;
 }
 
+/* Whether a packet with this address comes to our port: by its LID, which RoCE has none of; a GRH must name one of our GIDs. */
+static bool reaches(const struct message *message) {
+    enum { LID = 1 };
+    bool roce = personality()->roce;
+    uint8_t gid[16];
+    if (!roce && message->dlid != LID) return false;
+    if (!roce && !message->grh) return true;
+    for (unsigned i = 0; personality_gid(i, gid); i++)
+        if (!memcmp(gid, message->dgid, sizeof gid)) return true;
+    return false;
+}
+
 /* Whether the QP takes this message at all; one that isn't meant for it is dropped in silence. */
 static bool addressed(const struct qp *qp, const struct message *message) {
-    if (qp->state != STATE_RTR && qp->state != STATE_RTS && qp->state != STATE_SQD && qp->state != STATE_SQE) return false;
+    if (qp->state < STATE_RTR || qp->state > STATE_SQE || qp->ending || !reaches(message)) return false;
     switch (qp->attr.type) {
-    case QP_RC: return message->service == QP_RC && qp->set.dest_qpn == message->source;
+    case QP_RC: return message->service == QP_RC && qp->set.dest_qpn == message->source && qp->set.rq_psn == message->psn;
     case QP_UC: return message->service == QP_UC && qp->set.dest_qpn == message->source;
     case QP_UD: return message->service == QP_UD && qp->set.qkey == message->qkey;
     case QP_DCT: return message->service == QP_DCI && (qp->attr.dc_key == message->dc_key || defect(dc_key_unchecked));
     default: return false;
     }
+}
+
+/* Without resources for them a QP takes no READs and atomics: so the mlx5 driver sets its QP context. */
+static uint32_t access_of(const struct qp *qp) {
+    return qp->attr.type == QP_RC && !qp->set.max_dest_rd_atomic ? qp->set.access & ACCESS_WRITE : qp->set.access;
 }
 
 static void refuse(struct answer *answer, uint8_t syndrome) {
@@ -97,9 +114,10 @@ static void grh_encode(const struct message *message, uint8_t out[GRH_BYTES]) {
     memcpy(out + 24, message->dgid, 16);
 }
 
+/* A type 1 window is unbound by its owner alone (IBTA 10.6.7.2.2). */
 static bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
     return !key_claim(qp->attr.pd, qp->number, value, 0, key)
-           && ((*key)->remote_invalidate || (*key)->type == KEY_MW || (defect(remote_inv_unasked) && (*key)->type == KEY_MKEY));
+           && ((*key)->remote_invalidate || ((*key)->type == KEY_MW && (*key)->mw_type == 2) || (defect(remote_inv_unasked) && (*key)->type == KEY_MKEY));
 }
 
 static void respond_send(struct qp *qp, const struct message *message, struct answer *answer) {
@@ -148,7 +166,7 @@ static enum violation write_in(const struct message *message) {
 static void respond_write(struct qp *qp, const struct message *message, struct answer *answer) {
     static struct receive receive;
     bool immediate = message->opcode == OPCODE_RDMA_WRITE_IMM;
-    if (!(qp->set.access & ACCESS_WRITE)) {
+    if (!(access_of(qp) & ACCESS_WRITE)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
@@ -163,7 +181,7 @@ static void respond_write(struct qp *qp, const struct message *message, struct a
 }
 
 static void respond_read(struct qp *qp, const struct message *message, struct answer *answer) {
-    if (!(qp->set.access & ACCESS_READ)) {
+    if (!(access_of(qp) & ACCESS_READ)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
@@ -185,7 +203,7 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
 static void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
     struct key *key;
     uint64_t old, new;
-    if (!(qp->set.access & ACCESS_ATOMIC)) {
+    if (!(access_of(qp) & ACCESS_ATOMIC)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
@@ -211,6 +229,14 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
     }
     memcpy(answer->data, defect(fetch_add_new_value) && message->opcode == OPCODE_ATOMIC_FA ? &new : &old, 8);
     answer->length = 8;
+}
+
+void respond_ask(const struct message *message, struct answer *answer) {
+    static struct receive receive;
+    struct qp *qp = qp_find(message->destination);
+    if (!qp || !addressed(qp, message)) answer->verdict = VERDICT_SILENCE;
+    else if (receive_peek(qp, &receive) == FETCH_NONE) answer->verdict = VERDICT_RNR, answer->rnr_timer = qp->set.min_rnr_timer;
+    else answer->verdict = VERDICT_READY;
 }
 
 void respond(const struct message *message, struct answer *answer) {

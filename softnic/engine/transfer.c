@@ -53,14 +53,24 @@ static enum violation framed(const struct key *key, bool *yes) {
     return FINE;
 }
 
+/* A range that goes on where the one before it ended, of the same key, is one range: a message may be cut at any byte, also inside a
+ * block, and blocks are counted over the message. */
+static struct place *continued(const struct transfer *transfer, const struct key *key, uint64_t addr) {
+    struct place *last = transfer->places ? &transfer->place[transfer->places - 1] : NULL;
+    return last && last->key == key && last->addr + last->wire == addr ? last : NULL;
+}
+
 enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr, uint64_t length, uint32_t rights, bool write) {
     struct key *key;
     bool bsf;
     enum violation bad = key_claim(transfer->pd, transfer->qpn, value, rights, &key);
     if (!bad) bad = framed(key, &bsf);
     if (bad) return bad;
-    struct place *place = place_add(transfer);
-    if (!place) return NO_MEMORY;
+    struct place *place = bsf ? continued(transfer, key, addr) : NULL;
+    uint64_t reached = place ? place->memory : 0, added = length;
+    if (place) addr = place->addr, length += place->wire;
+    else if (!(place = place_add(transfer))) return NO_MEMORY;
+    place->addr = addr;
     if (key->type == KEY_MKEY) {
         place->bent.mkey = key;
         if (defect(offset_ignored)) addr = key->start;
@@ -79,9 +89,9 @@ enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t 
     }
     place->wire = length, place->raw = span.raw, place->memory = span.memory;
     if (bsf && key->crypto && (bad = crypto_check(key, place))) return bad;
-    bad = key_reach(key, key->start + span.memory_start, span.memory, write, &transfer->reach);
+    bad = key_reach(key, key->start + span.memory_start + reached, span.memory - reached, write, &transfer->reach);
     place->pieces = transfer->reach.pieces - place->piece;
-    transfer->length += length;
+    transfer->length += added;
     return bad;
 }
 

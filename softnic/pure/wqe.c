@@ -133,7 +133,8 @@ static void ctrl_decode(const uint8_t *p, struct wqe *out)
     out->signature = p[8];
     out->stream = load_be16(p + 9);
     out->fm_ce_se = p[11];
-    out->signaled = (p[11] & 0x0c) == 0x08;
+    out->ce = p[11] >> 2 & 3;
+    out->signaled = out->ce >= CE_ALWAYS;
     out->solicited = p[11] & 0x02;
     out->fence = p[11] >> 5;
     out->imm = load_be32(p + 12);

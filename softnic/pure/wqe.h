@@ -14,6 +14,8 @@ enum {
 enum { WQE_UNIT = 16, WQE_BLOCK = 64, WQE_MAX_UNITS = 63, WQE_MAX_SEGS = 62, WQE_MAX_BYTES = WQE_MAX_UNITS * WQE_UNIT, MMO_DMA = 1 };
 enum { SCATTER_END_KEY = 0x100 };       /* ends an RQ WQE's list */
 
+enum { CE_ERROR, CE_FIRST_ERROR, CE_ALWAYS, CE_ALWAYS_EVENT };          /* ctrl segment, PRM */
+
 struct wqe_seg {
     const uint8_t *data;                /* inline: `length` bytes; else NULL */
     uint32_t length, key;               /* length as written: 0 is 0, but for MMO, where it is 2 GiB */
@@ -26,8 +28,8 @@ struct wqe {
     uint8_t fence;                      /* 0 none, 1 small, 4 strong */
     uint16_t index, stream;             /* the block's number in the SQ; DCI stream */
     uint32_t qpn, imm;                  /* imm: immediate, key to invalidate, or mkey */
-    uint8_t fm_ce_se;
-    bool signaled, solicited;
+    uint8_t fm_ce_se, ce;               /* ce: CE_*, when a completion is written */
+    bool signaled, solicited;           /* signaled: a completion also if it goes well */
     /* datagram: UD and DCI */
     struct {
         bool present, grh, extended;    /* extended: the qpn's top bit */

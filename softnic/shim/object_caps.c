@@ -59,7 +59,7 @@ static void crypto(const struct personality *p, uint8_t *page, uint64_t *objects
 
 static void general(const struct personality *p, uint8_t *page) {
     static const struct { uint16_t bit, width; uint32_t value; } fixed[] = {
-        { LOG_MAX_SRQ_SZ, 8, 15 }, { LOG_MAX_QP_SZ, 8, 15 }, { LOG_MAX_QP, 5, 17 }, { LOG_MAX_SRQ, 5, 23 }, { LOG_MAX_CQ_SZ, 8, 22 },
+        { LOG_MAX_SRQ_SZ, 8, 15 }, { LOG_MAX_QP_SZ, 8, 15 }, { LOG_MAX_SRQ, 5, 23 }, { LOG_MAX_CQ_SZ, 8, 22 },
         { LOG_MAX_CQ, 5, 24 }, { LOG_MAX_MKEY, 6, 24 }, { TERMINATE_SCATTER_LIST, 1, 1 }, { DUMP_FILL_MKEY, 1, 1 },
         { UMR_EXTENDED_OFFSET, 1, 1 }, { LOG_MAX_BSF_LIST_SIZE, 6, 6 }, { LOG_MAX_RA_REQ_QP, 6, 4 }, { LOG_MAX_RA_RES_QP, 6, 4 },
         { NUM_PORTS, 8, 1 }, { LOG_MAX_MSG, 5, 30 }, { CQE_VERSION, 4, 1 }, { ATOMIC, 1, 1 }, { CQ_OI, 1, 1 }, { UD, 1, 1 }, { UC, 1, 1 },
@@ -70,6 +70,7 @@ static void general(const struct personality *p, uint8_t *page) {
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         set(page, fixed[i].bit, fixed[i].width, fixed[i].value);
+    set(page, LOG_MAX_QP, 5, log_two(nic_max_qp()));
     set(page, LOG_MAX_KLM_LIST_SIZE, 6, log_two(p->max_mkey_entries));
     set(page, PORT_TYPE, 2, p->roce);
     set(page, ROCE, 1, p->roce);

@@ -31,7 +31,7 @@ static struct ib_uverbs_query_device_resp device(void) {
         .page_size_cap = 0xfffffffffffff000,
         .vendor_id = 0x02c9,
         .vendor_part_id = personality()->vendor_part_id,
-        .max_qp = 1 << 17,
+        .max_qp = nic_max_qp(),
         .max_qp_wr = 1 << 15,
         .device_cap_flags = DEVICE_CURR_QP_STATE_MOD | DEVICE_PORT_ACTIVE_EVENT | DEVICE_RC_RNR_NAK_GEN | DEVICE_MEM_WINDOW |
                             DEVICE_MEM_MGT_EXTENSIONS | DEVICE_MEM_WINDOW_TYPE_2B,
@@ -42,7 +42,7 @@ static struct ib_uverbs_query_device_resp device(void) {
         .max_mr = 1 << 24,
         .max_pd = 1 << 24,
         .max_qp_rd_atom = 16,
-        .max_res_rd_atom = 16 << 17,
+        .max_res_rd_atom = 16 * nic_max_qp(),
         .max_qp_init_rd_atom = 16,
         .atomic_cap = ATOMIC_HCA,
         .max_mw = 1 << 24,

@@ -18,12 +18,17 @@ static int check_access(uint32_t access) {
     return access & IB_UVERBS_ACCESS_ON_DEMAND ? EOPNOTSUPP : 0;
 }
 
-static int check_range(uint64_t start, uint64_t length, uint64_t iova) {
+/* The kernel pins the pages for writing if any right is one to change them (ib_umem_get). */
+static bool pins_for_writing(uint32_t access) {
+    return access & (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND);
+}
+
+static int check_range(uint64_t start, uint64_t length, uint64_t iova, uint32_t access) {
     if (!length || start + length < start || iova + length < iova)
         return EINVAL;
     if ((start ^ iova) & (PAGE_BYTES - 1))
         return EINVAL;
-    return user_is_mapped(start, length) ? 0 : EFAULT;
+    return user_is_allowed(start, length, pins_for_writing(access)) ? 0 : EFAULT;
 }
 
 int reg_mr(struct command *command) {
@@ -43,7 +48,7 @@ int reg_mr(struct command *command) {
     pd = handle_get(command->file, request.pd_handle, KIND_PD);
     if (!pd)
         return ENOENT;
-    error = check_range(request.start, request.length, request.hca_va);
+    error = check_range(request.start, request.length, request.hca_va, request.access_flags);
     if (!error)
         error = mr_create(pd, request.start, request.length, request.hca_va, request.access_flags, &key);
     if (error)
@@ -75,6 +80,7 @@ int rereg_mr(struct command *command) {
     struct ib_uverbs_rereg_mr_resp response;
     struct key *key;
     struct pd *pd = NULL;
+    uint32_t access;
     int error = attr_in(command, UVERBS_ATTR_CORE_IN, &request, sizeof(request), sizeof(request));
 
     if (error)
@@ -86,10 +92,12 @@ int rereg_mr(struct command *command) {
     key = find(command->file, request.mr_handle, KEY_MR);
     if (!key)
         return ENOENT;
-    if (request.flags & MR_TRANSLATION)
-        error = check_range(request.start, request.length, request.hca_va);
-    if (!error && request.flags & MR_ACCESS)
-        error = check_access(request.access_flags);
+    access = request.flags & MR_ACCESS ? request.access_flags : mr_access(key);
+    error = check_access(access);
+    if (!error && request.flags & MR_TRANSLATION)
+        error = check_range(request.start, request.length, request.hca_va, access);
+    else if (!error && request.flags & MR_ACCESS)
+        error = check_range(key->base, key->length, key->base, access);
     if (error)
         return error;
     if (request.flags & MR_PD) {

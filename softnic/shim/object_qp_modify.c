@@ -6,7 +6,7 @@
 
 #include <rdma/mlx5-abi.h>
 
-enum { MASK_RATE_LIMIT = 1 << 25, MASK_AV = 1 << 7, MASK_PKEY_INDEX = 1 << 4, MASK_ALT_PATH = 1 << 14 };
+enum { MASK_RATE_LIMIT = 1 << 25, MASK_AV = 1 << 7, MASK_ALT_PATH = 1 << 14 };
 
 static struct qp_path path_in(const struct ib_uverbs_qp_dest *dest) {
     struct qp_path path = {
@@ -59,8 +59,6 @@ static int modify(struct command *command, const struct ib_uverbs_modify_qp *req
 
     if (!qp)
         return ENOENT;
-    if (change.mask & MASK_PKEY_INDEX && change.pkey_index)
-        return EINVAL;                  /* the table has one entry */
     if (change.mask & MASK_AV)
         error = check_path(&change.path);
     if (!error && change.mask & MASK_ALT_PATH)
@@ -123,7 +121,7 @@ int query_qp(struct command *command) {
         .alt_pkey_index = set->alt_pkey_index, .qp_state = qp_uverbs_state(qp), .cur_qp_state = qp_uverbs_state(qp),
         .path_mtu = set->path_mtu, .path_mig_state = set->path_mig_state, .sq_draining = qp->draining,
         .max_rd_atomic = set->max_rd_atomic, .max_dest_rd_atomic = set->max_dest_rd_atomic, .min_rnr_timer = set->min_rnr_timer,
-        .port_num = set->port, .timeout = set->timeout, .retry_cnt = set->retry_count, .rnr_retry = set->rnr_retry,
+        .port_num = 1, .timeout = set->timeout, .retry_cnt = set->retry_count, .rnr_retry = set->rnr_retry,
         .alt_port_num = set->alt_port, .alt_timeout = set->alt_timeout, .sq_sig_all = qp->attr.signal_all,
     };
     return attr_out(command, UVERBS_ATTR_CORE_OUT, &response, sizeof(response));

@@ -102,6 +102,7 @@ int user_read(void *to, uint64_t from, size_t length);                  /* EFAUL
 int user_write(uint64_t to, const void *from, size_t length);
 int user_zero(uint64_t to, size_t length);
 bool user_is_mapped(uint64_t start, uint64_t length);
+bool user_is_allowed(uint64_t start, uint64_t length, bool write);      /* mapped, and readable or writable */
 
 /* The functions of libc behind the interposers. */
 struct libc {

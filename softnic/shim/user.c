@@ -3,6 +3,8 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -63,4 +65,40 @@ bool user_is_mapped(uint64_t start, uint64_t length) {
             return false;
     }
     return true;
+}
+
+/* Whether all mappings of the range have the right, by the kernel's list of them: exact, but as slow as the list is long. */
+static bool maps_allow(uint64_t start, uint64_t end, bool write) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], right[5];
+    uint64_t first, last;
+
+    if (!maps)
+        return true;
+    while (start < end && fgets(line, sizeof(line), maps)) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &first, &last, right) != 3 || last <= start)
+            continue;
+        if (first > start || right[0] != 'r' || (write && right[1] != 'w'))
+            break;
+        start = last;
+    }
+    fclose(maps);
+    return start >= end;
+}
+
+/* As get_user_pages does: the pages are brought in with the right that is asked for. EINVAL may also mean a kernel before 5.14,
+ * or a mapping that has no pages of its own; a long range isn't brought in for a look alone. */
+bool user_is_allowed(uint64_t start, uint64_t length, bool write) {
+    enum { POPULATE_READ = 22, POPULATE_WRITE = 23 };
+    static const uint64_t LONG = 16 << 20;
+    uint64_t end = start + length;
+
+    start &= ~(uint64_t)(PAGE_BYTES - 1);
+    if (end - start <= LONG) {
+        if (!madvise((void *)(uintptr_t)start, end - start, write ? POPULATE_WRITE : POPULATE_READ))
+            return true;
+        if (errno == EFAULT || errno == ENOMEM)
+            return false;
+    }
+    return maps_allow(start, end, write);
 }

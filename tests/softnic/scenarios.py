@@ -22,6 +22,7 @@ from pathlib import Path
 
 from commands_fuzz import fuzz
 from refusals import longer_buffers, refusals, undone
+from states import as_many_as_announced, changes, protected_memory, queried, ranges
 from sysfs_shape import pci_shape
 from uverbs import (
     LIBC,
@@ -365,7 +366,8 @@ SCENARIOS: dict[str, Callable[[], None]] = {
     for function in (
         discovery, lazy, pci_shape, published, killed, replaced, own_sysfs, children, life, recycled,
         two_contexts, closing, reused_pages, duplicates, channels, refusals, undone, longer_buffers, threads_and_forks,
-        process_pool, many_threads, unknown_personality, fuzz,
+        process_pool, many_threads, unknown_personality, fuzz, changes, ranges, queried,
+        as_many_as_announced, protected_memory,
     )
 }  # fmt: skip
 

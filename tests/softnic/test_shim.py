@@ -17,9 +17,12 @@ SOURCES = HERE.parents[1] / "softnic"
 PLAIN = (
     "discovery", "lazy", "pci_shape", "published", "replaced", "children", "life", "recycled", "two_contexts",
     "closing", "reused_pages", "duplicates", "channels", "refusals", "undone", "longer_buffers", "threads_and_forks",
-    "process_pool", "many_threads", "fuzz",
+    "process_pool", "many_threads", "fuzz", "changes", "ranges", "queried", "protected_memory",
 )  # fmt: skip
-SANITIZED = ("life", "two_contexts", "closing", "duplicates", "channels", "refusals", "undone", "many_threads", "fuzz")
+SANITIZED = (
+    "life", "two_contexts", "closing", "duplicates", "channels", "refusals", "undone", "many_threads", "fuzz",
+    "changes", "ranges",
+)  # fmt: skip
 
 
 def _start(preload: str | Path, scenario: str, temporary: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +40,11 @@ def test_scenario(library: Path, tmp_path: Path, scenario: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == [], "a process leaves nothing behind"
+
+
+def test_as_many_qps_as_announced_on_a_fabric(library: Path, tmp_path: Path) -> None:
+    done = _start(library, "as_many_as_announced", tmp_path, MKEYSPEC_SOFTNIC_FABRIC=f"announced{os.getpid()}")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("scenario", SANITIZED)
