@@ -6,7 +6,7 @@
 #include "pure/defect.h"
 
 
-enum { OCTOWORD = 16 };
+enum { OCTOWORD = 16, NO_SIZE = -1 };
 
 static void change_free(struct change *change) {
     free(change->klm);
@@ -26,22 +26,40 @@ static uint8_t *fetch_list(struct qp *qp, const struct umr *umr, size_t length) 
 }
 
 /* What this device can't do, it doesn't. */
-static bool kind_known(const struct signature_domain *domain) {
+static bool kind_offered(enum signature_kind kind) {
     static const uint32_t needs[] = {
         [SIGNATURE_NONE] = 0, [SIGNATURE_DIF_CRC] = SIG_T10DIF, [SIGNATURE_DIF_CSUM] = SIG_T10DIF, [SIGNATURE_CRC32] = SIG_CRC32,
         [SIGNATURE_CRC32C] = SIG_CRC32C, [SIGNATURE_CRC64_XP10] = SIG_CRC64_XP10,
     };
-    const struct personality *can = personality();
+    return (personality()->signatures & needs[kind]) == needs[kind];
+}
+
+static bool kind_known(const struct signature_domain *domain) {
     if (domain->kind == SIGNATURE_NONE) return true;
-    return (can->signatures & needs[domain->kind]) == needs[domain->kind] && (can->block_sizes >> domain->block_selector & 1);
+    return kind_offered(domain->kind) && (personality()->block_sizes >> domain->block_selector & 1);
+}
+
+/* A transaction signature goes with no block signature and no encryption here: nobody has said which comes first. */
+static bool transactions_known(const struct key *key, const struct bsf *sig, const struct crypto_bsf *crypto) {
+    if (!sig->transactional) return true;
+    if (sig->domain[0].kind != SIGNATURE_NONE || sig->domain[1].kind != SIGNATURE_NONE || crypto->present || key->crypto_able) return false;
+    for (int which = 0; which < 2; which++) {
+        const struct transaction *transaction = &sig->transaction[which];
+        const struct psv *psv = psv_find(transaction->psv);
+        if (transaction->kind == SIGNATURE_NONE) continue;
+        if (!kind_offered(transaction->kind) || !psv || psv->pd != key->pd) return false;
+        if (transaction->field_follows && sig->raw_size == (uint32_t)NO_SIZE) return false;
+    }
+    return true;
 }
 
 static bool take_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
     struct bsf sig;
     struct crypto_bsf crypto;
     if (len > (size_t)key->bsf_room * OCTOWORD || !bsf_decode(bytes, len, &sig, &crypto)) return false;
+    if (!transactions_known(key, &sig, &crypto)) return false;
     change->new_bsf = true;
-    if (sig.present && (sig.domain[0].kind != SIGNATURE_NONE || sig.domain[1].kind != SIGNATURE_NONE)) {
+    if (sig.present && (sig.transactional || sig.domain[0].kind != SIGNATURE_NONE || sig.domain[1].kind != SIGNATURE_NONE)) {
         if (!kind_known(&sig.domain[0]) || !kind_known(&sig.domain[1])) return false;
         struct signature_domain wire = sig.domain[DOMAIN_WIRE];
         bool both = wire.kind != SIGNATURE_NONE && sig.domain[DOMAIN_MEMORY].kind != SIGNATURE_NONE;

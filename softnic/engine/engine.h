@@ -40,6 +40,7 @@ struct place {
     const uint8_t *inlined;
     uint64_t addr;                      /* as the request has it */
     uint64_t wire, raw, memory;         /* bytes in the three forms */
+    uint64_t start;                     /* the first wire byte, counted from the start of the key */
     uint64_t before;                    /* raw bytes of this key earlier in the message */
     uint64_t coded, coded_before;       /* the same of what is en- or decrypted */
     size_t piece, pieces;
@@ -91,6 +92,15 @@ void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *r
                      uint64_t stored, uint8_t *stream, uint64_t length);
 /* The first error since arming goes to the key owner's CQ; true if it was reported. */
 bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq);
+
+/* ---- transaction.c -------------------------------------------------------------------------------------------------------------------------- */
+
+enum { SIGNATURE_OF_BLOCK, SIGNATURE_OF_TRANSACTION };      /* the type in a signature error CQE */
+/* As signature_span; false: beyond the field, or a part of it. */
+bool transaction_span(const struct bsf *sig, uint64_t start, uint64_t length, struct span *out);
+bool transaction_ready(const struct key *key);              /* its PSVs are there, and of its PD */
+void transaction_transmit(const struct bsf *sig, const struct place *place, const uint8_t *memory, uint8_t *wire, struct sigerr *error);
+void transaction_receive(const struct bsf *sig, const struct place *place, const uint8_t *wire, uint8_t *memory, struct sigerr *error);
 
 /* ---- crypto.c --------------------------------------------------------------------------------------------------------------------------------- */
 

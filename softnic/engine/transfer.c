@@ -78,7 +78,11 @@ enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t 
     }
     struct span span = {length, addr - key->start, length};
     if (bsf) {
-        if (key->sig && !signature_span(key->sig, addr - key->start, length, &span)) return BEYOND;
+        bool transactional = key->sig && key->sig->transactional;
+        place->start = addr - key->start;
+        if (transactional && !transaction_ready(key)) return BAD_KEY;
+        if (transactional && !transaction_span(key->sig, place->start, length, &span)) return BEYOND;
+        if (key->sig && !transactional && !signature_span(key->sig, place->start, length, &span)) return BEYOND;
         place->key = key;
         /* Raw bytes of this key that went before in this message: ref tags and tweaks count on (7.3 of soft-nic.md). */
         for (size_t i = 0; i + 1 < transfer->places; i++)
@@ -192,6 +196,27 @@ static const struct signature_domain *domain_of(const struct key *key, enum doma
     return key->sig && key->sig->domain[which].kind != SIGNATURE_NONE ? &key->sig->domain[which] : NULL;
 }
 
+static enum violation emit_transaction(struct transfer *transfer, struct place *place, uint8_t *wire) {
+    uint8_t *memory = buffer(0, place->memory);
+    struct sigerr error = {0};
+    if (!memory) return NO_MEMORY;
+    if (!gather(transfer, place, memory)) return BAD_MEMORY;
+    transaction_transmit(place->key->sig, place, memory, wire, &error);
+    tell(transfer, place, &error);
+    return FINE;
+}
+
+static enum violation absorb_transaction(struct transfer *transfer, struct place *place, const uint8_t *wire) {
+    uint8_t *memory = buffer(0, place->memory);
+    struct sigerr error = {0};
+    if (!memory) return NO_MEMORY;
+    transaction_receive(place->key->sig, place, wire, memory, &error);
+    tell(transfer, place, &error);
+    return scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
+}
+
+static bool transactional(const struct place *place) { return place->key && place->key->sig && place->key->sig->transactional; }
+
 static enum violation emit_framed(struct transfer *transfer, struct place *place, uint8_t *wire) {
     struct key *key = place->key;
     enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
@@ -255,6 +280,7 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
     for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
         struct place *place = &transfer->place[i];
         if (place->inlined) memcpy(wire, place->inlined, place->wire);
+        else if (transactional(place)) bad = emit_transaction(transfer, place, wire);
         else if (place->key) bad = emit_framed(transfer, place, wire);
         else if (!gather(transfer, place, wire)) bad = BAD_MEMORY;
     }
@@ -269,7 +295,8 @@ enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire) {
     if (defect(write_last_byte_lost) && transfer->reach.pieces) transfer->reach.piece[transfer->reach.pieces - 1].length--;
     for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
         struct place *place = &transfer->place[i];
-        if (place->key) bad = absorb_framed(transfer, place, wire);
+        if (transactional(place)) bad = absorb_transaction(transfer, place, wire);
+        else if (place->key) bad = absorb_framed(transfer, place, wire);
         else if (!scatter(transfer, place, wire)) bad = BAD_MEMORY;
     }
     if (defect(error_twice)) tell_again(transfer);

@@ -6,7 +6,7 @@
 /* Where things are in the 64 bytes of a signature part, and in those of a crypto part. */
 enum { SIZE_TYPE = 0, CHECK_MASK = 1, WIRE_SELECTOR = 2, MEMORY_SELECTOR = 3, RAW_SIZE = 4, BFS_PSV = 8, TRANSACTION = 16, INLINE = 32 };
 enum { ORDER = 1, STANDARD = 3, CRYPTO_SELECTOR = 8, TWEAK = 16, DEK = 32, KEYTAG = 40 };
-enum { PART = 64, TYPE_SIGNATURE = 0, TYPE_CRYPTO = 1, SIZE_WITH_INLINE = 2 };
+enum { PART = 64, TYPE_SIGNATURE = 0, TYPE_CRYPTO = 1, SIZE_WITH_TRANSACTION = 1, SIZE_WITH_INLINE = 2 };
 
 uint16_t RULE(bsf_block_bytes)(uint8_t selector)
 {
@@ -64,6 +64,41 @@ static bool domain_decode(const uint8_t *part, unsigned domain, uint8_t selector
     return true;
 }
 
+static bool transaction_decode(const uint8_t *part, unsigned domain, uint32_t bits, struct transaction *out)
+{
+    uint32_t word = load_be32(part + TRANSACTION + 8 + 4 * domain);
+    uint8_t selector = (uint8_t)(word >> 24);
+    out->field_follows = bits & 1;
+    out->init = bits & 2;
+    out->psv = word & 0xffffff;
+    switch (selector & 0xfe) {
+    case 0x00: return !selector && !bits;
+    case 0x20: out->kind = SIGNATURE_CRC32; break;
+    case 0x40: out->kind = SIGNATURE_CRC32C; break;
+    case 0x50: out->kind = SIGNATURE_CRC64_XP10; break;
+    default: return false;
+    }
+    out->field = out->kind == SIGNATURE_CRC64_XP10 ? 8 : 4;
+    out->ones = !(selector & 1);
+    return true;
+}
+
+/* The first word: init and check/generate of memory in bits 25 and 24, of the wire in 29 and 28; below, the size of a prologue. The
+ * second: the size of an epilogue. Neither is done. */
+static bool transactions_decode(const uint8_t *part, struct bsf *out)
+{
+    uint32_t word = load_be32(part + TRANSACTION);
+    if (out->size < SIZE_WITH_TRANSACTION)
+        return true;
+    if (word & 0xccffffff || load_be32(part + TRANSACTION + 4))
+        return false;
+    if (!transaction_decode(part, 0, word >> 28 & 3, &out->transaction[0]) ||
+        !transaction_decode(part, 1, word >> 24 & 3, &out->transaction[1]))
+        return false;
+    out->transactional = out->transaction[0].kind != SIGNATURE_NONE || out->transaction[1].kind != SIGNATURE_NONE;
+    return true;
+}
+
 static bool signature_decode(const uint8_t *p, struct bsf *out)
 {
     out->present = true;
@@ -72,8 +107,7 @@ static bool signature_decode(const uint8_t *p, struct bsf *out)
     out->check_mask = p[CHECK_MASK];
     out->copy_mask = out->sbs ? p[WIRE_SELECTOR] : 0;       /* one byte for both: with sbs the wire's block size is the memory's */
     out->raw_size = load_be32(p + RAW_SIZE);
-    memcpy(out->transaction, p + TRANSACTION, sizeof out->transaction);
-    return domain_decode(p, 0, p[out->sbs ? MEMORY_SELECTOR : WIRE_SELECTOR], &out->domain[0]) &&
+    return transactions_decode(p, out) && domain_decode(p, 0, p[out->sbs ? MEMORY_SELECTOR : WIRE_SELECTOR], &out->domain[0]) &&
            domain_decode(p, 1, p[MEMORY_SELECTOR], &out->domain[1]);
 }
 

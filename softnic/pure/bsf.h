@@ -24,6 +24,16 @@ struct signature_domain {
     uint8_t dif_flags;                  /* DIF_* of dif.h */
 };
 
+/* One signature over all of a domain's data, in a field after it. Its value goes on in a PSV from one key to the next. */
+struct transaction {
+    enum signature_kind kind;           /* SIGNATURE_NONE: none in this domain */
+    uint8_t field;                      /* bytes of the field */
+    bool ones;                          /* where the sum begins: all ones, else 0 */
+    bool init;                          /* it begins at the first byte of the key; else where the PSV is */
+    bool field_follows;                 /* checked, or generated; else the sum only goes on */
+    uint32_t psv;                       /* 24 bits */
+};
+
 struct bsf {
     bool present;
     uint8_t size;                       /* as written: 2, or 3 with a crypto part behind */
@@ -31,7 +41,8 @@ struct bsf {
     uint8_t check_mask, copy_mask;      /* bit 7: the first byte of a field. copy_mask is 0 unless sbs */
     uint32_t raw_size;
     struct signature_domain domain[2];  /* 0 wire, 1 memory: as in the error CQE */
-    uint8_t transaction[16];            /* the transaction signature's part, as it is */
+    struct transaction transaction[2];  /* the same domains; bsf_size 1 and more */
+    bool transactional;                 /* any of both */
     uint64_t passed;                    /* raw bytes so far: for defects alone */
 };
 

@@ -85,11 +85,12 @@ void describe_translation(struct sheet *sheet, const uint8_t *bytes, size_t len)
     }
 }
 
+static const char *const signature_names[] = { "NONE", "T10DIF", "T10DIF", "CRC32", "CRC32C", "CRC64_XP10" };
+
 static void describe_domain(struct sheet *sheet, const char *name, const struct signature_domain *domain)
 {
-    static const char *const types[] = { "NONE", "T10DIF", "T10DIF", "CRC32", "CRC32C", "CRC64_XP10" };
     sheet_group(sheet, name);
-    sheet_text(sheet, "sig", types[domain->kind]);
+    sheet_text(sheet, "sig", signature_names[domain->kind]);
     if (domain->kind == SIGNATURE_NONE)
         return;
     sheet_number(sheet, "block_size", domain->block);
@@ -107,6 +108,19 @@ static void describe_domain(struct sheet *sheet, const char *name, const struct 
     }
     sheet_flag(sheet, "repeat", domain->repeat);
     sheet_hex(sheet, "psv", domain->psv, 6);
+}
+
+static void describe_transaction(struct sheet *sheet, const char *name, const struct transaction *transaction)
+{
+    unsigned digits = transaction->field * 2u;
+    if (transaction->kind == SIGNATURE_NONE)
+        return;
+    sheet_group(sheet, name);
+    sheet_text(sheet, "sig", signature_names[transaction->kind]);
+    sheet_hex(sheet, "seed", transaction->ones ? ~0ull >> (64 - 4 * digits) : 0, digits);
+    sheet_flag(sheet, "init", transaction->init);
+    sheet_flag(sheet, "check_gen", transaction->field_follows);
+    sheet_hex(sheet, "psv", transaction->psv, 6);
 }
 
 void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len)
@@ -128,6 +142,8 @@ void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len)
         sheet_hex(sheet, "raw_data_size", sig.raw_size, 8);
         describe_domain(sheet, "signature_wire", &sig.domain[0]);
         describe_domain(sheet, "signature_mem", &sig.domain[1]);
+        describe_transaction(sheet, "transaction_wire", &sig.transaction[0]);
+        describe_transaction(sheet, "transaction_mem", &sig.transaction[1]);
     }
     if (crypto.present) {
         sheet_group(sheet, "crypto");

@@ -39,11 +39,18 @@ class Domain(c.Structure):
     )  # fmt: skip
 
 
+class Transaction(c.Structure):
+    _fields_ = (
+        ("kind", c.c_int), ("field", c.c_uint8), ("ones", c.c_bool), ("init", c.c_bool), ("field_follows", c.c_bool),
+        ("psv", c.c_uint32),
+    )  # fmt: skip
+
+
 class Bsf(c.Structure):
     _fields_ = (
         ("present", c.c_bool), ("size", c.c_uint8), ("sbs", c.c_bool), ("check_mask", c.c_uint8),
-        ("copy_mask", c.c_uint8), ("raw_size", c.c_uint32), ("domain", Domain * 2), ("transaction", c.c_uint8 * 16),
-        ("passed", c.c_uint64),
+        ("copy_mask", c.c_uint8), ("raw_size", c.c_uint32), ("domain", Domain * 2), ("transaction", Transaction * 2),
+        ("transactional", c.c_bool), ("passed", c.c_uint64),
     )  # fmt: skip
 
 

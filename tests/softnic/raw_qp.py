@@ -42,6 +42,10 @@ def padded(entries: list[bytes]) -> bytes:
     return data + bytes(-len(data) % 64)
 
 
+# Rings that the device still looks at must not be unmapped: the next QP's would come to lie there.
+_ALIVE: list[object] = []
+
+
 @dataclass(frozen=True)
 class Completion:
     opcode: int
@@ -68,6 +72,7 @@ class RawQP:
     """A device, a PD, a CQ, memory under one key, and an RC QP that is its own peer."""
 
     def __init__(self, size: int = 1 << 18, kind: int = 2, move: bool = True, device: Device | None = None) -> None:
+        _ALIVE.append(self)
         self.device = device or Device()
         self.pd, self.pdn = self.device.pd()
         self.ring = self.device.memory(ENTRIES * 64)
@@ -133,8 +138,10 @@ class RawQP:
         """The next CQE; none in time is an AssertionError."""
         end = time.monotonic() + seconds
         while True:
-            raw = ctypes.string_at(self.ring + self.consumed % ENTRIES * 64, 64)
-            if raw[63] >> 4 != 15 and raw[63] & 1 == self.consumed // ENTRIES & 1:
+            entry = self.ring + self.consumed % ENTRIES * 64
+            last = ctypes.string_at(entry + 63, 1)[0]
+            if last >> 4 != 15 and last & 1 == self.consumed // ENTRIES & 1:
+                raw = ctypes.string_at(entry, 64)
                 break
             assert time.monotonic() < end, "no completion"
             time.sleep(0.0002)

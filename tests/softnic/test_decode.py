@@ -153,6 +153,19 @@ def test_umr_that_is_not_inline() -> None:
     assert record["mkey_context"]["start_addr"] == "0x1000"
 
 
+def test_transaction_signature() -> None:
+    """BSF words 16 to 31, with bsf_size 1: selectors and PSVs, init and check/generate of each domain."""
+    words = (0x40FF0000, 1000, 0, 0, 0x21000000, 0, 0x40000007, 0x41000009)
+    record = pure.described(pure.WQE, umr(bytes(64), struct.pack(">8I32x", *words)))
+    first = {"sig": "CRC32C", "seed": "0xffffffff", "init": True, "check_gen": False, "psv": "0x000007"}
+    assert record["transaction_wire"] == first
+    second = {"sig": "CRC32C", "seed": "0x00000000", "init": False, "check_gen": True, "psv": "0x000009"}
+    assert record["transaction_mem"] == second
+    # bsf_size 0: the words are not there.
+    without = pure.described(pure.WQE, umr(bytes(64), struct.pack(">8I32x", 0x00FF0000, *words[1:])))
+    assert "transaction_wire" not in without
+
+
 def test_umr_of_a_bind() -> None:
     """Flags of libmlx5's IBV_WR_BIND_MW: the word is a translation offset, and there is no BSF."""
     element = umr(pointer(100, 7, 0x9000) + bytes(48), flags=0xB8)
