@@ -187,7 +187,7 @@ bool request_leave(struct qp *qp, uint64_t *bytes);
 
 struct message {
     uint8_t opcode, service;            /* of the WQE; enum qp_type of the requester */
-    bool solicited, grh;
+    uint8_t solicited, grh;             /* 0 or 1: no bool, whose other values would be undefined when they came over the wire */
     uint8_t sl, traffic_class, hop_limit;
     uint16_t slid, dlid;
     uint32_t psn;                       /* RC: where the requester's numbers start */
@@ -215,6 +215,15 @@ void respond_ask(const struct message *message, struct answer *answer);
 void transport_send(struct qp *qp, struct message *message, bool ask, struct answer *answer);
 void request_answered(struct qp *qp, struct answer *answer);
 uint32_t transport_first_qpn(void);     /* the bits that name this process */
+
+/* rendezvous.c */
+int rendezvous_start(uint32_t slots, uint32_t *slot);   /* 0 and not open: no fabric is named */
+bool rendezvous_is_open(void);
+void rendezvous_end(void);
+int rendezvous_connect(uint32_t slot);  /* a socket, or -1 and errno */
+bool rendezvous_accept(int *fd);        /* false: nobody else waits. -1: somebody who is not let in */
+int rendezvous_poll_fd(void);
+uint64_t rendezvous_due(void);          /* when to accept again though the descriptor says nothing; 0: it does */
 
 enum { QPN_BITS = 13 };                 /* of a QPN: the number inside the process; those above name it */
 int fabric_start(void);                 /* 0 if there is a fabric and we have an address in it */

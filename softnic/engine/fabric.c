@@ -1,5 +1,5 @@
-/* The wire between processes: every process that opens the NIC under one fabric name listens on an abstract unix socket whose name ends
- * in a number, and that number is the top of its QPNs. bind() gives the number out, the kernel takes it back when the process ends.
+/* The wire between processes: every process that opens the NIC under one fabric name has a number there (rendezvous.c), and that number
+ * is the top of its QPNs.
  *
  * A requester connects to the process that a QPN names and sends whole messages; the answers come back on the same connection. A QP has
  * one message under way at a time, which bounds what is in flight. Only processes of the same user are talked to. A connection that
@@ -7,18 +7,15 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "engine.h"
 
-enum { SLOTS = 1 << (24 - QPN_BITS), NAME_MOST = 64, LINKS_MOST = 512, BACKLOG = 128 };
+enum { SLOTS = 1 << (24 - QPN_BITS), LINKS_MOST = 512, ACCEPTS = 16 };   /* the last: in a round */
 enum { MAGIC = 0x4d4b5331, REQUEST = 1, ANSWER = 2, QUESTION = 3 };
 #define PAYLOAD_MOST (1ull << 31)
 
@@ -48,77 +45,30 @@ struct link {
     size_t got;                         /* bytes of the frame and its payload so far */
 };
 
-static int listener = -1;
 static uint32_t own_slot;
 static uint64_t serials;
 static struct link *links[LINKS_MOST];
 static size_t link_count;
 
-bool fabric_is_up(void) { return listener >= 0; }
+bool fabric_is_up(void) { return rendezvous_is_open(); }
 uint32_t fabric_slot(void) { return own_slot; }
-
-/* ---- names --------------------------------------------------------------------------------------------------------------------------- */
-
-static const char *fabric_name(void) {
-    const char *name = getenv("MKEYSPEC_SOFTNIC_FABRIC");
-    return name && *name ? name : NULL;
-}
-
-static socklen_t address(uint32_t slot, struct sockaddr_un *out) {
-    memset(out, 0, sizeof *out);
-    out->sun_family = AF_UNIX;
-    int n = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "mkeyspec-softnic/%u/%.*s/%u", (unsigned)geteuid(), NAME_MOST, fabric_name(), slot);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
-static int socket_new(void) { return fd_high(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
 int fabric_start(void) {
     fabric_fork_child();
-    const char *name = fabric_name();
-    if (!name) return 0;
-    if (strlen(name) > NAME_MOST) {
-        fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC has more than %d characters\n", NAME_MOST);
-        return EINVAL;
-    }
-    int fd = socket_new();
-    if (fd < 0) return errno;
-    uint32_t first = (uint32_t)getpid() * 2654435761u;
-    for (uint32_t i = 0; i < SLOTS - 1; i++) {
-        struct sockaddr_un un;
-        own_slot = 1 + (first + i) % (SLOTS - 1);
-        socklen_t len = address(own_slot, &un);
-        if (!bind(fd, (struct sockaddr *)&un, len)) {
-            if (listen(fd, BACKLOG)) break;
-            listener = fd;
-            return 0;
-        }
-        if (errno != EADDRINUSE) break;
-    }
-    int error = errno;
-    close(fd);
-    fprintf(stderr, "mkeyspec softnic: fabric %s: %s\n", name, strerror(error));
-    return error;
+    return rendezvous_start(SLOTS, &own_slot);
 }
 
 /* A child must not keep its parent's ends open: the peers would not see it die. */
 void fabric_fork_child(void) {
-    if (listener >= 0) close(listener);
+    rendezvous_end();
     for (size_t i = 0; i < link_count; i++) close(links[i]->fd);
     link_count = 0;
-    listener = -1;
 }
 
 /* ---- links --------------------------------------------------------------------------------------------------------------------------- */
 
-static bool same_user(int fd) {
-    struct ucred who;
-    socklen_t len = sizeof who;
-    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == geteuid();
-}
-
 static struct link *link_add(int fd, bool outgoing, uint32_t slot) {
-    struct link *link = link_count < LINKS_MOST && same_user(fd) ? calloc(1, sizeof *link) : NULL;
+    struct link *link = link_count < LINKS_MOST ? calloc(1, sizeof *link) : NULL;
     if (!link) {
         close(fd);
         return NULL;
@@ -133,16 +83,8 @@ static struct link *link_add(int fd, bool outgoing, uint32_t slot) {
 static struct link *link_to(uint32_t slot) {
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing && !links[i]->broken && links[i]->slot == slot) return links[i];
-    struct sockaddr_un un;
-    socklen_t len = address(slot, &un);
-    int fd = socket_new();
+    int fd = rendezvous_connect(slot);
     if (fd < 0) return NULL;
-    if (connect(fd, (struct sockaddr *)&un, len)) {
-        int error = errno;
-        close(fd);
-        errno = error;
-        return NULL;
-    }
     errno = 0;
     return link_add(fd, true, slot);
 }
@@ -208,10 +150,12 @@ static bool link_write(struct link *link) {
         }
         any = true;
         chunk->done += (size_t)done;
-        if (chunk->done < sizeof chunk->frame + chunk->frame.length) continue;
-        link->first = chunk->next;
-        if (!link->first) link->last = &link->first;
-        chunk_free(chunk);
+        if (chunk->done == sizeof chunk->frame + chunk->frame.length) {
+            link->first = chunk->next;
+            if (!link->first) link->last = &link->first;
+            chunk_free(chunk);
+        }
+        if (round_is_over()) return any;
     }
     return any;
 }
@@ -250,6 +194,7 @@ static bool frame_fine(const struct link *link) {
     if (in->magic != MAGIC || in->size != sizeof *in || in->length > PAYLOAD_MOST) return false;
     if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_READY;
     if (in->kind == QUESTION ? in->length : in->kind != REQUEST || in->message.payload_length != in->length) return false;
+    if (in->message.solicited > 1 || in->message.grh > 1) return false;
     return in->message.length <= PAYLOAD_MOST && in->message.service <= QP_DCT;
 }
 
@@ -309,25 +254,28 @@ static bool link_read(struct link *link) {
                 return any;
             }
         }
-        if (link->got < sizeof link->in || link->got < sizeof link->in + link->in.length) continue;
-        link->got = 0;
-        if (link->outgoing) take_answer(link);
-        else take_request(link);
-        free(link->payload);
-        link->payload = NULL;
+        if (link->got >= sizeof link->in && link->got == sizeof link->in + link->in.length) {
+            link->got = 0;
+            if (link->outgoing) take_answer(link);
+            else take_request(link);
+            free(link->payload);
+            link->payload = NULL;
+        }
+        if (round_is_over()) return any;
     }
     return any;
 }
 
-static bool accept_all(void) {
-    bool any = false;
-    for (int fd; (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; any = true) link_add(fd_high(fd), false, 0);
-    return any;
+static bool accept_some(void) {
+    int fd, some = 0;
+    for (; some < ACCEPTS && rendezvous_accept(&fd); some++)
+        if (fd >= 0) link_add(fd, false, 0);
+    return some > 0;
 }
 
 bool fabric_work(void) {
-    if (listener < 0) return false;
-    bool any = accept_all();
+    if (!fabric_is_up()) return false;
+    bool any = accept_some();
     for (size_t i = 0; i < link_count;) {
         struct link *link = links[i];
         any |= link_read(link);
@@ -344,8 +292,8 @@ bool fabric_work(void) {
 
 size_t fabric_poll_fds(struct pollfd *fds, size_t room) {
     size_t n = 0;
-    if (listener < 0 || !room) return 0;
-    fds[n++] = (struct pollfd){.fd = listener, .events = POLLIN};
+    if (!fabric_is_up() || !room) return 0;
+    fds[n++] = (struct pollfd){.fd = rendezvous_poll_fd(), .events = POLLIN};
     for (size_t i = 0; i < link_count && n < room; i++)
         fds[n++] = (struct pollfd){.fd = links[i]->fd, .events = (short)(POLLIN | (links[i]->first ? POLLOUT : 0))};
     return n;

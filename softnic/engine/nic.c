@@ -259,6 +259,7 @@ bool nic_round(uint64_t *next) {
     any |= queues_round(something || any, next);
     cq_arm_words();
     earliest(next, trace_work());
+    earliest(next, rendezvous_due());
     something = any;
     return any;
 }

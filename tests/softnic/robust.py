@@ -6,10 +6,16 @@ Each function is one process of its own, by uverbs commands alone; test_robust.p
 from __future__ import annotations
 
 import os
+import random
+import resource
+import socket
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+from uverbs import Device, refusal
 
 SYSFS = os.environ.get("SYSFS_PATH", "")
 
@@ -48,8 +54,79 @@ def taken_name() -> None:
     place.rmdir()
 
 
+def _own_name() -> str:
+    """The abstract socket on which this process listens for its fabric."""
+    wanted = f"@mkeyspec-softnic/{os.geteuid()}/{os.environ['MKEYSPEC_SOFTNIC_FABRIC']}/"
+    lines = Path("/proc/net/unix").read_text().splitlines()
+    return "\0" + next(line.split("@", 1)[1] for line in lines if wanted in line)
+
+
+def _is_closed(client: socket.socket) -> bool:
+    """By the other end; it may have left bytes of ours unread."""
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def no_descriptors() -> None:
+    """Without a descriptor for a connection the device rests; once there is one, the connection is taken."""
+    device = Device()
+    name = _own_name()
+    client = socket.socket(socket.AF_UNIX)
+    free = os.dup(0)
+    os.close(free)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    client.connect(name)
+    began = time.process_time()
+    time.sleep(1)
+    used = time.process_time() - began
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert used < 0.2, f"{used:.2f} s of processor time in a second of rest"
+    client.settimeout(10)
+    client.send(bytes(4096))  # nothing that the wire knows
+    assert _is_closed(client)
+    device.close()
+
+
+def garbage() -> None:
+    """Whatever comes over a connection, in whatever pieces: it is closed, and the device goes on."""
+    device = Device()
+    name, choice = _own_name(), random.Random(1)
+    for turn in range(200):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(10)
+        client.connect(name)
+        try:
+            for _ in range(choice.randrange(1, 4)):
+                client.send(choice.randbytes(choice.choice([1, 7, 300, 4096, 65536])))
+        except OSError:
+            pass  # closed already
+        if turn % 3:
+            client.close()
+        else:
+            client.shutdown(socket.SHUT_WR)
+            assert _is_closed(client)
+            client.close()
+    device.pd()
+    device.close()
+
+
+def all_places_taken() -> None:
+    """Every name of the fabric is taken: one line that says so, and an error."""
+    held = []
+    for place in range(1, 2048):
+        taken = socket.socket(socket.AF_UNIX)
+        taken.bind(f"\0mkeyspec-softnic/{os.geteuid()}/{os.environ['MKEYSPEC_SOFTNIC_FABRIC']}/{place}")
+        taken.listen()
+        held.append(taken)
+    assert refusal(Device) == "EADDRINUSE"
+
+
 SCENARIOS: dict[str, Callable[[], None]] = {
-    function.__name__: function for function in (planted_links, unsafe_place, taken_name)
+    function.__name__: function
+    for function in (planted_links, unsafe_place, taken_name, no_descriptors, garbage, all_places_taken)
 }
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,6 +72,28 @@ def test_a_name_that_is_taken_is_one_line_and_no_device(library: Path, tmp_path:
     assert "no directory" in done.stderr
 
 
+# ---- the fabric ----
+
+
+@pytest.mark.parametrize("scenario", ["no_descriptors", "garbage"])
+def test_fabric(library: Path, tmp_path: Path, scenario: str) -> None:
+    done = play(library, scenario, tmp_path, MKEYSPEC_SOFTNIC_FABRIC=uuid.uuid4().hex)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fabric_without_a_place_says_so(library: Path, tmp_path: Path) -> None:
+    fabric = uuid.uuid4().hex
+    done = play(library, "all_places_taken", tmp_path, MKEYSPEC_SOFTNIC_FABRIC=fabric)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == f"mkeyspec softnic: fabric {fabric}: all 2047 places are taken\n"
+
+
+def test_the_fabric_is_the_one_of_the_start(library: Path, threads: Path) -> None:
+    """The environment that the application changes later is not asked again."""
+    fabric = {"MKEYSPEC_SOFTNIC_FABRIC": uuid.uuid4().hex}
+    run_threads(threads, str(library), "renamed", "connectx7", **fabric)
+
+
 # ---- threads ----
 
 
@@ -92,8 +115,9 @@ def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled("threads.c", tmp_path_factory.mktemp("threads"))
 
 
-def run_threads(program: Path, preload: str, scenario: str, personality: str) -> None:
-    environment = {**os.environ, "LD_PRELOAD": preload, "MKEYSPEC_SOFTNIC_PERSONALITY": personality}
+def run_threads(program: Path, preload: str, scenario: str, personality: str, **variables: str) -> None:
+    ours = {"LD_PRELOAD": preload, "MKEYSPEC_SOFTNIC_PERSONALITY": personality}
+    environment = {**os.environ, **ours, **variables}
     done = subprocess.run([str(program), scenario], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
 

@@ -267,6 +267,58 @@ static void signals(void) {
     end_free(signalled);
 }
 
+/* ---- two processes ------------------------------------------------------------------------------------------------- */
+
+struct card { uint32_t qpn, rkey; uint64_t addr; };
+
+/* Two processes, each with a device of its own, connected; in `child` the second. The pipe `fd` leads to the other. */
+struct pairing { struct end *end; struct card peer; int in, out; pid_t child; };
+
+static void put(int fd, const void *from, size_t size) { MUST(write(fd, from, size) == (ssize_t)size); }
+static void get(int fd, void *to, size_t size) { MUST(read(fd, to, size) == (ssize_t)size); }
+
+static struct pairing paired(void) {
+    struct pairing self = {0};
+    int there[2], back[2];
+    MUST(!pipe(there) && !pipe(back));
+    MUST((self.child = fork()) >= 0);
+    self.in = self.child ? back[0] : there[0];
+    self.out = self.child ? there[1] : back[1];
+    close(self.child ? back[1] : there[1]);
+    close(self.child ? there[0] : back[0]);
+    if (!self.child) alarm(60);
+    context = device_open();
+    self.end = end_new();
+    struct card own = {self.end->qp->qp_num, self.end->mr->rkey, (uintptr_t)self.end->memory};
+    put(self.out, &own, sizeof own);
+    get(self.in, &self.peer, sizeof self.peer);
+    state(self.end->qp, 0, IBV_QPS_INIT);
+    state(self.end->qp, self.peer.qpn, IBV_QPS_RTR);
+    state(self.end->qp, self.peer.qpn, IBV_QPS_RTS);
+    return self;
+}
+
+static void renamed(void) {
+    struct pairing self = paired();
+    struct ibv_sge sge = {(uintptr_t)self.end->memory, 64, self.end->mr->lkey};
+    struct ibv_send_wr *bad, wr = {
+        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {self.peer.addr, self.peer.rkey},
+    };
+    char word = 0;
+    unsetenv("MKEYSPEC_SOFTNIC_FABRIC");
+    put(self.out, &word, 1);            /* both are connected */
+    get(self.in, &word, 1);
+    MUST(!ibv_post_send(self.end->qp, &wr, &bad));
+    wait_one(self.end);
+    put(self.out, &word, 1);
+    get(self.in, &word, 1);
+    if (!self.child) _exit(0);
+    int status;
+    MUST(waitpid(self.child, &status, 0) == self.child && !status);
+    end_free(self.end);
+}
+
 /* ---- locked memory ------------------------------------------------------------------------------------------------ */
 
 static void pings(struct end *end, int count) {
@@ -326,18 +378,21 @@ static void locked_memory(int flags) {
 static void locked_now(void) { locked_memory(MCL_CURRENT); }
 static void locked_all(void) { locked_memory(MCL_CURRENT | MCL_FUTURE); }
 
-static const struct { const char *name; void (*run)(void); } scenarios[] = {
-    {"beside_a_busy_neighbour", beside_a_busy_neighbour}, {"cancellation", cancellation}, {"signals", signals},
-    {"plain", plain}, {"traced", traced}, {"locked_now", locked_now}, {"locked_all", locked_all},
+static const struct { const char *name; void (*run)(void); bool opens; } scenarios[] = {
+    {"renamed", renamed, true},
+    {"beside_a_busy_neighbour", beside_a_busy_neighbour, false},
+    {"cancellation", cancellation, false}, {"signals", signals, false},
+    {"plain", plain, false}, {"traced", traced, false},
+    {"locked_now", locked_now, false}, {"locked_all", locked_all, false},
 };
 
 int main(int count, char **words) {
     if (count < 2) return 2;
     signal(SIGALRM, hung);
     alarm(count > 2 ? (unsigned)atoi(words[2]) : 60);
-    context = device_open();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (!strcmp(scenarios[i].name, words[1])) {
+            if (!scenarios[i].opens) context = device_open();
             scenarios[i].run();
             return ibv_close_device(context) ? 1 : 0;
         }
