@@ -16,7 +16,7 @@ from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, evaluate
+from mkeyspec.value.live import Int, NoValue, evaluate
 
 FIRST_WR_ID = 1 << 32
 """Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
@@ -196,7 +196,7 @@ class Bench:
             return self.snapshots[subject]
         value = self.scalar(subject, member)
         if isinstance(value, str):
-            raise ValueError(f"{subject}.{member} is {value}, not a number")
+            raise NoValue(f"{subject}.{member} is {value}, not a number")
         return value
 
     def scalar(self, subject: str, member: str) -> int | str:

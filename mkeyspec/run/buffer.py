@@ -133,3 +133,22 @@ class Buffer:
         for start, length, _, taken in self.sources:
             steps[start : start + length] = taken
         return int(steps[where].min())
+
+
+class Beyond(Exception):
+    """A statement would take the guard of a buffer for data; `str()` says where."""
+
+
+def inside(buffer: Buffer, addr: int, length: int, *, meant: bool = False) -> None:
+    """Raises Beyond unless `length` bytes from `addr` lie in the buffer. `meant`: they were put wrong on purpose, so
+    that they may lie where nothing is registered; but its guards are no data either way."""
+    start = addr - buffer.addr
+    end = start + length
+    if length <= 0 or (start >= 0 and end <= buffer.length):
+        return
+    if meant and (start < -GUARD or end > buffer.length + GUARD):
+        return
+    where = f"ends {end - buffer.length} bytes behind the end of `{buffer.name}`, which has {buffer.length}"
+    if start < 0:
+        where = f"begins {-start} bytes before `{buffer.name}`"
+    raise Beyond(f"this statement {where}: the guard there is no data")

@@ -13,7 +13,7 @@ from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.run import check, claim, closing, declare, drain, judge, section, suspect, transfer, wait
 from mkeyspec.run.bench import Bench, errno_name
-from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
 from mkeyspec.run.evidence import Event
@@ -22,7 +22,7 @@ from mkeyspec.run.request import Builder
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Live, evaluate
+from mkeyspec.value.live import Live, NoValue, evaluate
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
@@ -80,6 +80,11 @@ class Course:
         except Unobserved as missing:
             if not self._is_moot(step):
                 self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+
+        except Beyond as beyond:
+            self.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
+        except NoValue as fault:
+            self.fail(Failure("MKS2107", step.at, f"a number of this statement has no value here: {fault}", hard=True))
 
     def _is_moot(self, step: plan.Step) -> bool:
         """Whether what this expectation looks at is missing since a step was refused that the case admits to be."""
@@ -334,6 +339,7 @@ class Course:
         buffer = bench.buffers[step.to.name]
         start = bench.evaluate(step.to.start)
         data = evaluate(step.data, bench.read)
+        inside(buffer, buffer.addr + start, len(data))
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
 

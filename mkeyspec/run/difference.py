@@ -46,9 +46,9 @@ def ranges(where: Positions) -> list[tuple[int, int]]:
     return [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
 
 
-def ranges_text(where: Positions) -> str:
+def ranges_text(where: Positions, base: int = 0) -> str:
     """`[512..516], [1028..1032]` as the language writes ranges (the end is left out)."""
-    found = ranges(where)
+    found = [(base + start, base + end) for start, end in ranges(where)]
     text = ", ".join(f"[{start}]" if end == start + 1 else f"[{start}..{end}]" for start, end in found[:RANGES])
     return text + (f" and {len(found) - RANGES} more" if len(found) > RANGES else "")
 
@@ -61,21 +61,35 @@ def describe(
     reason: Reason,
     place: Callable[[int], str],
     ignored: list[tuple[int, int]] | None = None,
+    base: int = 0,
 ) -> tuple[Detail, ...]:
     """The details of a difference: the field, why its byte is what it is, the rows, all ranges.
 
-    `reason(i)` tells why byte i should be what it should be; `place(i)` names it in the case's words.
+    `reason(i)` tells why byte i should be what it should be; `place(i)` names it in the case's words; `base` is the
+    position of byte 0 there.
     """
     first = int(where[0])
     details: list[Detail] = [("first at", place(first))]
     why = reason(first)
     if why:
-        details.append(("which is", why[0]))
+        details.append(("should be", why[0]))
         details.extend(("", line) for line in why[1:])
+    details.append(("but is", _otherwise(int(expected[first]), int(got[first]), why)))
     details.extend(_fields(expected, got, where, reason))
-    details.append(("bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where)}"))
-    details.extend(rows(expected, got, where, ignored))
+    details.append(("bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where, base)}"))
+    details.extend(rows(expected, got, where, ignored, base))
     return tuple(details)
+
+
+def _otherwise(want: int, have: int, why: tuple[str, ...]) -> str:
+    """A byte of the device against the one that should be there."""
+    bits = [bit for bit in range(8) if (want ^ have) >> bit & 1]
+    text = f"{have:#04x} in place of {want:#04x}"
+    if len(bits) == 1:
+        text += f": bit {bits[0]} differs"
+        if any(line == f"bit {bits[0]} flipped by the case" for line in why):
+            text += ", as if the case had not flipped it"
+    return text
 
 
 def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, str] | None:
@@ -117,7 +131,9 @@ def _number(data: Bytes, order: str) -> int:
     return int.from_bytes(data.tobytes(), "big" if order == "big" else "little")
 
 
-def rows(expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None) -> list[Detail]:
+def rows(
+    expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None, base: int = 0
+) -> list[Detail]:
     """Aligned rows of both, one before the first difference, with a marker line under the bytes that differ."""
     differing = sorted({int(i) // ROW for i in where})
     shown = differing[:ROWS]
@@ -125,7 +141,7 @@ def rows(expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int,
         shown.insert(0, shown[0] - 1)
     marked = set(where.tolist())
     holes = {i for start, end in ignored or () for i in range(start, end)}
-    width = len(str(shown[-1] * ROW))
+    width = len(str(base + shown[-1] * ROW))
     lines: list[Detail] = []
     before = shown[0]
     for row in shown:
@@ -134,7 +150,7 @@ def rows(expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int,
         before = row
         cells = range(row * ROW, min(row * ROW + ROW, len(expected)))
         wanted = _hex(["??" if i in holes else f"{expected[i]:02x}" for i in cells])
-        lines.append(("", f"{row * ROW:>{width}}  expected  {wanted}"))
+        lines.append(("", f"{base + row * ROW:>{width}}  expected  {wanted}"))
         if not marked.isdisjoint(cells):
             have = _hex([f"{got[i]:02x}" for i in cells])
             marks = _hex(["^^" if i in marked else "  " for i in cells]).rstrip()

@@ -43,6 +43,8 @@ class Label:
         value: int | str | None
         if member == "status":
             return last.status
+        if self.moot and failed is not None and member != "id":
+            raise Unobserved(member)  # of an error only these two are defined
         if member == "byte_len":
             value = last.byte_len
         elif member == "imm":

@@ -208,7 +208,10 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
     count, pattern, want = best
     holes = list(pattern.holes)
     where = difference.positions(want, seen.data, holes)
-    details = difference.describe(want, seen.data, where, reason=pattern.reason, place=seen.place, ignored=holes)
+    details = difference.describe(
+        want, seen.data, where, reason=pattern.reason, place=seen.place, ignored=holes,
+        base=seen.base,
+    )  # fmt: skip
     if len(admitted) > 1:
         details = (("of", f"{len(admitted)} alternatives, none matches; this is the nearest"), *details)
     first = int(where[0])
@@ -216,7 +219,8 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
     field = f": {span[0]}" if span else ""
     verb = "differs" if count == 1 else "differ"
     where_text = "on the wire" if seen.wire else "in memory"
-    message = f"{count} of {len(want)} bytes {where_text} {verb}, first {seen.name}[{first}]{field}"
+    place = seen.place(first).split(",", 1)[0]
+    message = f"{count} of {len(want)} bytes {where_text} {verb}, first {place}{field}"
     return Failure(code, at, message, details)
 
 

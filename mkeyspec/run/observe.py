@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from mkeyspec.plan import Content, Wire
 from mkeyspec.run.bench import Bench, WireView
-from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source
+from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
 from mkeyspec.run.endpoint import Unobserved
+
+_RANGE = re.compile(r"(\w+)\[(0x[0-9a-fA-F]+|[0-9]+) *(?:\+:|\.\.)[^\[\]]*\]\Z")
+"""A part of something by plain numbers, as the case writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +34,29 @@ class Seen:
     pieces: tuple[Piece, ...]
     wire: WireView | None = None
 
+    start: int = 0
+    """Of a wire: where in it the bytes begin."""
+
+    @property
+    def base(self) -> int:
+        """The position of the first byte in what is named, for rows and ranges."""
+        return self._named()[1]
+
+    def _named(self) -> tuple[str, int]:
+        """What is named, and where in it the bytes begin: `wire[4096 +: 4]` is the wire from 4096 on."""
+        if self.wire is not None:
+            return self.name, self.start
+        match = _RANGE.match(self.name)
+        if match is not None:
+            return match[1], int(match[2], 0)
+        if len(self.pieces) == 1 and not self.name.isidentifier():
+            return self.pieces[0].buffer.name, self.pieces[0].start
+        return self.name, 0
+
     def place(self, i: int) -> str:
         """Byte `i` in the case's words."""
-        text = f"{self.name}[{i}]"
+        name, base = self._named()
+        text = f"{name}[{base + i}]"
         if self.wire is not None:
             return text
         at = i
@@ -68,7 +92,9 @@ def content(bench: Bench, observed: Content) -> Seen:
         buffer = bench.buffers.get(part.name)
         if buffer is None:
             raise Unobserved(part.name)
-        pieces.append(Piece(buffer, bench.evaluate(part.start), bench.evaluate(part.length)))
+        piece = Piece(buffer, bench.evaluate(part.start), bench.evaluate(part.length))
+        inside(buffer, buffer.addr + piece.start, piece.length)
+        pieces.append(piece)
     name = observed.name or (observed.parts[0].name if observed.parts else "nothing")
     device = bench.device
     if len(pieces) == 1:
@@ -93,4 +119,4 @@ def wire(bench: Bench, observed: Wire) -> Seen:
     name = "wire" if observed.label is None else f"{observed.label}.wire"
     piece = Piece(view.buffer, observed.start, observed.length)
     data = bench.device.read(view.buffer.memory, GUARD + observed.start, observed.length)
-    return Seen(name, data, (piece,), view)
+    return Seen(name, data, (piece,), view, observed.start)

@@ -12,8 +12,9 @@ from mkeyspec.device import protocol
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.plan import At, Options
 from mkeyspec.run.bench import Bench, MkeyState
+from mkeyspec.run.buffer import inside
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, entries_of, resolve
-from mkeyspec.value.live import evaluate
+from mkeyspec.value.live import NoValue, evaluate
 from mkeyspec.value.signature import Crc, Domain
 
 INLINE = int(SendFlag.INLINE)
@@ -123,7 +124,12 @@ class Builder:
         buffer = bench.buffers.get(part.name)
         if buffer is not None:
             addr, lkey, rkey = buffer.addr + start, buffer.memory.lkey, buffer.memory.rkey
+            if not part.but:
+                inside(buffer, addr, length)
+                return addr, length, lkey, rkey
         else:
+            if start < 0 or length < 0:
+                raise NoValue(f"`{part.name}[{start} +: {length}]` is no place")
             mkey = bench.mkeys[part.name]
             self.reached.append(mkey)
             addr, lkey, rkey = start, mkey.handle.lkey, mkey.handle.rkey
@@ -133,6 +139,8 @@ class Builder:
             addr, length = but.take("addr", addr), but.take("length", length)
             lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
             but.done(part.name)
+            if buffer is not None and lkey == buffer.memory.lkey:
+                inside(buffer, addr, length, meant=True)
         return addr, length, lkey, rkey
 
     def sge(self, part: Part) -> protocol.Sge:
@@ -152,15 +160,21 @@ class Builder:
             sges[0] = protocol.Sge(
                 but.take("addr", first.addr), but.take("length", first.length), but.take("lkey", lkey)
             )
+            buffer = self.bench.buffers.get(parts[0].name)
+            if buffer is not None and sges[0].lkey == buffer.memory.lkey:
+                inside(buffer, sges[0].addr, sges[0].length, meant=True)
         return tuple(sges), named
 
-    def remote(self, part: Part, but: Members) -> tuple[int, int, bool]:
-        """(remote address, rkey, whether it is an mkey)."""
-        addr, _, _, rkey = self.place(part)
+    def remote(self, part: Part, but: Members, length: int) -> tuple[int, int, bool]:
+        """(remote address, rkey, whether it is an mkey) of a request that moves `length` bytes."""
+        at, _, _, key = self.place(part)
         named = self.names_mkey(part.name)
-        if named:
-            rkey = but.retag(0, rkey)[1]
-        return but.take("remote_addr", addr), but.take("rkey", rkey), named
+        rkey = but.retag(0, key)[1] if named else key
+        addr, rkey = but.take("remote_addr", at), but.take("rkey", rkey)
+        buffer = self.bench.buffers.get(part.name)
+        if buffer is not None and rkey == buffer.memory.rkey:
+            inside(buffer, addr, length, meant=addr != at or bool(part.but))
+        return addr, rkey, named
 
     def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
         if options.dct is None:
@@ -180,6 +194,7 @@ class Builder:
                 assert isinstance(chunk, Chunk)
                 own = Members(chunk.part.but, self.bench)
                 addr, _, lkey, _ = self.place(Part(chunk.part.name, chunk.part.start, 0))
+                self._reaches(resolved, chunk, addr, meant=bool(chunk.part.but) or but.left is not None)
                 entries.append(
                     protocol.Interleaved(
                         own.take("addr", addr),
@@ -193,6 +208,13 @@ class Builder:
                 but.take("repeat_count", self.bench.evaluate(resolved.repeat)), tuple(entries)
             )
         return protocol.SetList(tuple(self.sge(part) for part in entries_of(resolved) if isinstance(part, Part)))
+
+    def _reaches(self, layout: Interleaved, chunk: Chunk, addr: int, *, meant: bool) -> None:
+        """The last repeat of an entry must end in its buffer."""
+        buffer = self.bench.buffers.get(chunk.part.name)
+        repeat, count, skip = (self.bench.evaluate(value) for value in (layout.repeat, chunk.count, chunk.skip))
+        if buffer is not None and repeat > 0 and count > 0:
+            inside(buffer, addr, (repeat - 1) * (count + skip) + count, meant=meant)
 
     def setter(self, setter: plan.Setter) -> protocol.Setter:
         bench = self.bench
@@ -312,7 +334,7 @@ class Builder:
             planned.request = protocol.Send(wr_id, flags, sges, planned.imm, planned.invalidated, self.dc(options, but))
         elif isinstance(wr, plan.Write):
             sges, local = self.sges(wr.data, but)
-            addr, rkey, far = self.remote(wr.to, but)
+            addr, rkey, far = self.remote(wr.to, but, sum(sge.length for sge in sges))
             planned.names_mkey = local or far
             if wr.imm is not None:
                 planned.imm = bench.evaluate(wr.imm) & 0xFFFFFFFF
@@ -320,13 +342,13 @@ class Builder:
             planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, self.dc(options, but))
         elif isinstance(wr, plan.Read):
             sges, local = self.sges(wr.into, but)
-            addr, rkey, far = self.remote(wr.source, but)
+            addr, rkey, far = self.remote(wr.source, but, sum(sge.length for sge in sges))
             planned.names_mkey = local or far
             planned.byte_len = self._answer(sum(sge.length for sge in sges))
             planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, self.dc(options, but))
         elif isinstance(wr, plan.FetchAdd):
             sges, local = self.sges((wr.into,), but)
-            addr, rkey, far = self.remote(wr.source, but)
+            addr, rkey, far = self.remote(wr.source, but, 8)
             planned.names_mkey = local or far
             planned.byte_len = self._answer(8)
             planned.request = protocol.FetchAdd(
@@ -339,9 +361,12 @@ class Builder:
         elif isinstance(wr, plan.Memcpy):
             source, target = self.place(wr.source), self.place(wr.to)
             planned.names_mkey = self.names_mkey(wr.source.name) or self.names_mkey(wr.to.name)
-            planned.request = protocol.Memcpy(
-                wr_id, flags, target[2], target[0], source[2], source[0], but.take("length", source[1])
-            )
+            count = but.take("length", source[1])
+            for part, (addr, _, _, _) in ((wr.source, source), (wr.to, target)):
+                buffer = bench.buffers.get(part.name)
+                if buffer is not None:
+                    inside(buffer, addr, count, meant=count != source[1] or bool(part.but))
+            planned.request = protocol.Memcpy(wr_id, flags, target[2], target[0], source[2], source[0], count)
         else:
             planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, bench.read))
         but.done("a work request")

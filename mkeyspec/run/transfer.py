@@ -11,7 +11,7 @@ from mkeyspec.device import protocol
 from mkeyspec.plan import At, Receive, Transmit
 from mkeyspec.run import section as sections
 from mkeyspec.run.bench import Bench, MkeyState, WireView
-from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label
 from mkeyspec.run.endpoint import Receive as PostedReceive
@@ -40,6 +40,7 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
     but.done("transmit")
     wire = bench.buffer("wire", step.at, "peer", length)
     bench.fresh.append(wire)
+    inside(wire, wire.addr, count, meant=count != length)
     view = WireView(wire, length, step.at, False)
     bench.wires[""] = view
     if step.label is not None:
@@ -91,6 +92,8 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
     but.done("receive")
     source = bench.buffer("the peer's data", step.at, "peer", step.data.length, step.data)
     bench.fresh.append(source)
+    if step.by == "read":
+        inside(source, source.addr, count, meant=count != source.length)
 
     imm = None if step.imm is None else bench.evaluate(step.imm) & 0xFFFFFFFF
     wr_id = bench.number() if step.options.id is None else step.options.id

@@ -110,7 +110,7 @@ def _repeat(value: Repeat, i: int) -> Steps:
 
 def _flip(value: Flip, i: int) -> Steps:
     below = explanation(value.of, i)
-    return (f"bit {value.bit} flipped", *below) if i == value.at else below
+    return (f"bit {value.bit} flipped by the case", *below) if i == value.at else below
 
 
 def _patch(value: Patch, i: int) -> Steps:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from mkeyspec.reference.layout import Segment, interleaved
 from mkeyspec.value.expression import Expression
-from mkeyspec.value.live import Int, Read, evaluate
+from mkeyspec.value.live import Int, NoValue, Read, evaluate
+
+MOST_ENTRIES = 100_000
+"""Repetitions of an entry that a number of the device may ask for."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -109,7 +112,7 @@ def walk(layout: Layout) -> list[Segment]:
 
 
 def resolve(layout: Layout, read: Read) -> Layout:
-    """The same layout with every live number read and every repetition written out."""
+    """The same layout with every live number read and every repetition written out. Raises NoValue."""
 
     def part_of(part: Part) -> Part:
         return Part(
@@ -127,6 +130,8 @@ def resolve(layout: Layout, read: Read) -> Layout:
                 if isinstance(one, Part)
                 else Chunk(part_of(one.part), evaluate(one.count, read), evaluate(one.skip, read))
             )
+            if not 0 <= times <= MOST_ENTRIES:
+                raise NoValue(f"{times} entries of a layout; 0 to {MOST_ENTRIES} can be written out")
             yield from (fixed,) * times
 
     if isinstance(layout, List):

@@ -35,6 +35,10 @@ class LiveOp(Expression):
 
 
 Int = int | Live | LiveOp
+class NoValue(ValueError):
+    """An expression has no value on this device: a division by zero, a number that its encoding can't hold."""
+
+
 Read = Callable[[str, str], int | bytes]
 """Reads what is live: (subject, member) -> its value now; the member `content` of a snapshot is its bytes."""
 
@@ -132,13 +136,13 @@ def evaluate(value: Int, read: Read) -> int: ...
 @overload
 def evaluate(value: ByteString | LiveString, read: Read) -> bytes: ...
 def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
-    """The value now. Raises ValueError where it has none (division by zero, a number its encoding cannot hold)."""
+    """The value now. Raises NoValue where it has none (division by zero, a number its encoding cannot hold)."""
     if isinstance(value, int):
         return value
     if isinstance(value, Live):
         number = read(value.subject, value.member)
         if not isinstance(number, int):
-            raise ValueError(f"{value.subject}.{value.member} is no number")
+            raise NoValue(f"{value.subject}.{value.member} is no number")
         return number
     if isinstance(value, LiveOp):
         return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
@@ -147,7 +151,7 @@ def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
     if isinstance(value, LiveContent):
         content = read(value.name, "content")
         if not isinstance(content, bytes):
-            raise ValueError(f"{value.name} is no snapshot")
+            raise NoValue(f"{value.name} is no snapshot")
         return content[value.start : value.start + value.length]
     if isinstance(value, LiveJoin):
         return b"".join(evaluate(part, read) for part in value.parts)
@@ -162,15 +166,15 @@ def apply(operator: str, args: tuple[int, ...]) -> int:
     if operator in ("<<", ">>"):
         number, count = args
         if count < 0:
-            raise ValueError(f"shifted by a negative number: {count}")
+            raise NoValue(f"shifted by a negative number: {count}")
         if operator == "<<" and number and number.bit_length() + count > MOST_BITS:
-            raise ValueError(f"a number of more than {MOST_BITS} bits")
+            raise NoValue(f"a number of more than {MOST_BITS} bits")
     try:
         result = function(*args)
     except ZeroDivisionError:
-        raise ValueError("division by zero") from None
+        raise NoValue("division by zero") from None
     if result.bit_length() > MOST_BITS:
-        raise ValueError(f"a number of more than {MOST_BITS} bits")
+        raise NoValue(f"a number of more than {MOST_BITS} bits")
     return result
 
 
@@ -212,5 +216,5 @@ def encode(encoding: str, value: int) -> bytes:
     if size is None:
         raise ValueError(f"no encoding `{encoding}`")
     if not 0 <= value < 1 << 8 * size:
-        raise ValueError(f"{value:#x} does not fit into {encoding}")
+        raise NoValue(f"{value:#x} does not fit into {encoding}")
     return value.to_bytes(size, "big" if encoding.startswith("be") else "little")

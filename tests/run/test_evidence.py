@@ -14,6 +14,7 @@ from mkeyspec.plan import (
     Configure,
     Dct,
     Entry,
+    Expect,
     Known,
     Memory,
     Mkey,
@@ -23,6 +24,7 @@ from mkeyspec.plan import (
     Qp,
     RawWqe,
     Read,
+    Receive,
     Recv,
     Rejected,
     Send,
@@ -30,6 +32,8 @@ from mkeyspec.plan import (
     SetLayout,
     SetSignature,
     Step,
+    Transmit,
+    Wire,
     Wr,
     Write,
 )
@@ -38,6 +42,7 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.verdict import CaseFailed, CaseSkipped
 from mkeyspec.value.bytestring import Counter, Flip, Framed, Literal
 from mkeyspec.value.layout import List, Part
+from mkeyspec.value.live import Live
 from tests.run.bed import (
     ALL,
     CRC32,
@@ -457,3 +462,32 @@ def test_generating_still_asks_for_no_marker() -> None:
     tested, device = rig()
     run(tested, *generating())
     assert [type(args[1][0]).__name__ for args in device.named("post")] == ["Configure", "Send"]
+
+
+# Either way ----------------------------------------------------------------------------------
+
+
+def either(by: str = "send") -> Step:
+    claim = (Accepted(), Rejected("completion"))
+    return Transmit(at(9), Part("k", 0, 65), by, claim=claim, label="t")
+
+
+@pytest.mark.parametrize("by", ["send", "write", "peer_read"])
+def test_after_a_refusal_that_is_admitted_no_canary_is_compared(by: str) -> None:
+    tested, _ = rig()
+    shown = Expect(at(10), Live("t", "byte_len"), "==", 65)
+    expects = (wire(Counter(65), line=10), Expect(at(11), Wire(8, 8), "==", Literal(bytes(8))), shown)
+    assert run(tested, *plain(), either(by), *expects).status == "pass"
+    accepted = changed(either(by), part=Part("k", 0, 64))
+    assert codes(tested, *plain(), accepted, wire(Literal(bytes(64)), line=10)) == ["MKS2101"], "if it was accepted"
+
+
+def test_what_a_refused_step_wrote_all_the_same_is_seen() -> None:
+    tested, device = rig()
+    receive = Receive(at(9), Counter(65), Part("k", 0, 65), "recv", claim=(Accepted(), Rejected("completion")))
+    right = (*plain(64, Literal(bytes(64))), receive, content("m", Counter(64), line=10))
+    assert run(tested, *right).status == "pass", "m is as it was: the receive was refused"
+    scribbling(device, 0)
+    assert codes(tested, *right) == ["MKS2102"], "m is neither as it was nor as it should be"
+    again = Receive(at(11), Literal(b"\7" * 64), Part("k", 0, 64), "recv")
+    assert codes(tested, *right, again, content("m", Literal(bytes(64)), line=12)) == ["MKS2102"], "written since"

@@ -93,7 +93,7 @@ def test_a_field_is_named_and_shown_as_a_number() -> None:
     details = dict(failure.details)
     field = int.from_bytes(stored("crc32", Counter(1024).data[512:], 0xFFFFFFFF), "big")
     assert details["field"] == f"block 1, CRC32 field: expected {field:#010x}, got {field ^ 0x100:#010x}"
-    assert details["which is"].startswith("block 1, CRC32 field, byte 2 (big endian)")
+    assert details["should be"].startswith("block 1, CRC32 field, byte 2 (big endian)")
 
 
 # What nothing named --------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_a_canary_is_what_an_undescribed_buffer_holds() -> None:
     device.after_post = flip
     [failure] = failures(tested, *plain(), memory, transmit(), wire(Counter(64)))
     assert (failure.code, failure.at) == ("MKS2103", at(5)), "the only step that moved anything"
-    assert dict(failure.details)["which is"] == "canary: no statement gives this byte a value"
+    assert dict(failure.details)["should be"] == "canary: no statement gives this byte a value"
 
 
 def test_a_byte_that_changes_after_it_was_matched() -> None:

@@ -360,7 +360,7 @@ T10_DOMAIN = Domain(T10Dif(1, 0xFFFF, 0x5678, 0xF0DEBC9A, 1), 512)
         (Field(T10Dif(), Counter(512)), 7, ("reference tag, byte 3 (big endian)", "ref_tag 0x00000000")),
         (Field(T10Dif(), Counter(512)), 0, ("guard, byte 0 (big endian)", "T10 CRC from bg zeros over 512 bytes")),
         (Strip(Counter(1032), CRC_DOMAIN), 513, ("block 1, byte 1, of the stream byte 517", "counter(1032), byte 517")),
-        (Flip(Fill(1, 4), 2, 5), 2, ("bit 5 flipped", "fill(0x01, 4)")),
+        (Flip(Fill(1, 4), 2, 5), 2, ("bit 5 flipped by the case", "fill(0x01, 4)")),
         (Flip(Fill(1, 4), 2, 5), 1, ("fill(0x01, 4)",)),
         (Patch(Fill(1, 4), 2, Literal(b"x")), 2, ("patched, byte 0 of 1", "literal, byte 0 of 1")),
         (Patch(Fill(1, 4), 2, Literal(b"x")), 3, ("fill(0x01, 4)",)),
