@@ -53,6 +53,9 @@ def verdict_properties(verdict: Verdict) -> Iterable[Property]:
     found: list[Property] = [(f"record:{name}", value) for name, value in verdict.records.items()]
     if verdict.known:
         found.append(("known", " ".join(verdict.known)))
+    found.extend(("quiet", f"{at.line}:{at.column} {text}") for at, text in verdict.quiet)
+    if verdict.status != "fail":  # the text of a failure tells them
+        found.extend(("consequence", f"{one.at.line}:{one.at.column} {one.code}") for one in verdict.consequences)
     return found
 
 
