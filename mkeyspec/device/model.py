@@ -199,7 +199,7 @@ class Model:
         return SignatureError(kind, actual, expected, offset)
 
     def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        """A plaintext DEK: 128- or 256-bit AES-XTS, its two halves different (FIPS 140-2 IG A.9)."""
+        """A plaintext DEK: 128- or 256-bit AES-XTS (mlx5dv_dek_create(3)); its halves may be equal (IEEE 1619-2007)."""
         call = "mlx5dv_dek_create"
         if "crypto" not in self.profile.offers:
             raise Refused(call, errno.EOPNOTSUPP)

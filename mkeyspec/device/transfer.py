@@ -1,7 +1,7 @@
 """SEND, WRITE, READ and FETCH_ADD between the two ends of a pair, and memcpy at one.
 
-A message is translated at both ends before a byte of it moves, so that a refused one moves none (LAY-05,
-ACC-01). A signature error does not stop a message (hardware 5).
+A message is translated at both ends before a byte of it is laid down, so that a refused one moves none (LAY-05,
+ACC-01); only an atomic has its effect at the responder before its result can be refused. A signature error does not stop a message (hardware 5).
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ SUCCESS = "success"
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Executes data work requests; every method gives the status and byte count of the requester's completion."""
+    """Executes data work requests; every method gives the status and byte count of the requester's completion.
+
+    The count is of what came back, so that a SEND and a WRITE have none (libmlx5 sets byte_len of READs and atomics
+    alone).
+    """
 
     profile: Profile
     movement: Movement
@@ -46,9 +50,9 @@ class Transfer:
             return status, 0
         peer, status = self._responder(queue, request.dc)
         if status != SUCCESS or peer is None:
-            return self._lost(queue, status), length
+            return self._lost(queue, status), 0
         if not peer.receives:
-            return self._lost(queue, "rnr_retry_exc_err"), length
+            return self._lost(queue, "rnr_retry_exc_err"), 0
         receive = peer.receives.popleft()
         key = request.invalidate_rkey
         try:
@@ -73,7 +77,7 @@ class Transfer:
             receive.wr_id, SUCCESS, "recv", received, None if request.imm is None else request.imm & M32,
             None if key is None else key & M32,
         )  # fmt: skip
-        return SUCCESS, length
+        return SUCCESS, 0
 
     def write(self, queue: Queue, request: Write) -> tuple[str, int]:
         length = _length(request.sges)
@@ -82,25 +86,28 @@ class Transfer:
             return status, 0
         peer, status = self._responder(queue, request.dc)
         if status != SUCCESS or peer is None:
-            return self._lost(queue, status), length
+            return self._lost(queue, status), 0
         if request.imm is not None and not peer.receives:
-            return self._lost(queue, "rnr_retry_exc_err"), length
+            return self._lost(queue, "rnr_retry_exc_err"), 0
         try:
             targets = []
             if length:
                 targets = [self.movement.place(peer, request.rkey, request.remote_addr, length, REMOTE_WRITE, True)]
         except Violation as violation:
-            return self._denied(queue, peer, violation), length
+            return self._denied(queue, peer, violation), 0
         self.movement.absorb(peer, targets, self.movement.emit(queue, places))
         if request.imm is not None:
             peer.received(peer.receives.popleft().wr_id, SUCCESS, "recv_rdma_with_imm", length, request.imm & M32)
-        return SUCCESS, length
+        return SUCCESS, 0
 
     def read(self, queue: Queue, request: Read) -> tuple[str, int]:
+        """The request goes out first; its scatter list is looked at when the response comes.
+
+        So a responder that refuses, or doesn't answer, is told before what is wrong with the list.
+        """
         length = _length(request.sges)
-        status, places = self._sources(queue, request.sges, length, LOCAL_WRITE)
-        if status != SUCCESS:
-            return status, 0
+        if length > self.profile.max_message:
+            return self.profile.status_length, 0
         peer, status = self._responder(queue, request.dc)
         if status != SUCCESS or peer is None:
             return status, 0
@@ -110,17 +117,19 @@ class Transfer:
                 sources = [self.movement.place(peer, request.rkey, request.remote_addr, length, REMOTE_READ, False)]
         except Violation as violation:
             return self._denied(queue, peer, violation), 0
-        self.movement.absorb(queue, places, self.movement.emit(peer, sources))
+        wire = self.movement.emit(peer, sources)
+        status, places = self._sources(queue, request.sges, length, LOCAL_WRITE)
+        if status != SUCCESS:
+            return status, 0
+        self.movement.absorb(queue, places, wire)
         return SUCCESS, length
 
     def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
-        """8 bytes in the host's order; signatures have no part in it (X-OPEN-15)."""
+        """8 bytes in the host's order; signatures have no part in it (X-OPEN-15).
+
+        As in a READ the other end comes first: it has added although the result can't be put down.
+        """
         sge = request.sge
-        status, _ = self._sources(queue, (sge,), sge.length & M32, LOCAL_WRITE)
-        if status != SUCCESS:
-            return status, 0
-        if sge.length & M32 < 8:
-            return self.profile.status_length, 0
         peer, status = self._responder(queue, request.dc)
         if status != SUCCESS or peer is None:
             return status, 0
@@ -131,13 +140,18 @@ class Transfer:
             counter = self._raw(peer, request.rkey, request.remote_addr, REMOTE_ATOMIC)
         except Violation as violation:
             return self._denied(queue, peer, violation), 0
+        old = gather(counter, 8).copy()
+        total = int.from_bytes(old.tobytes(), "little") + request.add & M64
+        scatter(counter, np.frombuffer(total.to_bytes(8, "little"), np.uint8))
+        status, _ = self._sources(queue, (sge,), sge.length & M32, LOCAL_WRITE)
+        if status != SUCCESS:
+            return status, 0
+        if sge.length & M32 < 8:
+            return self.profile.status_length, 0
         try:
             result = self._raw(queue, sge.lkey, sge.addr, LOCAL_WRITE)
         except Violation as violation:
             return self._local_status(violation), 0
-        old = gather(counter, 8).copy()
-        total = int.from_bytes(old.tobytes(), "little") + request.add & M64
-        scatter(counter, np.frombuffer(total.to_bytes(8, "little"), np.uint8))
         scatter(result, old)
         return SUCCESS, 8
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import XTS
+from cryptography.hazmat.primitives.ciphers.modes import ECB, XTS
 
 from mkeyspec.reference.buffer import Buffer, octets
 
@@ -18,12 +18,12 @@ BLOCK = 16
 
 
 def check_key(key: bytes) -> None:
-    """ValueError unless `key` is two different AES keys of 128 or of 256 bits."""
+    """ValueError unless `key` is two AES keys of 128 or of 256 bits.
+
+    They may be equal: vector 1 of IEEE 1619-2007, annex B, has both zero. FIPS 140-2 IG A.9 forbids it later.
+    """
     if len(key) not in (32, 64):
         raise ValueError(f"an AES-XTS key is two AES keys, 32 or 64 bytes, not {len(key)}")
-    half = len(key) // 2
-    if key[:half] == key[half:]:
-        raise ValueError("the two halves of an AES-XTS key must differ (FIPS 140-2 IG A.9); no library computes this")
 
 
 def check_lengths(length: int, unit: int) -> None:
@@ -49,10 +49,48 @@ def _units(data: Buffer, key: bytes, tweak: int, unit: int, *, encipher: bool) -
     check_key(key)
     view = octets(data).data
     check_lengths(len(view), unit)
+    half = len(key) // 2
+    # OpenSSL refuses equal keys.
+    turn = _by_blocks if key[:half] == key[half:] else _by_library
     out = []
     for number, at in enumerate(range(0, len(view), unit)):
-        mode = XTS((tweak + number & (1 << 128) - 1).to_bytes(16, "little"))
-        cipher = Cipher(AES(key), mode)
-        context = cipher.encryptor() if encipher else cipher.decryptor()
-        out.append(context.update(view[at : at + unit]) + context.finalize())
+        initial = (tweak + number & (1 << 128) - 1).to_bytes(BLOCK, "little")
+        out.append(turn(view[at : at + unit], key, initial, encipher))
     return b"".join(out)
+
+
+def _by_library(unit: memoryview, key: bytes, tweak: bytes, encipher: bool) -> bytes:
+    cipher = Cipher(AES(key), XTS(tweak))
+    context = cipher.encryptor() if encipher else cipher.decryptor()
+    return context.update(unit) + context.finalize()
+
+
+def _by_blocks(unit: memoryview, key: bytes, tweak: bytes, encipher: bool) -> bytes:
+    """One data unit, block by block (IEEE 1619-2007, 5.3.2 and 5.4.2)."""
+    half = len(key) // 2
+    data = Cipher(AES(key[:half]), ECB())
+    block = (data.encryptor() if encipher else data.decryptor()).update
+    mask = int.from_bytes(Cipher(AES(key[half:]), ECB()).encryptor().update(tweak), "little")
+
+    def turned(text: bytes, mask: int) -> bytes:
+        number = int.from_bytes(text, "little") ^ mask
+        return (int.from_bytes(block(number.to_bytes(BLOCK, "little")), "little") ^ mask).to_bytes(BLOCK, "little")
+
+    text = bytes(unit)
+    whole, rest = divmod(len(text), BLOCK)
+    out = []
+    for i in range(whole - bool(rest)):
+        out.append(turned(text[i * BLOCK : (i + 1) * BLOCK], mask))
+        mask = _doubled(mask)
+    if rest:
+        # Ciphertext stealing: the last two blocks trade their masks when deciphered.
+        first, second = (mask, _doubled(mask)) if encipher else (_doubled(mask), mask)
+        last = turned(text[-rest - BLOCK : -rest], first)
+        out += [turned(text[-rest:] + last[rest:], second), last[:rest]]
+    return b"".join(out)
+
+
+def _doubled(mask: int) -> int:
+    """Times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1."""
+    mask <<= 1
+    return mask ^ (1 << 128 | 0x87) if mask >> 128 else mask

@@ -369,14 +369,26 @@ def test_room_in_the_work_request() -> None:
 
 @pytest.mark.parametrize(
     ("key", "keytag"),
-    [(b"", None), (bytes(range(16)), None), (bytes(range(48)), None), (bytes(range(65)), None), (bytes(64), None),
+    [(b"", None), (bytes(range(16)), None), (bytes(range(48)), None), (bytes(range(65)), None),
      (KEY, b""), (KEY, bytes(7)), (KEY, bytes(9))],
 )  # fmt: skip
 def test_what_is_no_key(key: bytes, keytag: bytes | None) -> None:
-    """mlx5dv_dek_create: two keys of 128 or of 256 bits, an 8-byte keytag; equal halves are no XTS key."""
+    """mlx5dv_dek_create: two keys of 128 or of 256 bits, an 8-byte keytag."""
     with pytest.raises(Refused) as refused:
         Bench().device.dek(key, keytag)
     assert refused.value.errno == INVAL
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_equal_halves_are_a_key(size: int) -> None:
+    """IEEE 1619-2007 leaves the two keys free, and its vector 1 has both zero."""
+    bench = Vault()
+    mem = bench.memory(bytes(32))
+    mkey = bench.mkey(CRYPTO)
+    assert bench.configure(mkey, layout(mem), crypto(bench.device.dek(bytes(size)))) == 0
+    status, wire = bench.transmit(mkey.lkey, 32)
+    assert status == "success"
+    assert wire == encrypt(bytes(32), bytes(size), 0, 32)
 
 
 def test_a_device_without_crypto() -> None:

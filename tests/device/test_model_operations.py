@@ -134,7 +134,10 @@ def test_protection_domains(by: str) -> None:
 
 
 def test_completions_of_each_operation() -> None:
-    """CFG-14: opcodes, byte counts, immediates; unsignaled ones tell nothing."""
+    """CFG-14: opcodes, byte counts, immediates; unsignaled ones tell nothing.
+
+    A requester's byte count is of what came back: libmlx5 sets it for READ and atomics alone.
+    """
     bench = Bench()
     wire, mem = bench.memory(8, peer=True), bench.memory(counter(8))
     there = (Sge(wire.addr, 8, wire.lkey),)
@@ -147,10 +150,10 @@ def test_completions_of_each_operation() -> None:
         return [(c.queue, c.wr_id, c.status, c.opcode, c.byte_len, c.imm) for c in bench.owner + bench.peer]
 
     ok = "success"
-    assert seen(Send(1, SIGNALED, here), True) == [("send", 1, ok, "send", 8, None), ("recv", 70, ok, "recv", 8, None)]
+    assert seen(Send(1, SIGNALED, here), True) == [("send", 1, ok, "send", 0, None), ("recv", 70, ok, "recv", 8, None)]
     assert seen(Send(1, 0, here, imm=0x12345678), True) == [("recv", 70, ok, "recv", 8, 0x12345678)]
     assert seen(Send(1, SIGNALED | 4 | 1, ()), True)[1][4] == 0
-    assert seen(Write(2, SIGNALED, here, wire.addr, wire.rkey)) == [("send", 2, ok, "rdma_write", 8, None)]
+    assert seen(Write(2, SIGNALED, here, wire.addr, wire.rkey)) == [("send", 2, ok, "rdma_write", 0, None)]
     assert seen(Write(2, 0, here, wire.addr, wire.rkey, imm=7), True) == [("recv", 70, ok, "recv_rdma_with_imm", 8, 7)]
     assert seen(Read(3, SIGNALED, here, wire.addr, wire.rkey)) == [("send", 3, ok, "rdma_read", 8, None)]
     assert seen(Write(4, SIGNALED, (), 0, 0)) == [("send", 4, ok, "rdma_write", 0, None)], "the rig's quiesce"
@@ -219,7 +222,7 @@ def test_a_qp_in_error_flushes_until_it_is_reconnected() -> None:
 def test_the_other_end_of_a_qp_in_error_gets_no_answer() -> None:
     bench = Bench()
     mem = bench.memory(8)
-    bench.post(Read(1, 0, (Sge(mem.addr, 8, 0),), 0, 0))
+    bench.post(Write(1, 0, (Sge(mem.addr, 8, 0),), 0, 0))
     assert statuses(bench.owner) == ["loc_prot_err"]
     bench.post(Write(1, 0, (), 0, 0), peer=True)
     assert statuses(bench.peer) == ["retry_exc_err"]
@@ -367,6 +370,46 @@ def test_fetch_add() -> None:
     wraps = bench.memory(b"\xff" * 8)
     bench.post(replace(add, remote_addr=wraps.addr, rkey=wraps.rkey, add=2), peer=True)
     assert (bench.bytes_of(wraps), bench.bytes_of(old)) == ((1).to_bytes(8, "little"), b"\xff" * 8)
+
+
+def owner_and_peer(bench: Bench) -> list[str]:
+    """Whether each end still sends: a signaled write of nothing."""
+    found = []
+    for peer in (False, True):
+        bench.post(Write(9, SIGNALED, (), 0, 0), peer=peer)
+        found += statuses(bench.peer if peer else bench.owner)
+    return found
+
+
+@pytest.mark.parametrize("op", ["read", "fetch_add"])
+@pytest.mark.parametrize(("here", "there"), [(True, True), (True, False), (False, True), (False, False)])
+def test_the_other_end_judges_a_read_first(op: str, here: bool, there: bool) -> None:
+    """The request goes out before the scatter list is looked at, so that the responder's NAK wins, and the responder
+    is in error too; where the local side alone is wrong, only the requester is."""
+    bench = Bench()
+    mem = bench.memory(8, access=EVERYTHING if here else 0)
+    far = bench.memory((41).to_bytes(8, "little"), peer=True, access=EVERYTHING if there else 0)
+    sge = Sge(mem.addr, 8, mem.lkey)
+    if op == "read":
+        bench.post(Read(1, SIGNALED, (sge,), far.addr, far.rkey))
+    else:
+        bench.post(FetchAdd(1, SIGNALED, sge, far.addr, far.rkey, 1))
+    expected = "rem_access_err" if not there else "success" if here else "loc_prot_err"
+    assert statuses(bench.owner) == [expected]
+    brought = (41).to_bytes(8, "little") if here and there else b"\xee" * 8
+    assert bench.bytes_of(mem) == brought
+    added = op == "fetch_add" and there
+    assert bench.bytes_of(far) == (41 + added).to_bytes(8, "little")
+    assert owner_and_peer(bench) == ["success" if here and there else "wr_flush_err",
+                                     "wr_flush_err" if not there else "success" if here else "retry_exc_err"]  # fmt: skip
+
+
+def test_nobody_answers_a_read_before_its_scatter_list_is_looked_at() -> None:
+    bench = Bench()
+    mem, far = bench.memory(8, access=0), bench.memory(8, peer=True)
+    bench.post(Write(1, SIGNALED, (Sge(0, 8, 0),), 0, 0), peer=True)
+    bench.post(Read(1, SIGNALED, (Sge(mem.addr, 8, mem.lkey),), far.addr, far.rkey))
+    assert statuses(bench.owner) == ["retry_exc_err"]
 
 
 def test_an_unreliable_connection_loses_quietly() -> None:

@@ -31,7 +31,7 @@ top = (1 << 128) - 1
 
 @settings(deadline=None)
 @given(
-    keys.filter(lambda key: key[: len(key) // 2] != key[len(key) // 2 :]),
+    keys | st.binary(min_size=16, max_size=16).map(lambda half: half * 2) | st.just(bytes(64)),
     st.integers(0, top) | st.integers(top - 3, top),
     st.integers(16, 80),
     st.integers(0, 4),
@@ -50,14 +50,6 @@ def test_a_view_is_enciphered_as_its_bytes() -> None:
     view = np.arange(128, dtype=np.uint8)[::2]
     key = bytes(range(32))
     assert encrypt(view, key, 1, 32) == encrypt(view.tobytes(), key, 1, 32)
-
-
-def test_refuses_equal_keys() -> None:
-    """Vector 1 of IEEE 1619 has both keys zero; newer standards forbid it, and so does the library."""
-    with pytest.raises(ValueError, match="must differ"):
-        encrypt(bytes(32), bytes(32), 0, 32)
-    with pytest.raises(ValueError, match="must differ"):
-        decrypt(bytes(32), bytes(64), 0, 32)
 
 
 @pytest.mark.parametrize("size", [0, 16, 31, 33, 48, 65])
