@@ -1,7 +1,8 @@
 """SEND, WRITE, READ and FETCH_ADD between the two ends of a pair, and memcpy at one.
 
 A message is translated at both ends before a byte of it is laid down, so that a refused one moves none (LAY-05,
-ACC-01); only an atomic has its effect at the responder before its result can be refused. A signature error does not stop a message (hardware 5).
+ACC-01); only an atomic has its effect at the responder before its result can be refused. A signature error does not
+stop a message (mlx5dv_mkey_check(3)).
 """
 
 from __future__ import annotations

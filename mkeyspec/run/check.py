@@ -39,14 +39,16 @@ def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
     bench.poll_all()
     mkey = bench.mkeys[step.mkey]
     attempt = Attempt(step.at, f"check {step.mkey}")
+    over = [use for use in bench.uses if use.mkey is mkey and use.over and not use.judged]
     try:
         record = bench.device.mkey_check(mkey.handle)
     except Refused as refusal:
         attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
+        for use in over:
+            use.refused = attempt.reason  # open still: the device may tell at the end
         return attempt, None
-    for use in bench.uses:
-        if use.mkey is mkey and use.over and not use.judged:
-            use.judge("check")
+    for use in over:
+        use.judge("check")
     return attempt, record
 
 

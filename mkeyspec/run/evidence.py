@@ -94,6 +94,8 @@ class Use(Entry):
     mkey: MkeyState
     by: Due | Receive
     inside: str = ""
+    refused: str = ""
+    """The errno's name, if the case has asked and was refused: what became of that call was judged there."""
 
     @property
     def over(self) -> bool:

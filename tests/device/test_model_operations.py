@@ -400,8 +400,9 @@ def test_the_other_end_judges_a_read_first(op: str, here: bool, there: bool) -> 
     assert bench.bytes_of(mem) == brought
     added = op == "fetch_add" and there
     assert bench.bytes_of(far) == (41 + added).to_bytes(8, "little")
-    assert owner_and_peer(bench) == ["success" if here and there else "wr_flush_err",
-                                     "wr_flush_err" if not there else "success" if here else "retry_exc_err"]  # fmt: skip
+    owner = "success" if here and there else "wr_flush_err"
+    peer = "wr_flush_err" if not there else "success" if here else "retry_exc_err"
+    assert owner_and_peer(bench) == [owner, peer]
 
 
 def test_nobody_answers_a_read_before_its_scatter_list_is_looked_at() -> None:

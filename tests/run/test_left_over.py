@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from mkeyspec.device.protocol import AsyncEvent, SignatureError
+import pytest
+
+from mkeyspec.device.protocol import AsyncEvent, Refused, SignatureError
 from mkeyspec.plan import Check, Memory, Options, Post, Rejected, Transmit, Write
 from mkeyspec.value.bytestring import Counter, Flip, Framed
 from mkeyspec.value.layout import Part
 from tests.run.bed import CRC32, at, changed, codes, failures, generating, plain, rig, run, transmit, validating, wire
-from tests.run.crooked import change, double
+from tests.run.crooked import Crooked, change, double
 
 W = Memory(at(3), "w", 64, Counter(64), peer=True)
 QUIET = Write(at(9), (Part("m", 0, 64),), Part("w", 0, 64))
@@ -133,3 +135,28 @@ def test_everything_left_over_is_told_at_once() -> None:
     device.stuck_events.append(AsyncEvent("device_fatal"))
     device.twist = lambda found: double(found) if found[-1].opcode == "driver1" else found
     assert codes(tested, *validating(2, bad), wire(Counter(1024))) == ["MKS2101", "MKS2201", "MKS2202", "MKS2203"]
+
+
+def refused_check(device: Crooked, *answers: int | None) -> Check:
+    """A claimed refusal of mkey_check; of each call the errno, None: it finds nothing, 0: it finds an error."""
+    left = list(answers)
+
+    def mkey_check(mkey: object) -> SignatureError | None:
+        answer = left.pop(0)
+        if answer:
+            raise Refused("mlx5dv_mkey_check", answer)
+        return None if answer is None else SignatureError(1, 1, 2, 3)
+
+    device.mkey_check = mkey_check  # type: ignore[method-assign]
+    return Check(at(7), "k", ("ok",), claim=(Rejected("mkey_check", "EINVAL"),))
+
+
+@pytest.mark.parametrize(("again", "code"), [(22, None), (12, "MKS2202"), (0, "MKS2202"), (None, None)])
+def test_a_check_that_was_refused_is_judged_once(again: int | None, code: str | None) -> None:
+    """A driver that refuses goes on to refuse; whatever else it has to tell at the end is left over."""
+    tested, device = rig()
+    steps = (*generating(), refused_check(device, 22, again))
+    if code is None:
+        assert run(tested, *steps).status == "pass"
+    else:
+        assert codes(tested, *steps) == [code]
