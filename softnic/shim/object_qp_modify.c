@@ -52,21 +52,21 @@ static int check_path(const struct qp_path *path) {
     return path->is_global && !gid_entry(path->sgid_index, &entry) ? EINVAL : 0;
 }
 
-static int modify(struct command *command, const struct ib_uverbs_modify_qp *request, struct qp **out) {
-    struct qp_change change = change_in(request);
-    struct qp *qp = handle_get(command->file, request->qp_handle, KIND_QP);
+int qp_change(struct qp *qp, const struct qp_change *change) {
     int error = 0;
 
-    if (!qp)
-        return ENOENT;
-    if (change.mask & MASK_AV)
-        error = check_path(&change.path);
-    if (!error && change.mask & MASK_ALT_PATH)
-        error = check_path(&change.alt_path);
-    if (!error)
-        error = qp_modify(qp, &change);
-    *out = qp;
-    return error;
+    if (change->mask & MASK_AV)
+        error = check_path(&change->path);
+    if (!error && change->mask & MASK_ALT_PATH)
+        error = check_path(&change->alt_path);
+    return error ? error : qp_modify(qp, change);
+}
+
+static int modify(struct command *command, const struct ib_uverbs_modify_qp *request, struct qp **out) {
+    struct qp_change change = change_in(request);
+
+    *out = handle_get(command->file, request->qp_handle, KIND_QP);
+    return *out ? qp_change(*out, &change) : ENOENT;
 }
 
 int modify_qp(struct command *command) {

@@ -167,10 +167,13 @@ answer create_cq, destroy_cq;
 answer create_qp, destroy_qp;
 /* object_qp_modify.c */
 answer modify_qp, modify_qp_ex, query_qp;
+int qp_change(struct qp *qp, const struct qp_change *change);           /* with the addresses checked */
 /* object_srq.c */
 answer create_srq, modify_srq, query_srq, destroy_srq;
-/* object_devx.c */
+/* devx.c */
 answer devx_other, devx_create, devx_destroy, devx_modify, devx_query;
+/* devx_mkey.c */
+answer register_umem, deregister_umem;
 /* object_caps.c: the 4,096 bytes of QUERY_HCA_CAP; false: there is no such page */
 bool capability_page(uint16_t op_mod, uint8_t *page, size_t size);
 

@@ -87,7 +87,7 @@ def refusals() -> None:
     assert refusal(device.devx, bytes(16)) == "EOPNOTSUPP"
     assert refusal(device.command, 0x1001, 0x1001, handle(0x1000, cq)) == "ENOENT"
     assert (
-        refusal(device.command, 0x1000, 0x1000, value(0x1000, struct.pack(">HHHH8x", 0x762, 0, 0, 0)), out(0x1001, 64))
+        refusal(device.command, 0x1000, 0x1000, value(0x1000, struct.pack(">HHHH8x", 0x770, 0, 0, 0)), out(0x1001, 64))
         == "EOPNOTSUPP"
     )
     # QPs once made, and address handles
