@@ -82,13 +82,22 @@ def compile_case(case: tree.Case, library: Scope, diagnostics: Diagnostics, tall
     check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     spans = Spans(case.name.span)
-    rows = expand(case, library, Lowering(case, diagnostics, spans, library), diagnostics, tally)
+    lowering = Lowering(case, diagnostics, spans, library)
+    rows = expand(case, library, lowering, diagnostics, tally)
     verifies = tuple(name.text for name in case.verifies)
-    if not any(found.severity == "error" for found in diagnostics.found[before:]):
+    if not any(found.severity == "error" and _within(found.span, case.span) for found in diagnostics.found):
         lint_case(rows, verifies, spans, case.name.span, diagnostics)
+        library.budget.outcomes.report(case, diagnostics)
+        if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
+            for held in lowering.held:
+                diagnostics.add(held)
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value
     return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated)
+
+
+def _within(place: tree.Span, around: tree.Span) -> bool:
+    return place.source is around.source and around.start <= place.start < around.end
 
 
 # Requirement ids -----------------------------------------------------------------------------

@@ -61,6 +61,11 @@ def evaluate(expr: tree.Expr, scope: Scope) -> Value:
     return _EVALUATORS[type(expr)](expr, scope)
 
 
+def decide(expr: tree.Expr, scope: Scope, what: str) -> bool:
+    """Whether a condition (of `if`, `where`, `when`) holds in this row; it is noted which way it went."""
+    return scope.budget.outcomes.decided(expr, as_bool(evaluate(expr, scope), scope, expr.span, what))
+
+
 def condition(expr: tree.Expr, scope: Scope) -> Condition:
     """Split a comparison for an observer; raises `Fault` MKS0302 where `expr` is none."""
     if not isinstance(expr, tree.Binary) or expr.operator not in COMPARISONS:

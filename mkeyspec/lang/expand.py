@@ -14,9 +14,8 @@ from typing import Optional, Protocol, TypeVar
 from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.lang.choice import Choices
-from mkeyspec.lang.coercion import as_bool
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
-from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.evaluate import decide, evaluate
 from mkeyspec.lang.function import language
 from mkeyspec.lang.limit import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.lang.meaning import Poison, UserFunction
@@ -144,7 +143,7 @@ class _Walk:
                 return
             if isinstance(statement, tree.Where):
                 try:
-                    holds = as_bool(evaluate(statement.condition, scope), scope, statement.condition.span, "`where`")
+                    holds = decide(statement.condition, scope, "`where`")
                 except Fault as mistake:
                     self.add(mistake)
                     return
@@ -171,8 +170,7 @@ class _Walk:
             elif isinstance(statement, tree.Expect):
                 lowering.expect(statement, scope)
             elif isinstance(statement, tree.If):
-                condition = statement.condition
-                holds = as_bool(evaluate(condition, scope), scope, condition.span, "`if`")
+                holds = decide(statement.condition, scope, "`if`")
                 block = statement.then if holds else statement.orelse
                 for line in block.lines if block is not None else ():
                     done = self.one(line, scope, lowering)

@@ -72,11 +72,13 @@ class OnWire(NamedTuple):
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
-    __slots__ = ("buffers", "mkeys", "saved", "wires")
+    __slots__ = ("buffers", "mkeys", "saved", "unseen", "wires")
 
     def __init__(self) -> None:
         self.saved: dict[str, Moment] = {}
         """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
+        self.unseen: dict[str, Span] = {}
+        """Wires that no statement has looked at, and the transmits that made them."""
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
@@ -87,6 +89,7 @@ class Ledger:
         other.mkeys = self.mkeys.copy()
         other.wires = self.wires.copy()
         other.saved = self.saved.copy()
+        other.unseen = self.unseen.copy()
         return other
 
     # What expressions ask ----------------------------------------------------------------------
@@ -188,6 +191,7 @@ class Ledger:
         """The wire of the last transmit, or of the one labelled; `Fault` where there is none."""
         found = self.wires.get(label)
         if found is not None:
+            self.unseen.pop(found.buffer, None)
             return found
         if label is None:
             message = "there is no wire here: no `transmit` before this goes through"
@@ -227,12 +231,17 @@ class Ledger:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
             at += length
 
-    def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span) -> None:
-        """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good."""
+    def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
+        """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good.
+
+        Not `sure`: the device may refuse it.
+        """
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
             unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
             self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
+        if sure and length != 0:
+            self.unseen[buffer] = span
         self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
         if label is not None:
             self.wires[label] = wire

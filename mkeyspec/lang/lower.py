@@ -18,6 +18,7 @@ from mkeyspec.lang.need import written_need
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.snapshot import steps_with_snapshots, take
+from mkeyspec.lang.vacuous import look_finished
 from mkeyspec.lang.verbs import REQUEST_NAMES
 
 ENTRIES_UNIT = 4
@@ -89,6 +90,7 @@ class Lowering(RowState):
 
     def finish(self, row_id: str) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
+        look_finished(self)
         steps = self.steps
         if self.entries:
             steps = steps.copy()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.lang import tree
-from mkeyspec.lang.coercion import as_bool, as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
-from mkeyspec.lang.evaluate import evaluate
+from mkeyspec.lang.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
+from mkeyspec.lang.evaluate import decide, evaluate
 from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentences, not_a_line
@@ -19,7 +19,7 @@ def claim(node: tree.Claim | None, scope: Scope, sentences: Sentences) -> plan.C
     """What a statement claims in this row; nothing where `when` is false: plain success is claimed then."""
     if node is None:
         return ()
-    if node.when is not None and not as_bool(evaluate(node.when, scope), scope, node.when.span, "`when`"):
+    if node.when is not None and not decide(node.when, scope, "`when`"):
         return ()
     return tuple(outcome(item, scope, sentences) for item in node.outcomes)
 
@@ -40,8 +40,7 @@ def lines_of(block: tree.Block, place: str, scope: Scope) -> list[tree.Step]:
         if isinstance(line, tree.Step):
             found.append(line)
         elif isinstance(line, tree.If):
-            holds = as_bool(evaluate(line.condition, scope), scope, line.condition.span, "`if`")
-            picked = line.then if holds else line.orelse
+            picked = line.then if decide(line.condition, scope, "`if`") else line.orelse
             if picked is not None:
                 found.extend(lines_of(picked, place, scope))
         else:

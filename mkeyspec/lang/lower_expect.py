@@ -16,6 +16,7 @@ from mkeyspec.lang.meaning import LIVE_BYTES, Handle, Value, WireRef
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.vacuous import look_expectation
 from mkeyspec.lang.wire_length import explain_wire
 from mkeyspec.plan import At
 from mkeyspec.reference.layout import Segment, window
@@ -43,6 +44,7 @@ def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
     step = plan.Expect(
         At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
     )
+    look_expectation(row, step, node.span)
     row.add_expect(step, node.span)
     row.spans.put_member(step, "expected", right_span)
     row.spans.put_member(step, "observed", left_expr.span)

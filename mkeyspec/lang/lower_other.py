@@ -11,6 +11,7 @@ from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.operand import place
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.vacuous import look_poll
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
@@ -126,7 +127,9 @@ def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """
     claim = row.claim(sentence, scope)
     qp = _qp(row, sentence, scope)
-    row.add(plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope)), sentence)
+    step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
+    look_poll(row, step, sentence.span)
+    row.add(step, sentence)
 
 
 def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:

@@ -12,7 +12,9 @@ from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
+from mkeyspec.lang.vacuous import moved_into
 from mkeyspec.lang.width import fitting
+from mkeyspec.value.layout import Part
 
 _CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
 
@@ -58,6 +60,40 @@ def _finish(
     known = row.known(sentence, scope)
     label = row.label(sentence, scope)
     row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
+    if not abort and not claims_rejection(claim):
+        _under_way(row, qp, peer, requests, wait, claim)
+        for one in requests:
+            _moved(row, one, qp, peer)
+
+
+def _under_way(
+    row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], wait: bool, claim: plan.Claim
+) -> None:
+    """Completions that the section leaves open: of requests, and of the receives that they meet."""
+    signaled = sum(one.options.signaled for one in requests if not isinstance(one, plan.StraySetter))
+    if any(isinstance(outcome, plan.Completes) for outcome in claim) or (wait and signaled):
+        return
+    all_signaled = isinstance(qp, str) and row.signals_all(qp)
+    near = len(requests) if all_signaled else signaled
+    far = sum(isinstance(one, plan.Send) or (isinstance(one, plan.Write) and one.imm is not None) for one in requests)
+    for key, count in (((qp, peer), near), ((qp, not peer), far)):
+        row.pending[key] = row.pending.get(key, 0) + count
+
+
+def _moved(row: RowState, one: plan.Wr, qp: str | None, peer: bool) -> None:
+    """Where a data request writes, if it goes through."""
+    parts: tuple[Part, ...] = ()
+    if isinstance(one, plan.Write):
+        parts = (one.to,)
+    elif isinstance(one, plan.Read):
+        parts = one.into
+    elif isinstance(one, plan.Memcpy):
+        parts = (one.to,)
+    elif isinstance(one, plan.Send):
+        parts = row.world.receives.get((qp, not peer), ())
+    for part in parts:
+        if not part.but:
+            moved_into(row, part, part.length if isinstance(part.length, int) else None, row.spans.get(one))
 
 
 def _refuses(claim: plan.Claim, phase: str) -> bool:

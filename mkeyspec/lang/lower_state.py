@@ -25,12 +25,14 @@ from mkeyspec.value.layout import Interleaved, Layout, Repeated
 class RowState:
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
-    __slots__ = ("case", "diagnostics", "entries", "ledger", "needs", "posted", "records", "sentences", "spans",
-                 "steps", "world")  # fmt: skip
+    __slots__ = ("case", "diagnostics", "entries", "held", "ledger", "moved", "needs", "pending", "posted", "records",
+                 "sentences", "spans", "steps", "world")  # fmt: skip
 
     def __init__(self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None) -> None:
         self.case = case
         self.diagnostics = diagnostics
+        self.held = Diagnostics()
+        """Warnings of all rows that are worth saying only if there is no error."""
         self.spans = Spans(case.name.span) if spans is None else spans
         self.sentences = Sentences()
         self.world = World()
@@ -38,6 +40,10 @@ class RowState:
         self.steps: list[plan.Step] = []
         self.needs: dict[plan.Need, None] = {}
         self.posted: dict[tuple[str | None, bool], int] = {}
+        self.pending: dict[tuple[str | None, bool], int] = {}
+        """Completions that nobody has waited for, by QP and side."""
+        self.moved: tuple[tuple[str, int, int, Span], ...] = ()
+        """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}
@@ -47,6 +53,7 @@ class RowState:
         other.case = self.case
         other.diagnostics = self.diagnostics
         other.spans = self.spans
+        other.held = self.held
         other.sentences = self.sentences
         other.world = self.world.fork()
         other.ledger = self.ledger.fork()
@@ -55,6 +62,8 @@ class RowState:
         other.posted = self.posted.copy()
         other.entries = self.entries.copy()
         other.records = self.records.copy()
+        other.pending = self.pending.copy()
+        other.moved = self.moved
 
     # Steps -------------------------------------------------------------------------------------
 
@@ -86,6 +95,10 @@ class RowState:
 
     def known(self, sentence: Sentence, scope: Scope) -> plan.Known | None:
         return known(sentence.node.known, scope, self.sentences)
+
+    def signals_all(self, qp: str) -> bool:
+        """Whether the QP was declared with sq_sig_all."""
+        return any(isinstance(s, plan.Qp) and s.name == qp and ("sq_sig_all", True) in s.members for s in self.steps)
 
     # Parts of sentences ------------------------------------------------------------------------
 

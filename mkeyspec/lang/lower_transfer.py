@@ -15,6 +15,7 @@ from mkeyspec.lang.operand import mkey_place, whole_length
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.vacuous import moved_into
 from mkeyspec.lang.verbs import RECEIVE_BY, TRANSMIT_BY
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
@@ -47,7 +48,9 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if claims_rejection(claim):
         row.ledger.wires.pop(None, None)  # what a refused transmit leaves at the peer is no wire
     else:
-        row.ledger.new_wire(label, length if isinstance(length, int) else None, shape, sentence.span)
+        row.ledger.new_wire(
+            label, length if isinstance(length, int) else None, shape, sentence.span, sure=not claim and known is None
+        )
     row.add(plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known), sentence)
 
 
@@ -76,6 +79,8 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.spans.put_member(step, "data", expr.span)
     row.add(step, sentence)
+    if not claim:
+        moved_into(row, part, data.length, sentence.span)
 
 
 def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others: tuple[str, ...]) -> str:

@@ -268,6 +268,9 @@ def equal(expr: tree.Binary, left: Value, right: Value, scope: Scope) -> bool:
             wrong(value, scope, side.span, f"`{expr.operator}`", "a value")
     if left is None or right is None:
         return left is right
+    if isinstance(left, str) and isinstance(right, str):
+        scope.budget.outcomes.compared(expr, left, right)
+        return left == right
     if _is_bytes(left) or _is_bytes(right):
         if isinstance(left, WireRef) or isinstance(right, WireRef) or not (_is_bytes(left) and _is_bytes(right)):
             _mismatch(expr, left, right, scope)

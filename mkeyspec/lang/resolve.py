@@ -19,6 +19,9 @@ from mkeyspec.lang.words import WORDS
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
+SEEING = frozenset({"any", "device", "unchanged", "wire"})
+"""Words by which expectations look at the device, or say what may be there."""
+
 
 def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnostics) -> None:
     """Report every name of `file` that means nothing or too much. `library`: the `let`s of used files, then its own."""
@@ -26,6 +29,8 @@ def resolve(file: tree.File, library: Iterable[tree.Let], diagnostics: Diagnosti
     outer = _File(lets, diagnostics)
     for let in lets:
         outer.let(let)
+        if let.name.span.source is file.source:
+            outer.hides(let.name)
     for case in file.cases:
         _Case(case, outer, diagnostics).check()
 
@@ -102,6 +107,16 @@ class _Names:
                     )
                     return
         self.expr(let.value, frozenset(seen))
+
+    def hides(self, name: tree.Name) -> None:
+        """A name that hides a word by which expectations look at the device."""
+        if name.text in SEEING:
+            self.diagnostics.warning(
+                "MKS0613",
+                f"this hides the word `{name.text}`: an expectation that names it looks at something else",
+                name.span,
+                help="rename it",
+            )
 
     def twice(self, name: str, span: Span, first: Span) -> None:
         self.diagnostics.error(
@@ -183,6 +198,7 @@ class _Case(_Names):
                 notes=(Note("a function of this case uses it with the other meaning", self.outer[name.text]),),
                 help="rename it",
             )
+        self.hides(name)
         self.own.setdefault(name.text, name.span)
 
     # Statements ------------------------------------------------------------------------------

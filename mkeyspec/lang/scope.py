@@ -11,6 +11,7 @@ from typing import Optional, Protocol, Union
 from mkeyspec.lang.diagnostic import Diagnostic, Fault
 from mkeyspec.lang.limit import EVALUATION_STEPS
 from mkeyspec.lang.meaning import Moment, Reference, Value
+from mkeyspec.lang.outcome import Outcomes
 from mkeyspec.lang.tree import Span
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import LiveContent
@@ -52,10 +53,12 @@ ROW_STEPS = 200
 class Budget:
     """How much evaluation a file may still ask for; one for all of its scopes."""
 
-    __slots__ = ("left", "measured", "spent")
+    __slots__ = ("left", "measured", "outcomes", "spent")
 
     def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
         self.left = left
+        self.outcomes = Outcomes()
+        """Which way conditions went."""
         self.measured: dict[int, tuple[object, int, int]] = {}
         """Parts and depth of large values (`lang.weight`), by identity; the value is kept, so that it stays its own."""
         self.spent: Optional[Diagnostic] = None

@@ -112,6 +112,8 @@ def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Dia
 
 def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
     """A kind of error that check_mask, or the type of the signature, rules out."""
+    if {"ok", *KIND_MASK}.issubset(step.kind):
+        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
     key = world.mkey(step.mkey)
     domain = step.domain
     if key is None or key.unknown or domain is None or "ok" in step.kind:

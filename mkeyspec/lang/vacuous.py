@@ -1,0 +1,222 @@
+"""Warnings about expectations that no device can fail, and about what nobody looks at."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
+from mkeyspec.lang.lower_state import RowState
+from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.tree import Span
+from mkeyspec.reference.layout import Segment
+from mkeyspec.value.bytestring import ByteString, join
+from mkeyspec.value.layout import Interleaved, Part, Repeated
+from mkeyspec.value.live import Live, width
+
+MOST_COMPARED = 1 << 16
+"""Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
+
+
+# Expectations ------------------------------------------------------------------------------------
+
+
+def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
+    """Whether what an expectation says depends on the device, before the ledger learns from it."""
+    observed, operator, expected = step.observed, step.operator, step.expected
+    if isinstance(observed, (plan.Content, plan.Wire)):
+        fixed = _fixed_bytes(observed, operator, expected)
+        if fixed is None and operator == "!=":
+            _anything_else(row.diagnostics, expected, span)
+    else:
+        fixed = _fixed_number(observed, operator, expected)
+    if fixed is not None:
+        row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
+    elif isinstance(observed, plan.Content) and operator == "==" and isinstance(expected, ByteString):
+        _already_there(row, observed, expected, span)
+    if isinstance(observed, plan.Content):
+        _looked_at(row, observed)
+
+
+_CANNOT_FAIL, _CANNOT_HOLD = "cannot fail", "cannot hold"
+
+
+def _fixed_bytes(
+    observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
+) -> tuple[str, str] | None:
+    """What an expectation of bytes does on every device, and why; None if the device decides."""
+    always, never = (_CANNOT_FAIL, _CANNOT_HOLD) if operator == "==" else (_CANNOT_HOLD, _CANNOT_FAIL)
+    if _length(observed) == 0:
+        return always, "no byte is looked at"
+    if isinstance(expected, plan.OneOf):
+        if not expected.alternatives:
+            return never, "the list is empty"
+        if any(_takes_all(one) for one in expected.alternatives):
+            return always, "one of the alternatives is `any`"
+    elif operator == "!=" and _takes_all(expected):
+        return always, "`any` is all there is"
+    return None
+
+
+def _takes_all(expected: plan.Expected) -> bool:
+    if isinstance(expected, plan.Sequence):
+        return all(isinstance(item, plan.Any) for item in expected.items)
+    return isinstance(expected, plan.Any)
+
+
+def _length(observed: plan.Content | plan.Wire) -> int | None:
+    if isinstance(observed, plan.Wire):
+        return observed.length
+    total = 0
+    for part in observed.parts:
+        if not isinstance(part.length, int):
+            return None
+        total += part.length
+    return total
+
+
+def _fixed_number(observed: plan.Observed, operator: str, expected: plan.Expected) -> tuple[str, str] | None:
+    if isinstance(expected, plan.OneOf):
+        if expected.alternatives:
+            return None
+        return (_CANNOT_HOLD if operator == "==" else _CANNOT_FAIL), "the list is empty"
+    if observed == expected:
+        return (_CANNOT_FAIL if operator in ("==", "<=", ">=") else _CANNOT_HOLD), "both sides are the same"
+    if not isinstance(observed, Live) or not isinstance(expected, int):
+        return None
+    bits = width(observed)
+    most = None if bits is None else (1 << bits) - 1
+    outcomes = {_holds(operator, number, expected) for number in (0, most, min(max(expected, 0), most or 0)) if
+                number is not None}  # fmt: skip
+    if not 0 <= expected <= (most or 0) or operator in ("<", "<=", ">", ">="):
+        if outcomes == {True}:
+            return _CANNOT_FAIL, f"the number has {bits} bits, and is not negative"
+        if outcomes == {False}:
+            return _CANNOT_HOLD, f"the number has {bits} bits, and is not negative"
+    return None
+
+
+def _holds(operator: str, a: int, b: int) -> bool:
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
+
+
+def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:
+    diagnostics.warning(
+        "MKS0614",
+        "any garbage but these bytes fulfils this" if not isinstance(expected, plan.Unchanged)
+        else "any garbage fulfils this, as long as something has changed",
+        span,
+        help="say what should be there: `== …`, `in [a, b]`",
+    )  # fmt: skip
+
+
+# What is there already ---------------------------------------------------------------------------
+
+
+def moved_into(row: RowState, part: Part, length: int | None, span: Span) -> None:
+    """A request that goes through writes into `part`: an mkey's layout, or bytes of a buffer."""
+    segments: list[Segment]
+    try:
+        if part.name in row.ledger.buffers:
+            start = part.start
+            if not isinstance(start, int) or length is None:
+                return
+            segments = [(part.name, start, length)]
+        else:
+            if not _anything_known(row, part.name):
+                return
+            segments = row.ledger.segments(Handle("mkey", part.name), span)
+    except Fault:
+        return
+    for name, start, size in segments:
+        row.moved = (*row.moved, (name, start, start + size, span))
+
+
+def _anything_known(row: RowState, mkey: str) -> bool:
+    """Whether any buffer right behind an mkey has bytes that somebody has said."""
+    shape = row.ledger.mkeys.get(mkey)
+    layout = None if shape is None else shape.layout
+    if layout is None:
+        return False
+    names = set()
+    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
+        inner = entry.part if isinstance(entry, Repeated) else entry
+        names.add(inner.name if isinstance(inner, Part) else inner.part.name)
+    for name in names:
+        buffer = row.ledger.buffers.get(name)
+        if buffer is None or any(piece.data is not None for piece in buffer.pieces):
+            return True
+    return False
+
+
+def _already_there(row: RowState, observed: plan.Content, expected: ByteString, span: Span) -> None:
+    if not row.moved:
+        return
+    before: list[ByteString] = []
+    by: Span | None = None
+    for part in observed.parts:
+        start, length = part.start, part.length
+        if not isinstance(start, int) or not isinstance(length, int):
+            return
+        for name, low, high, where in row.moved:
+            if name == part.name and low < start + length and start < high:
+                by = where
+        for piece in row.ledger.buffers[part.name].pieces:
+            if piece.data is None and piece.start < start + length and start < piece.end:
+                return
+    if by is None:
+        return
+    for part in observed.parts:
+        before.append(row.ledger.content(part, span))
+    if _same(join(before), expected):
+        row.diagnostics.warning(
+            "MKS0611",
+            "these bytes are there already, whatever is moved",
+            span,
+            notes=(Note("before this moves them", by),),
+            help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
+        )
+
+
+def _same(a: ByteString, b: ByteString) -> bool:
+    return a.length == b.length and (a == b or (a.length <= MOST_COMPARED and a.data == b.data))
+
+
+def _looked_at(row: RowState, observed: plan.Content) -> None:
+    """What stands there is known from here on: nothing that moved before is unseen."""
+    if row.moved:
+        row.moved = tuple(
+            one for one in row.moved
+            if not any(part.name == one[0] and _overlap(part, one[1], one[2]) for part in observed.parts)
+        )  # fmt: skip
+
+
+def _overlap(part: Part, low: int, high: int) -> bool:
+    start, length = part.start, part.length
+    return not isinstance(start, int) or not isinstance(length, int) or (low < start + length and start < high)
+
+
+# What nobody looks at ----------------------------------------------------------------------------
+
+
+def look_finished(row: RowState) -> None:
+    """At the end of a row: wires that no statement has looked at."""
+    for span in row.ledger.unseen.values():
+        row.held.warning(
+            "MKS0616",
+            "nobody looks at what this puts on the wire",
+            span,
+            help="expect wire == …",
+        )
+
+
+def look_poll(row: RowState, step: plan.Poll, span: Span) -> None:
+    """A `poll` without a list, when no request is under way whose completion it could wait for."""
+    key = (step.qp, step.peer)
+    if not step.claim and step.known is None and not row.pending.get(key):
+        row.diagnostics.warning(
+            "MKS0615",
+            "nothing is due here: no request before this has a completion that was not waited for",
+            span,
+            help="poll completes { … } says which completions there are; `post, nowait { … }` leaves some open",
+        )
+    row.pending[key] = 0
+
