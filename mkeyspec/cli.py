@@ -275,6 +275,7 @@ def _run(options: argparse.Namespace) -> int:
         generated=_path(options.generated) or place / "generated",
         junit=_path(options.junit) or place / "reports" / "junit.xml",
         device=options.device or "model",
+        apart=options.whole,
     )
 
 

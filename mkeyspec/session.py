@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.store import Unwritable
+from mkeyspec.supervise import supervised
 
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes of the command line."""
@@ -43,6 +45,7 @@ class Tally:
         self.rows: dict[str, tuple[str, str]] = {}
         """Of each row by its id: (kind, reason)."""
         self.reruns = 0
+        self.not_run = 0
         self.broken = False
         self.interrupted = False
 
@@ -83,6 +86,9 @@ class Tally:
             self._failed(report)
             self.broken = True
 
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.not_run = max(0, session.testscollected - len(self.rows))
+
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """pytest and pytest-xdist stop a run after its last allowed failure in the same way as at a pressed key."""
         value = excinfo.value
@@ -109,6 +115,8 @@ class Tally:
             counts = self.counts(kind)
             if counts or kind in ("passed", "failed", "skipped"):
                 parts.append(f"{counts.total()} {kind}{_reasons(counts) if kind != 'passed' else ''}")
+        if self.not_run:
+            parts.append(f"{self.not_run} not run")
         if self.reruns:
             parts.append(f"{self.reruns} rerun{'s' if self.reruns > 1 else ''}")
         if interrupted:
@@ -136,27 +144,43 @@ def run_session(
     generated: Path,
     junit: Path,
     device: str,
+    apart: bool,
 ) -> int:
-    """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin."""
+    """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin.
+
+    `apart`: in a process of its own, whose end in the middle of a row is an error of that row.
+    """
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
-    junit.unlink(missing_ok=True)  # a run that is killed leaves no report, rather than the last one's
-    tally = Tally()
+    junit.unlink(missing_ok=True)  # whatever happens, the last run's report does not stay for this one's
+    fixed = [
+        f"--rootdir={project}",
+        f"--junitxml={junit}",
+        # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
+        "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
+        "--override-ini=junit_family=xunit1",  # the family that has a case's file and line
+        f"--generated={generated}",
+        *_plugin(),
+    ]
     started = time.monotonic()
-    code = pytest.main(
-        [
-            f"--rootdir={project}",
-            f"--generated={generated}",
-            f"--junitxml={junit}",
-            # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
-            "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
-            "--override-ini=junit_family=xunit1",  # the family that has a case's file and line
-            *_plugin(),
-            *arguments,
-            *paths,
-        ],
-        plugins=[tally],
-    )
+    if not apart:
+        return _session([*fixed, *arguments, *paths], device, junit, started)
+    with tempfile.TemporaryDirectory(prefix="mkeyspec-") as folder:
+        journal = Path(folder) / "journal"
+        journaled = [*fixed, f"--journal={journal}", *arguments, *paths]
+        code = supervised(lambda: _session(journaled, device, junit, started))
+        if code is not None:
+            return code
+        print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
+        if not journal.exists():
+            return INTERNAL
+        replayed = [*fixed, f"--replay={journal}", "--device=model", "--noconftest", "-n0", "-q", "--no-header"]
+        return max(FAILED, _session(replayed, device, junit, started))
+
+
+def _session(arguments: Sequence[str], device: str, junit: Path, started: float) -> int:
+    tally = Tally()
+    code = pytest.main(list(arguments), plugins=[tally])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
     seconds = time.monotonic() - started

@@ -22,7 +22,7 @@ from mkeyspec.emit.place import source_name
 from mkeyspec.plugin.opening import read_levels
 from mkeyspec.plugin.option import SELECTED
 from mkeyspec.plugin.outcome import case_report
-from mkeyspec.run.mark import case_of, row_count
+from mkeyspec.run.mark import CaseMark, case_of, row_count
 from mkeyspec.selection import file_of
 from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
 
@@ -352,6 +352,19 @@ class BrokenFile(pytest.Item):
 
 class Broken(Exception):
     """Carries the diagnostics of a broken file."""
+
+
+def mark_of(config: pytest.Config, nodeid: str) -> CaseMark | None:
+    """The case of an id as `cases/crc.mks::published_values[crc=crc32]`, by what it was compiled to."""
+    file, _, name = nodeid.partition("::")
+    path = config.rootpath / file
+    module = compilation(config).of(path).module if path.suffix == SUFFIX else str(path)
+    name = name.partition("[")[0]
+    for value in vars(_load(Path(module))).values():
+        mark = case_of(value)
+        if mark is not None and name in (mark.name, value.__name__):
+            return mark
+    return None
 
 
 def _names(argument: str, file: pytest.Module) -> bool:

@@ -25,9 +25,11 @@ time when it goes on."""
 class Guard:
     """Watches this process between `begin` and `end`, from the first `begin` to `close` or the process's end."""
 
-    def __init__(self, limit: float, out: int) -> None:
-        """`limit`: seconds that may pass until the next `begin` or `end`; `out`: descriptor for the last word."""
+    def __init__(self, limit: float, out: int, note: Path | None = None) -> None:
+        """`limit`: seconds that may pass until the next `begin` or `end`; `out`: descriptor for the last word; `note`:
+        a file for it."""
         self.limit = limit
+        self._note = note
         self._out = out
         self._process: subprocess.Popen[bytes] | None = None
         self._pid = os.getpid()
@@ -44,7 +46,7 @@ class Guard:
         if self._closed or os.getpid() != self._pid:
             return
         if self._process is None:
-            command = [sys.executable, "-I", "-S", __file__, str(self._pid), str(self.limit)]
+            command = [sys.executable, "-I", "-S", __file__, str(self._pid), str(self.limit), str(self._note or "")]
             # A session of its own: ^C is for the other one. No preload: it has nothing to do with a device.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._out, env={},
@@ -84,9 +86,12 @@ def _ended(pid: int, seconds: float) -> bool:
     return True
 
 
-def _finish(pid: int, what: str, limit: float) -> None:
+def _finish(pid: int, what: str, limit: float, note: str) -> None:
     text = f"the device did not come back from a call within {limit:g} s: {what}; process {pid} is ended"
     print(f"\nmkeyspec: error[MKS2010]: {text}", file=sys.stderr, flush=True)
+    if note:
+        with contextlib.suppress(OSError):
+            Path(note).write_text(f"error[MKS2010]: {text}\n", encoding="utf-8")
     # faulthandler, which pytest switches on, answers SIGABRT with the line of Python that called.
     for number in (signal.SIGABRT, signal.SIGKILL):
         with contextlib.suppress(OSError):
@@ -96,7 +101,7 @@ def _finish(pid: int, what: str, limit: float) -> None:
     print(f"mkeyspec: process {pid} can't be ended: the kernel waits for the device in its name", file=sys.stderr)
 
 
-def watch(pid: int, limit: float) -> None:
+def watch(pid: int, limit: float, note: str) -> None:
     """Read what is at work from standard input, a line each; empty: nothing is."""
     what, rest, left = "", b"", limit
     while os.getppid() == pid:
@@ -110,9 +115,9 @@ def watch(pid: int, limit: float) -> None:
         elif _state(pid) not in ("T", "t"):
             left -= _SLICE
             if left <= 0:
-                _finish(pid, what, limit)
+                _finish(pid, what, limit, note)
                 return
 
 
 if __name__ == "__main__":
-    watch(int(sys.argv[1]), float(sys.argv[2]))
+    watch(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3])

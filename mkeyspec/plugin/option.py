@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.plugin import journal
 from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.judged import Judged
 from mkeyspec.plugin.opening import (
@@ -85,6 +86,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MKS06nn|warnings",
         help="make this warning of the compiler an error, or each of them; may be repeated",
     )
+    # For `mkeyspec run`, which reports on the process that runs pytest.
+    group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--defect", metavar="NAME", help=argparse.SUPPRESS)  # for those who work on `mkeyspec sabotage`
     group.addoption(
         "--generated",
@@ -120,6 +124,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    journal.register(config)
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     option = config.option
@@ -142,7 +147,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.expectations:
         read_expectations(option.expectations, choice, None)
     if choice.kind != "model" and not option.collectonly:
-        config.pluginmanager.register(Watch(config), NAME)
+        config.pluginmanager.register(Watch(config, journal.note_for(config)), NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Absences(config), "mkeyspec-absences")
         config.pluginmanager.register(Judged(), "mkeyspec-judged")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mkeyspec.device.protocol import Info
     from mkeyspec.run.verdict import Verdict
 
-_SESSION = pytest.StashKey[dict[str, str]]()
+SESSION = pytest.StashKey[dict[str, str]]()
 _KEY = "mkeyspec"
 Property = tuple[str, object]
 
@@ -27,11 +27,11 @@ def session_properties(config: pytest.Config, info: Info) -> None:
     """Remember what the device says of itself."""
     values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
     values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
-    config.stash[_SESSION] = values
+    config.stash[SESSION] = values
 
 
 def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Property]:
-    session = config.stash.get(_SESSION, {})
+    session = config.stash.get(SESSION, {})
     return [
         ("case", id),
         ("source", mark.suite.source),
@@ -67,13 +67,13 @@ def pytest_testnodedown(node: Any) -> None:
     """On the controller, when a worker has ended."""
     values = getattr(node, "workeroutput", {}).get(_KEY)
     if values:
-        node.config.stash.setdefault(_SESSION, {}).update(values)
+        node.config.stash.setdefault(SESSION, {}).update(values)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
-    values = config.stash.get(_SESSION, None)
+    values = config.stash.get(SESSION, None)
     if values is None:
         return
     output = getattr(config, "workeroutput", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +19,12 @@ DEADLINES, GRACE = 10, 10.0
 class Watch:
     """Registered for every device but the model, where nothing can hang."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, note: Path | None) -> None:
+        """`note`: where the last word is left for whoever reports on this process."""
         self.device = config.getoption("--device")
         # Here nothing captures yet, or no more.
         self._out = os.dup(2)
-        self._guard = Guard(DEADLINES * config.getoption("--deadline") + GRACE, self._out)
+        self._guard = Guard(DEADLINES * config.getoption("--deadline") + GRACE, self._out, note)
 
     @contextlib.contextmanager
     def over(self, what: str) -> Iterator[None]:

@@ -100,12 +100,35 @@ def test_the_report_can_go_elsewhere(project: Project) -> None:
     assert not (project.path / "reports").exists()
 
 
-def test_a_run_that_is_killed_leaves_no_report(project: Project) -> None:
-    """Least of all the last run's."""
+KILLED = """\
+import os, pytest
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item):
+    if item.name == "fails[n=2]":
+        {how}
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), 9)", "import ctypes; ctypes.string_at(0)", "os._exit(0)"])
+def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: list[str]) -> None:
+    """The report has all that was told, and that row: an error with a code and its properties."""
     project.put("reports/junit.xml", "<testsuites/>")
-    project.put("conftest.py", "import os\ndef pytest_runtest_setup(item): os.kill(os.getpid(), 9)\n")
-    assert project.mkeyspec("run").code == -9
-    assert not (project.path / "reports" / "junit.xml").exists()
+    project.put("conftest.py", KILLED.format(how=how))
+    done = project.mkeyspec("run", "cases", *workers)
+    assert done.code == 1, done.out + done.err
+    assert "1 lost (1 MKS2012)" in last_line(done)
+    assert ("4 passed" if not workers else "5 passed") in last_line(done)
+    assert (", 2 not run on" in last_line(done)) == (not workers)
+    report = ElementTree.parse(project.path / "reports" / "junit.xml")
+    cases = {case.attrib["name"]: case for case in report.iter("testcase")}
+    assert "error[MKS2012]" in (cases["fails[n=2]"].find("error").text or "")  # type: ignore[union-attr]
+    found = properties(project.path / "reports" / "junit.xml")
+    assert found["fails[n=2]"]["case"] == "cases/a.mks::fails[n=2]"
+    assert found["fails[n=2]"]["requirements"] == "SIG-07"
+    assert found["fails[n=2]"]["lost"] == "MKS2012"
+    assert found["passes[n=1]"]["device"] == "model"
+    assert found[""]["device"] == "model"
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ RUN_CODES = [
 
 
 def test_every_code_of_the_rig_has_a_page_and_every_page_a_test() -> None:
-    elsewhere = {"MKS2010", "MKS2011"}  # the plugin tells a call that never comes back, and a test without finish
+    elsewhere = {"MKS2010", "MKS2011", "MKS2012"}  # the plugin tells of lost rows, and of a test without finish
     assert sorted(code for code in CODES if code.startswith("MKS2") and code not in elsewhere) == RUN_CODES
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     for code in RUN_CODES:

@@ -1,0 +1,168 @@
+"""What a run has told so far, on disk line by line, so that a process that ends in the middle of a row leaves a report.
+
+`mkeyspec run` names the file (`--journal`); when pytest's process was killed, or a driver's library took it down, a
+second run of pytest takes the reports from there (`--replay`) in place of tests, and adds one for each row that had
+begun and not ended. Under xdist the controller does so for each row that a worker was lost in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkeyspec.plugin.property import SESSION, case_properties
+
+NOTE = "mkeyspec_note"
+"""In a worker's input: the file that its watchdog leaves its last word in."""
+
+
+class Journal:
+    """Writes the journal. Registered where reports come together: not in a worker of xdist."""
+
+    def __init__(self, config: pytest.Config, path: Path) -> None:
+        self.config = config
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._told = False
+
+    def _write(self, *line: object) -> None:
+        # Not buffered: what is written is in the kernel's hands, whatever becomes of this process.
+        os.write(self._file, json.dumps(line, default=str).encode() + b"\n")
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._write("items", len(session.items))
+
+    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        self._write("start", nodeid, location)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup" and report.passed:
+            return
+        if not self._told and (values := self.config.stash.get(SESSION, None)):
+            self._told = True
+            self._write("session", values)
+        data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
+        data.pop("node", None)  # of xdist
+        self._write("report", data)
+
+    def pytest_unconfigure(self) -> None:
+        os.close(self._file)
+
+
+class Replay:
+    """Takes the place of collection and of the tests."""
+
+    def __init__(self, config: pytest.Config, path: Path) -> None:
+        self.config = config
+        self.path = path
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> bool:
+        session.items = []
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        hook = self.config.hook
+        begun: dict[str, Any] = {}
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                kind, *rest = json.loads(line)
+            except ValueError:
+                break  # the last line, cut
+            if kind == "items":
+                session.testscollected = rest[0]
+            elif kind == "session":
+                self.config.stash[SESSION] = rest[0]
+            elif kind == "start":
+                begun[rest[0]] = rest[1]
+            else:
+                report = hook.pytest_report_from_serializable(config=self.config, data=rest[0])
+                if report.when == "teardown":
+                    begun.pop(report.nodeid, None)
+                hook.pytest_runtest_logreport(report=report)
+        why = note_in(note_of(self.path))
+        for nodeid, location in begun.items():
+            report = pytest.TestReport(nodeid, tuple(location), {}, "failed", None, "teardown")
+            lose(self.config, report, why)
+            hook.pytest_runtest_logreport(report=report)
+        if why and not begun:
+            hook.pytest_collectreport(report=pytest.CollectReport("the device", "failed", why, []))
+        return True
+
+
+# Lost rows -----------------------------------------------------------------------------------
+
+
+def note_of(journal: Path) -> Path:
+    return journal.with_suffix(".note")
+
+
+def note_in(path: Path) -> str:
+    """The watchdog's last word; "" if it had none."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def lose(config: pytest.Config, report: pytest.TestReport, why: str) -> None:
+    """Make `report` that of a row in which its process ended: an error with a code, and the row's properties."""
+    code = "MKS2010" if why else "MKS2012"
+    report.longrepr = why or f"error[{code}]: the process ended in the middle of this case, by a crash or from outside"
+    report.__dict__.update(lost=code)
+    report.when = "teardown"  # where JUnit takes properties
+    from mkeyspec.plugin.collect import mark_of  # which takes its options from the module that registers this one
+
+    mark = None
+    with contextlib.suppress(Exception):  # whatever a project has in its place: the row is lost all the same
+        mark = mark_of(config, report.nodeid)
+    if mark is not None:
+        report.user_properties = [*case_properties(config, mark, report.nodeid), ("lost", code)]
+
+
+class Crashes:
+    """On the controller of xdist: the row that a worker was lost in."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mkeyspec-"))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[NOTE] = str(self.folder / str(node.gateway.id))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, report: pytest.TestReport) -> None:
+        node: Any = report.node
+        lose(node.config, report, note_in(self.folder / str(node.gateway.id)))
+
+    def pytest_unconfigure(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def register(config: pytest.Config) -> None:
+    """What the options ask for; a worker of xdist tells its controller all there is."""
+    if hasattr(config, "workerinput"):
+        return
+    manager = config.pluginmanager
+    if config.option.journal is not None:
+        manager.register(Journal(config, Path(config.option.journal)), "mkeyspec-journal")
+    if config.option.replay is not None:
+        manager.register(Replay(config, Path(config.option.replay)), "mkeyspec-replay")
+    if getattr(config.option, "numprocesses", None):
+        manager.register(Crashes(), "mkeyspec-crashes")
+
+
+def note_for(config: pytest.Config) -> Path | None:
+    """Where the watchdog of this process leaves its last word."""
+    told = getattr(config, "workerinput", {}).get(NOTE)
+    if told is not None:
+        return Path(told)
+    journal = config.option.journal
+    return note_of(Path(journal)) if journal is not None else None

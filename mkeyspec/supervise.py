@@ -1,0 +1,80 @@
+"""A part of this program in a process of its own, so that this one can report what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_PR_SET_PDEATHSIG = 1
+FAILED_ITSELF = 4
+
+
+def supervised(body: Callable[[], int]) -> int | None:
+    """What `body` returns, in a child process; None if that ended by a signal, or otherwise in the middle.
+
+    The child has this process's terminal and process group, so that ^C and ^Z are its own affair; SIGTERM is passed on.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    there, here = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(there)
+        _be_child(parent)
+        code = _outcome(body)
+        with contextlib.suppress(OSError):
+            os.write(here, b"\0")
+        os._exit(code)
+    os.close(here)
+    try:
+        with _for_the_child(child):
+            _, status = os.waitpid(child, 0)
+        finished = bool(os.read(there, 1))
+    finally:
+        os.close(there)
+    return os.waitstatus_to_exitcode(status) if finished else None
+
+
+def _be_child(parent: int) -> None:
+    """What drives a device does not outlive who waits for it."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(FAILED_ITSELF)
+
+
+def _outcome(body: Callable[[], int]) -> int:
+    try:
+        code = body()
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else FAILED_ITSELF
+    except BaseException:
+        traceback.print_exc()
+        code = FAILED_ITSELF
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    return code
+
+
+@contextlib.contextmanager
+def _for_the_child(child: int) -> Iterator[None]:
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
