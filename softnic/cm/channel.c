@@ -275,7 +275,7 @@ static void forked(void) {
     }
     ids = NULL;
     memset(channels, 0, sizeof channels);
-    pthread_mutex_init(&mutex, NULL);
+    cm_unlock();                        /* this thread took it before the fork */
 }
 
 __attribute__((constructor)) static void follow_forks(void) {

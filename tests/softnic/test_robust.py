@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.device import softnic
+from tests.softnic import stress
 
 HERE = Path(__file__).parent
 THREADS = ("beside_a_busy_neighbour", "cancellation", "signals", "locked_now", "locked_all")
@@ -185,3 +186,16 @@ def _sockets() -> tuple[int, int]:
 def test_pages_of_64_kib(library: Path, threads: Path, tmp_path: Path, personality: str) -> None:
     pages = compiled("pages64k.c", tmp_path, "-shared", "-fPIC")
     run_threads(threads, f"{library} {pages}", "plain", personality)
+
+
+# ---- stress ----
+
+
+@pytest.mark.parametrize("mode", stress.MODES)
+def test_stress(tmp_path: Path, mode: str) -> None:
+    """A short seeded run of each mode; `make -C softnic stress` runs them for an hour of processor time."""
+    try:
+        wrong = stress.run(stress.MODES[mode], 2, 1, tmp_path)
+    except stress.Unavailable as lacking:
+        pytest.skip(str(lacking))
+    assert wrong is None, wrong
