@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Shape
@@ -59,11 +60,12 @@ def _finish(
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope)
+    waiting = list(row.world.receives.get((qp, not peer), ()))
     row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
     if not abort and not claims_rejection(claim):
         _under_way(row, qp, peer, requests, wait, claim)
         for one in requests:
-            _moved(row, one, qp, peer)
+            _moved(row, one, waiting)
 
 
 def _under_way(
@@ -80,8 +82,8 @@ def _under_way(
         row.pending[key] = row.pending.get(key, 0) + count
 
 
-def _moved(row: RowState, one: plan.Wr, qp: str | None, peer: bool) -> None:
-    """Where a data request writes, if it goes through."""
+def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]]) -> None:
+    """Where a data request writes, if it goes through. `waiting`: the receives at the other end, in order."""
     parts: tuple[Part, ...] = ()
     if isinstance(one, plan.Write):
         parts = (one.to,)
@@ -89,8 +91,9 @@ def _moved(row: RowState, one: plan.Wr, qp: str | None, peer: bool) -> None:
         parts = one.into
     elif isinstance(one, plan.Memcpy):
         parts = (one.to,)
-    elif isinstance(one, plan.Send):
-        parts = row.world.receives.get((qp, not peer), ())
+    if takes_receive(one) and waiting:
+        into = waiting.pop(0)
+        parts = into if isinstance(one, plan.Send) else parts
     for part in parts:
         if not part.but:
             moved_into(row, part, part.length if isinstance(part.length, int) else None, row.spans.get(one))

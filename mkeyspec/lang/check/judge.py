@@ -72,7 +72,7 @@ def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
         else:
             transfer.look_request(look, request)
         if several:
-            look.world.request(request)
+            look.world.request(request, (step.qp, not step.peer))
     if step.abort:
         # Nothing of an aborted section is carried out: what could only show in a completion never does.
         return [b for b in look.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"]

@@ -43,7 +43,7 @@ def lint_step(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnost
                 _use(now, request, part, spans, diagnostics)
             _both_ends(now, step, request, spans, diagnostics)
             if several:
-                now.request(request)
+                now.request(request, (step.qp, not step.peer))
 
 
 def lint_case(
@@ -151,7 +151,7 @@ def _both_ends(
     elif isinstance(request, plan.Read):
         near, far = request.into, (request.source,)
     elif isinstance(request, plan.Send):
-        near, far = request.data, world.receives.get((step.qp, not step.peer), ())
+        near, far = request.data, world.receive((step.qp, not step.peer)) or ()
     else:
         return
     wires = {key.wire for key in map(world.mkey, (part.name for part in far)) if key is not None}

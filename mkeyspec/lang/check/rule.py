@@ -126,12 +126,14 @@ _TABLE = (
     ),
     Rule("memcpy_length", "MKS0448", "WRP-22", f"{_POST} mlx5dv_wr_memcpy", COMPLETE, "memcpy beyond the device's max"),
     Rule("qp_operations", "MKS0449", "WRP-06", f"{_POST} RC QPs", CREATE, "operations the QP type does not have"),
+    Rule("receive_room", "MKS0456", "WRP-05", "ibv_post_recv(3)", COMPLETION, "message longer than its receive"),
     # Undefined outcomes: no claim covers them.
     Rule("qp_operation_missing", "MKS0450", "CFG-01", f"{_CONFIGURE} Usage", UNDEFINED, "QP without the operation"),
     Rule("scatter_to_cqe", "MKS0451", "MKY-10", f"{_MKEY} Notes", UNDEFINED, "indirect mkey with scatter to CQE"),
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
     Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
     Rule("beyond_buffer", "MKS0454", "INT-07", f"{_CONFIGURE} addr, LST-01", UNDEFINED, "layout beyond its buffer"),
+    Rule("beyond_memory", "MKS0455", "WRP-05", "ibv_wr_post(3)", UNDEFINED, "request beyond its buffer"),
     Rule("unknown_state", "MKS0506", "SIG-26", f"{_SIG} Notes", UNDEFINED, "mkey in an unknown state"),
     Rule("not_created", "MKS0507", "MKY-01", f"{_MKEY} Return value", UNDEFINED, "mkey that was never created"),
 )  # fmt: skip

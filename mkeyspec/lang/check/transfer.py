@@ -56,6 +56,7 @@ def look_request(look: Look, request: plan.Wr) -> None:
         verb = "send" if request.invalidate is None else "send_inv"
         for part in request.data:
             _part(look, request, part, access.local_read(verb), part.length)
+        _receive(look, request)
         _remote_invalidate(look, request)
     elif isinstance(request, plan.Write):
         _posted(look, request, data=True)
@@ -124,6 +125,7 @@ def _part(
     pd = None if of_peer else look.qp.pd
     if isinstance(thing, MemoryState):
         access.look_memory(look, request, part, use, thing, pd)
+        _within_memory(look, request, part, use, thing, length)
         return
     if not state.look_state(look, request, part, thing, use) or access.look_keys(look, request, part, use, thing):
         return
@@ -149,6 +151,51 @@ def _part(
     access.look_entries(look, request, part, use, thing, end)
     _bounds(look, request, part, use, thing, reach, need)
     _crypto(look, request, part, thing, length, need)
+
+
+def _within_memory(look: Look, request: object, part: Part, use: Use, state: MemoryState, length: Int) -> None:
+    """A plain buffer must have the bytes: behind it lie its guard, which the MR covers too, so no device refuses."""
+    reach = _reach(request, part, use, length)
+    if reach.forced or not isinstance(reach.start, int) or not isinstance(reach.length, int):
+        return
+    end = reach.start + reach.length
+    if end > state.length:
+        look.broken(
+            "beyond_memory",
+            f"{count(reach.length, 'byte')} from offset {reach.start} end at {end}, "
+            f"and `{part.name}` has {state.length}",
+            part,
+            fallback=request,
+            notes=look.declared(part.name),
+            help=f"both ends of a request have the same length: memory {part.name}[{end}], or fewer bytes",
+        )
+
+
+def _receive(look: Look, request: plan.Send) -> None:
+    """The receive that a SEND meets must have room for it, in its buffers or behind its mkeys."""
+    step = look.step
+    if not isinstance(step, plan.Post) or request.options.dct is not None:
+        return
+    into = look.world.receive((step.qp, not step.peer))
+    length, room = _total(request.data), _total(into or ())
+    forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
+    if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
+        return
+    if length > room:
+        look.broken(
+            "receive_room",
+            f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
+            request,
+        )
+        return
+    use = access.local_write("recv")
+    for part in into:
+        assert isinstance(part.length, int)
+        here = min(part.length, length)
+        length -= here
+        key = look.mkey(part.name)
+        if key is not None and key.layout is not None and not key.unknown and not part.but and here:
+            _bounds(look, request, part, use, key, Reach(part.start, here, False), memory_need(key, here))
 
 
 class Reach(NamedTuple):

@@ -105,6 +105,9 @@ class OtherState(NamedTuple):
     created: bool = True
 
 
+Posted = tuple[str | None, bool]
+"""An end of a QP pair: the pair's name (None: the default one), and whether it is the peer's."""
+
 Thing = MemoryState | MkeyState | QpState | OtherState
 
 DEFAULT_QP = QpState()
@@ -131,7 +134,8 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
 class World:
     """All declared things of a row by name, as they are now.
 
-    `receives`: the parts of the last receive posted by hand, by QP and whether the peer posted it.
+    `receives`: the parts of each receive posted by hand that no message has met yet, in order, by QP and whether the
+    peer posted it.
     """
 
     __slots__ = ("receives", "things")
@@ -139,10 +143,10 @@ class World:
     def __init__(
         self,
         things: dict[str, Thing] | None = None,
-        receives: dict[tuple[str | None, bool], tuple[Part, ...]] | None = None,
+        receives: dict[Posted, tuple[tuple[Part, ...], ...]] | None = None,
     ) -> None:
         self.things: dict[str, Thing] = {} if things is None else things
-        self.receives: dict[tuple[str | None, bool], tuple[Part, ...]] = {} if receives is None else receives
+        self.receives: dict[Posted, tuple[tuple[Part, ...], ...]] = {} if receives is None else receives
 
     def fork(self) -> World:
         """An independent copy; what follows in one is not seen in the other."""
@@ -182,7 +186,8 @@ class World:
             if key is not None:
                 self.things[step.mkey] = key._replace(tag=step.tag)
         elif isinstance(step, plan.Recv):
-            self.receives[step.qp, step.peer] = step.into
+            end = step.qp, step.peer
+            self.receives[end] = (*self.receives.get(end, ()), step.into)
             self._used(*(part.name for part in step.into))
         else:
             self._declare(step, rejected)
@@ -211,7 +216,7 @@ class World:
         refused = rejected and _at_complete(step.claim, step.requests)
         if not (step.abort or refused):
             for request in step.requests:
-                self.request(request)
+                self.request(request, (step.qp, not step.peer))
             return
         # "the MKey may be left in an unknown state" (sig_block(3), Notes).
         by = "abort" if step.abort else "section"
@@ -221,8 +226,15 @@ class World:
                 if key is not None:
                     self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
 
-    def request(self, request: plan.Wr) -> None:
-        """The world after one work request of a section that was carried out."""
+    def receive(self, far: Posted) -> tuple[Part, ...] | None:
+        """The parts of the receive that the next message meets at that end of a QP."""
+        waiting = self.receives.get(far)
+        return waiting[0] if waiting else None
+
+    def request(self, request: plan.Wr, far: Posted) -> None:
+        """The world after one work request of a section that was carried out. `far`: the end that it goes to."""
+        if takes_receive(request) and self.receives.get(far):
+            self.receives[far] = self.receives[far][1:]
         if isinstance(request, plan.Configure):
             self._configure(request)
         elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
@@ -290,6 +302,13 @@ class World:
             key = self.mkey(name)
             if key is not None:
                 self.things[name] = key._replace(transfers=key.transfers + 1)
+
+
+def takes_receive(request: plan.Wr) -> bool:
+    """Whether a message of the request meets a receive of the other end (one to a DCT meets the target's)."""
+    if isinstance(request, plan.Send):
+        return request.options.dct is None
+    return isinstance(request, plan.Write) and request.imm is not None and request.options.dct is None
 
 
 def is_rejected(claim: plan.Claim) -> bool:
