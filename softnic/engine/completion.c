@@ -84,6 +84,19 @@ void cq_post(struct cq *cq, struct cqe *cqe, bool solicited) {
     if (cq->attr.channel && memory_read(cq->attr.db + 4, word, sizeof word)) fire(cq, load_be32(word));
 }
 
+int cq_resize(struct cq *cq, uint32_t entries, uint64_t buf) {
+    struct cqe last = {.opcode = CQE_RESIZE};
+    uint8_t word[4];
+    if (!memory_read(cq->attr.db, word, sizeof word)) return EFAULT;
+    cq->consumer = load_be32(word);
+    uint32_t unread = (cq->producer - cq->consumer) & INDEX;
+    if (cq->error || unread >= cq->attr.entries || unread + 1 > entries) return EINVAL;
+    cq_post(cq, &last, false);
+    if (cq->error) return EFAULT;
+    cq->attr.entries = entries, cq->attr.buf = buf;
+    return 0;
+}
+
 void cq_sigerr(struct cq *cq, uint32_t key, const struct sigerr *error) {
     struct cqe cqe = {.opcode = CQE_SIGNATURE_ERROR};
     cqe.signature.expected = error->expected;

@@ -44,11 +44,13 @@ struct pd { struct object object; uint32_t pdn; };
 
 enum { RIGHT_LOCAL_READ = 1, RIGHT_LOCAL_WRITE = 2, RIGHT_REMOTE_READ = 4, RIGHT_REMOTE_WRITE = 8, RIGHT_ATOMIC = 16, RIGHT_BIND = 32 };
 
+enum { NULL_KEY = 0x200 };              /* reads zeros, drops what is written; below all numbers of keys */
+
 struct klm { uint32_t length, key; uint64_t addr; };                    /* one entry of a list layout */
 struct stride { uint16_t stride, length; uint32_t key; uint64_t addr; };
 
 enum domain { DOMAIN_WIRE, DOMAIN_MEMORY };                             /* numbered as in the error CQE and in struct bsf */
-enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED, LAYOUT_MEMORY };    /* MEMORY: an mkey over a umem */
+enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED, LAYOUT_MEMORY, LAYOUT_NULL };       /* MEMORY: an mkey over a umem */
 enum key_type { KEY_MR, KEY_MKEY, KEY_MW };
 
 struct sigerr {                                                         /* what the error CQE carries (hardware.md 1, 2) */
@@ -165,6 +167,8 @@ struct cq {
     uint32_t comp_events, async_events; /* written so far */
 };
 int cq_create(struct context *context, const struct cq_attr *attr, struct cq **out);
+/* From now on CQEs go to a ring of `entries` at `buf`; the last one of the old ring says so. EINVAL: more is unread, or no room for that. */
+int cq_resize(struct cq *cq, uint32_t entries, uint64_t buf);
 /* EBUSY while a QP uses it. The counts are of events that the application has read or will have read: unread ones are taken back. */
 int cq_destroy(struct cq *cq, uint32_t *comp_events, uint32_t *async_events);
 

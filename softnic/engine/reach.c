@@ -18,7 +18,15 @@ static uint32_t needed(const struct key *key, uint32_t rights) {
     return rights;
 }
 
+/* The key of no memory, which every PD has: not for others. */
+static enum violation claim_null(uint32_t rights, struct key **out) {
+    static struct key null = {.type = KEY_MR, .layout = LAYOUT_NULL, .length = UINT64_MAX, .qpn = ANY_QPN, .rights = RIGHT_LOCAL_READ | RIGHT_LOCAL_WRITE};
+    *out = &null;
+    return rights & ~null.rights ? NO_RIGHT : FINE;
+}
+
 enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights, struct key **out) {
+    if (value == NULL_KEY) return claim_null(rights, out);
     struct key *key = key_find(value);
     if (!key || (key->tag != (value & 0xff) && !defect(tag_unchecked))) return BAD_KEY;
     if (key->free) return KEY_FREE;
@@ -55,8 +63,8 @@ static enum violation append(struct reach *reach, uint64_t addr, uint64_t length
 
 /* Zeros to read, and a place for what is written. */
 static enum violation nowhere(struct reach *reach, uint64_t length, bool write) {
-    static const uint8_t zeros[4096];
-    static uint8_t sink[4096];
+    static const uint8_t zeros[1 << 16];
+    static uint8_t sink[1 << 16];
     enum violation bad = FINE;
     for (uint64_t at = 0; at < length && !bad; at += sizeof sink)
         bad = append(reach, (uintptr_t)(write ? sink : zeros), length - at < sizeof sink ? length - at : sizeof sink);
@@ -149,6 +157,7 @@ static enum violation descend(const struct key *key, uint64_t addr, uint64_t len
     }
     if (outside(key, addr, length)) return BEYOND;
     uint64_t offset = addr - key->start;
+    if (key->layout == LAYOUT_NULL) return nowhere(reach, length, write);
     if (key->type == KEY_MR || key->layout == LAYOUT_MEMORY) return append(reach, key->base + offset, length);
     switch (key->layout) {
     case LAYOUT_LIST: return descend_list(key, offset, length, write, reach, depth);

@@ -84,7 +84,7 @@ const char *cqe_opcode_name(uint8_t opcode)
 {
     static const char *const names[16] = {
         [CQE_REQUESTER] = "REQUESTER", [CQE_WRITE_IMM] = "RESPONDER_RDMA_WRITE_IMM", [CQE_SEND] = "RESPONDER_SEND",
-        [CQE_SEND_IMM] = "RESPONDER_SEND_IMM", [CQE_SEND_INV] = "RESPONDER_SEND_INV", [CQE_SIGNATURE_ERROR] = "SIGNATURE_ERROR",
+        [CQE_SEND_IMM] = "RESPONDER_SEND_IMM", [CQE_SEND_INV] = "RESPONDER_SEND_INV", [CQE_RESIZE] = "RESIZE", [CQE_SIGNATURE_ERROR] = "SIGNATURE_ERROR",
         [CQE_REQUESTER_ERROR] = "REQUESTER_ERROR", [CQE_RESPONDER_ERROR] = "RESPONDER_ERROR", [CQE_INVALID] = "INVALID",
     };
     return opcode < 16 && names[opcode] ? names[opcode] : "?";

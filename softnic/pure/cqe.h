@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    CQE_REQUESTER = 0, CQE_WRITE_IMM = 1, CQE_SEND = 2, CQE_SEND_IMM = 3, CQE_SEND_INV = 4, CQE_SIGNATURE_ERROR = 12,
+    CQE_REQUESTER = 0, CQE_WRITE_IMM = 1, CQE_SEND = 2, CQE_SEND_IMM = 3, CQE_SEND_INV = 4, CQE_RESIZE = 5, CQE_SIGNATURE_ERROR = 12,
     CQE_REQUESTER_ERROR = 13, CQE_RESPONDER_ERROR = 14, CQE_INVALID = 15,
 };
 enum {                                  /* syndromes of error CQEs */

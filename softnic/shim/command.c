@@ -51,12 +51,14 @@ static const struct { uint32_t number; answer *run; } writes[] = {
     { IB_USER_VERBS_CMD_REREG_MR, rereg_mr },
     { IB_USER_VERBS_CMD_ALLOC_MW, alloc_mw },
     { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, create_comp_channel },
+    { IB_USER_VERBS_CMD_RESIZE_CQ, resize_cq },
     { IB_USER_VERBS_CMD_QUERY_QP, query_qp },
     { IB_USER_VERBS_CMD_MODIFY_QP, modify_qp },
     { IB_USER_VERBS_CMD_MODIFY_SRQ, modify_srq },
     { IB_USER_VERBS_CMD_QUERY_SRQ, query_srq },
     { IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE, query_device_ex },
     { IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_QP, modify_qp_ex },
+    { IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_CQ, modify_cq },
 };
 
 static int invoke_write(struct command *command) {

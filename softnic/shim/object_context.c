@@ -32,7 +32,7 @@ static struct mlx5_ib_alloc_ucontext_resp limits(void) {
         .log_uar_size = 12,
         .num_uars_per_page = 1,
         .num_dyn_bfregs = 512,
-        .dump_fill_mkey = 0x100,
+        .dump_fill_mkey = NULL_KEY,
     };
 }
 

@@ -102,3 +102,47 @@ int destroy_cq(struct command *command) {
     handle_drop(command->file, handle);
     return attr_out(command, UVERBS_ATTR_DESTROY_CQ_RESP, &response, sizeof(response));
 }
+
+int resize_cq(struct command *command) {
+    struct ib_uverbs_resize_cq request;
+    struct ib_uverbs_resize_cq_resp response = { 0 };
+    struct mlx5_ib_resize_cq driver;
+    struct cq *cq;
+    uint32_t entries;
+    int error = attr_in(command, UVERBS_ATTR_CORE_IN, &request, sizeof(request), sizeof(request));
+
+    if (!error)
+        error = attr_in(command, UVERBS_ATTR_UHW_IN, &driver, 10, sizeof(driver));
+    if (error)
+        return error;
+    if (attr_room(command, UVERBS_ATTR_CORE_OUT) < sizeof(response.cqe))
+        return ENOSPC;
+    cq = handle_get(command->file, request.cq_handle, KIND_CQ);
+    if (!cq)
+        return ENOENT;
+    if (!request.cqe || request.cqe > MAX_CQE || driver.cqe_size != cq->attr.cqe_size)
+        return EINVAL;
+    entries = power_of_two(request.cqe + 1);
+    if (!user_is_allowed(driver.buf_addr, (uint64_t)entries * cq->attr.cqe_size, true))
+        return EFAULT;
+    error = cq_resize(cq, entries, driver.buf_addr);
+    if (error)
+        return error;
+    response.cqe = entries - 1;
+    return attr_out(command, UVERBS_ATTR_CORE_OUT, &response, sizeof(response));
+}
+
+/* Moderation: how long events may be held back. None is, which is within what was asked for. */
+int modify_cq(struct command *command) {
+    enum { MODERATE = 1 };
+    struct ib_uverbs_ex_modify_cq request;
+    int error = attr_in(command, UVERBS_ATTR_CORE_IN, &request, sizeof(request), sizeof(request));
+
+    if (error)
+        return error;
+    if (!handle_get(command->file, request.cq_handle, KIND_CQ))
+        return ENOENT;
+    if (request.attr_mask & ~(uint32_t)MODERATE)
+        return EOPNOTSUPP;
+    return request.attr.cq_period > CQ_MAX_PERIOD ? EINVAL : 0;
+}

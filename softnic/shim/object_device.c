@@ -74,6 +74,7 @@ int query_device_ex(struct command *command) {
         .timestamp_mask = UINT64_MAX,
         .hca_core_clock = 1000000,      /* kHz: time stamps are nanoseconds */
         .device_cap_flags_ex = device().device_cap_flags,
+        .cq_moderation_caps = { .max_cq_moderation_count = CQ_MAX_COUNT, .max_cq_moderation_period = CQ_MAX_PERIOD },
     };
     struct mlx5_ib_query_device_resp extra = {
         .response_length = sizeof(extra),

@@ -162,7 +162,8 @@ answer alloc_pd, destroy_pd, query_pd, create_ah, destroy_ah;
 /* object_mr.c */
 answer reg_mr, rereg_mr, destroy_mr, query_mr, alloc_mw, destroy_mw;
 /* object_cq.c */
-answer create_cq, destroy_cq;
+answer create_cq, destroy_cq, resize_cq, modify_cq;
+enum { CQ_MAX_COUNT = 0xffff, CQ_MAX_PERIOD = 0xfff };          /* of moderation */
 /* object_qp.c */
 answer create_qp, destroy_qp;
 /* object_qp_modify.c */

@@ -341,11 +341,107 @@ def capability_pages() -> None:
     assert refusal(ask, nic, 0x100, 0xFFFF) == "EREMOTEIO"
 
 
+# ---- what libmlx5 gets beside DEVX ----------------------------------------------------------------------------------
+
+
+def null_key(nic: RawQP) -> int:
+    """The key that GET_CONTEXT names: what is written is dropped, what is read is zeros (ibv_alloc_null_mr)."""
+    back = nic.device.command(0, 4, out(0, 4), out(1, 8), out(0x1000, 72))[0x1000]
+    assert isinstance(back, bytes)
+    return int(struct.unpack_from("<I", back, 68)[0])
+
+
+def null_region() -> None:
+    """In a list of a work request, in an mkey, of any length and address; not for others, and of no PD."""
+    nic = RawQP()
+    nic.write(TEXT)
+    null = null_key(nic)
+    assert null != 0x100  # MLX5_INVALID_LKEY: no such key
+    nic.write(b"\x55" * 300, 0x8000)
+    nic.rdma_write(nic.sge(0, 100) + klm(100, null, 0) + nic.sge(100, 100), nic.lkey, nic.start + 0x8000)
+    assert nic.finish() == 0
+    assert nic.read(300, 0x8000) == TEXT[:100] + bytes(100) + TEXT[100:200]
+    nic.rdma_read(nic.sge(0x9000, 10) + klm(100_000, null, 1 << 50) + nic.sge(0x9100, 10), nic.lkey, nic.start)
+    assert nic.finish() == 0
+    assert nic.read(10, 0x9000) == TEXT[:10]
+    assert nic.read(10, 0x9100) == ctypes.string_at(nic.start + 100_010, 10)
+    key = nic.configured(nic.mkey(mkc(nic.pdn)), [nic.sge(0, 8), klm(8, null, 0), nic.sge(8, 8)], 24)
+    assert nic.through(key, 24) == TEXT[:8] + bytes(8) + TEXT[8:16]
+    nic.rdma_write(nic.sge(0, 8), null, 0)
+    assert nic.finish() != 0
+
+
+def resize(nic: RawQP, entries: int, buf: int, size: int = 64) -> int:
+    """RESIZE_CQ: the number of entries that there are now, less one."""
+    request = struct.pack("<QII", 0, nic.cq, entries)
+    driver = struct.pack("<QHHI", buf, size, 0, 0)
+    back = nic.device.command(0, 0, u64(2, 19), value(0, request), out(1, 8), value(0x1000, driver))[1]
+    assert isinstance(back, bytes)
+    return int(struct.unpack_from("<I", back)[0])
+
+
+def resized_cq() -> None:
+    """The last CQE of the old ring says so (opcode 5), what comes later is in the new one, an index further."""
+    nic = RawQP()
+    for _ in range(3):
+        nic.post(0, b"")
+    assert nic.silent() is True
+    ring = nic.device.memory(512 * 64)
+    ctypes.memset(ring, 0xFF, 512 * 64)
+    assert resize(nic, 511, ring) == 511
+    old = [ctypes.string_at(nic.ring + n * 64 + 63, 1)[0] >> 4 for n in range(5)]
+    assert old == [0, 0, 0, 0, 5]
+    nic.post(0, b"")
+    # Five entries went before: three NOPs, that of silent(), and the last one of the old ring.
+    for _ in range(1000):
+        if ctypes.string_at(ring + 5 * 64 + 63, 1)[0] >> 4 == 0:
+            break
+        nic.rest()
+    assert ctypes.string_at(ring + 5 * 64 + 63, 1)[0] == 0
+    assert ctypes.string_at(ring + 4 * 64, 64) == b"\xff" * 64
+    for entries, buf, size, name in (
+        (0, ring, 64, "EINVAL"), (1 << 22, ring, 64, "EINVAL"), (255, ring, 128, "EINVAL"), (255, 8, 64, "EFAULT"),
+    ):  # fmt: skip
+        assert refusal(resize, nic, entries, buf, size) == name
+
+
+def full_cq() -> None:
+    """A new ring that is too small for what was not consumed is refused, as is a resize of a ring without room."""
+    nic = RawQP()
+    for _ in range(20):
+        nic.post(0, b"")
+    for _ in range(1000):
+        if ctypes.string_at(nic.ring + 19 * 64 + 63, 1)[0] >> 4 == 0:
+            break
+        nic.rest()
+    ring = nic.device.memory(4096)
+    assert refusal(resize, nic, 15, ring) == "EINVAL"
+    assert resize(nic, 31, ring) == 31
+
+
+def moderated_cq() -> None:
+    """ibv_modify_cq: moderation within what QUERY_DEVICE tells; nothing else."""
+    nic = RawQP()
+
+    def modify(mask: int, count: int, period: int, cq: int | None = None) -> None:
+        request = struct.pack("<IIHHI", nic.cq if cq is None else cq, mask, count, period, 0)
+        nic.device.command(0, 0, u64(2, 0x80000000 | 57), value(0, request))
+
+    modify(1, 16, 100)
+    modify(1, 0, 0)
+    assert refusal(modify, 2, 1, 1) == "EOPNOTSUPP"
+    assert refusal(modify, 1, 1, 0x1000) == "EINVAL"
+    assert refusal(modify, 1, 1, 1, nic.qp) == "ENOENT"
+    nic.post(0, b"")
+    assert nic.finish() == 0
+
+
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
         list_in_command, fixed_size_in_command, memory_in_command, destroyed_umem, mkeys_refused, query, qp_moves,
-        qp_moves_refused, unreliable_moves, vports, vports_of_roce, capability_pages,
+        qp_moves_refused, unreliable_moves, vports, vports_of_roce, capability_pages, null_region,
+        resized_cq, full_cq, moderated_cq,
     )
 }  # fmt: skip
 

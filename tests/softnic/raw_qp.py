@@ -169,6 +169,10 @@ class RawQP:
         done = self.poll()
         return isinstance(done, Completion) and done.raw[56] == 0
 
+    def rest(self) -> None:
+        """A moment for the device."""
+        time.sleep(0.001)
+
     def umr(
         self, key: int, mask: int = 0, entries: bytes = b"", bsf: bytes = b"", flags: int = INLINE, *,
         free: bool = False, access: int = 0, qpn: int = 0xFFFFFF, flags_pd: int = 0, start: int = 0, length: int = 0,

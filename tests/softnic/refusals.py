@@ -24,7 +24,7 @@ def refusals() -> None:
     )
     for method in ((99, 0), (3, 9), (0x1003, 0x1000), (14, 0), (11, 0), (12, 0)):
         assert refusal(device.command, *method) == "EOPNOTSUPP"
-    for number in (0, 2, 19, 24, 30, 37, 0x80000012, 0x80000032, 1 << 40):
+    for number in (0, 2, 20, 24, 30, 37, 0x80000012, 0x80000032, 1 << 40):
         assert refusal(device.write, number, bytes(64), 64) == "EOPNOTSUPP"
     assert refusal(device.command, 0, 2, u64(0, 2), out(1, 48)) == "EINVAL"
     assert refusal(device.command, 0, 6, u64(0, 1), u64(1, 1), u32(2, 0), out(3, 32)) == "ENODATA"

@@ -8,7 +8,8 @@ from tests.softnic import preloaded
 
 NAMES = (
     "list_in_command", "fixed_size_in_command", "memory_in_command", "destroyed_umem", "mkeys_refused", "query",
-    "qp_moves", "qp_moves_refused", "unreliable_moves", "vports", "capability_pages",
+    "qp_moves", "qp_moves_refused", "unreliable_moves", "vports", "capability_pages", "null_region",
+    "resized_cq", "full_cq", "moderated_cq",
 )  # fmt: skip
 
 
