@@ -56,7 +56,7 @@ LENGTHS = {"4 KiB": 4096, "64 KiB": 1 << 16, "1 MiB": 1 << 20}
 
 
 def _through(end: Any, kind: str, length: int) -> tuple[Any, int]:
-    """The SGE of a write of `length` bytes of data through a key of this kind, and how many bytes arrive."""
+    """The SGE of a write of `length` bytes of data through a key of this kind, and its bytes on the wire."""
     from peer import SGE, crc, dif
 
     if KINDS[kind] is None:
@@ -138,7 +138,7 @@ def bandwidth_of_two(_: str) -> Any:
 
 
 def machine(_: str) -> Any:
-    """What bounds the rates: memcpy between two buffers, and the CRC library on one buffer, by length; bytes a second."""
+    """What bounds the rates: memcpy between two buffers, and the CRC library on one; length -> bytes a second."""
     import ctypes
 
     import fastcrc

@@ -113,7 +113,7 @@ uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, 
     uint8_t folded[16];
     if (length < CRC_FOLD_LEAST || !crc_folds())
         return crc_update_portable(kind, state, data, length);
-    size_t done = crc_fold(kind, state, data, length, folded);
+    size_t done = crc_fold(kind, state, data, length, false, folded);
     state = crc_update_portable(kind, 0, folded, sizeof folded);
     return crc_update_portable(kind, state, (const uint8_t *)data + done, length - done);
 }
