@@ -44,7 +44,8 @@ def pings(count: str) -> Any:
     return [(time.perf_counter() - wall) / int(count), (time.process_time() - processor) / int(count)]
 
 
-KINDS = {  # name -> (signature on the wire, block); the sender's key makes the fields, and a plain receiver gets them
+# name -> (signature on the wire, block): the sender's key makes the fields, and a plain receiver gets them.
+KINDS: dict[str, tuple[str, int] | None] = {
     "plain": None,
     "crc32": ("crc32", 512),
     "crc32c": ("crc32c", 4096),
@@ -59,9 +60,10 @@ def _through(end: Any, kind: str, length: int) -> tuple[Any, int]:
     """The SGE of a write of `length` bytes of data through a key of this kind, and its bytes on the wire."""
     from peer import SGE, crc, dif
 
-    if KINDS[kind] is None:
+    way = KINDS[kind]
+    if way is None:
         return end.sge(0, length), length
-    name, block = KINDS[kind]
+    name, block = way
     signature = {"dif": lambda: dif(), "csum": lambda: dif(bg=0, csum=True)}.get(name, lambda: crc(name, 1))()
     wire = length // block * (block + {"crc32": 4, "crc32c": 4}.get(name, 8))
     key = end.signed()
@@ -125,10 +127,7 @@ def bandwidth_of_two(_: str) -> Any:
         end = meet(line, 5 << 19)
         there = end.rkey, end.there
         told = {
-            kind: {
-                name: _rate(end, _through(end, kind, length)[0], there, length)
-                for name, length in LENGTHS.items()
-            }
+            kind: {name: _rate(end, _through(end, kind, length)[0], there, length) for name, length in LENGTHS.items()}
             for kind in KINDS
         }
         os.kill(peer, signal.SIGKILL)
@@ -148,20 +147,20 @@ def machine(_: str) -> Any:
     copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     here, there = ctypes.addressof(source), ctypes.addressof(target)
 
-    def rate(call: Callable[[], Any], length: int) -> float:
+    def rate(length: int, call: Callable[..., Any], *words: Any) -> float:
         best, batch = 0.0, _batch(length)
         for _ in range(ROUNDS):
             begun = time.perf_counter()
             for _ in range(batch):
-                call()
+                call(*words)
             best = max(best, batch * length / (time.perf_counter() - begun))
         return best
 
     told: dict[str, Any] = {"memcpy": {}, "fastcrc, CRC32C": {}}
     for name, length in LENGTHS.items():
         data = bytes(length)
-        told["memcpy"][name] = rate(lambda length=length: copy(there, here, length), length)
-        told["fastcrc, CRC32C"][name] = rate(lambda data=data: fastcrc.crc32.iscsi(data), length)
+        told["memcpy"][name] = rate(length, copy, there, here, length)
+        told["fastcrc, CRC32C"][name] = rate(length, fastcrc.crc32.iscsi, data)
     return told
 
 
