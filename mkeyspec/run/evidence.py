@@ -78,10 +78,9 @@ class Due(Entry):
 
 @dataclass(slots=True, eq=False)
 class Event(Entry):
-    """An async event. `of_failure`: when it was seen, a failure of its QP had been judged already."""
+    """An async event."""
 
     event: AsyncEvent
-    of_failure: bool = field(default=False, init=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -266,7 +266,7 @@ class Tap:
         self.polls += 1
         number = self.numbers[qp.handle]
         for completion in self._call("poll", self.device.poll, qp):
-            self.arrived(number, qp.handle, completion)
+            self._put(number, qp.handle, completion)
         found: list[Completion] = []
         for queue in ("send", "recv"):
             held = self.queues.get((qp.handle, queue))
@@ -276,8 +276,7 @@ class Tap:
                 held[0].polls -= 1
         return self.disturbance.polled(self, number, found)
 
-    def arrived(self, number: int, handle: int, completion: Completion) -> None:
-        """A completion reaches its queue."""
+    def _put(self, number: int, handle: int, completion: Completion) -> None:
         queue = completion.queue
         place = self.places.get((number, queue), 0)
         self.places[number, queue] = place + 1

@@ -16,7 +16,6 @@ from tests.softnic import pure
 from tests.softnic.dump import dumps
 
 CORPUS = Path(__file__).parent / "corpus"
-ROUNDS = 500
 
 
 @lru_cache(maxsize=1)
@@ -37,16 +36,18 @@ def _built() -> None:
     pure.make("replay")
 
 
-@pytest.mark.parametrize("target", ["wqe", "umr", "bsf"])
-def test_corpus(target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "rounds"), [("wqe", 500), ("umr", 500), ("bsf", 500), ("wire", 30), ("modify", 100)]
+)
+def test_corpus(target: str, rounds: int) -> None:
     files = sorted(str(path) for path in (CORPUS / target).iterdir())
     assert len(files) >= 10
     replay = pure.SOFTNIC / "build" / "replay" / target
     done = subprocess.run(
-        [str(replay), "-m", str(ROUNDS), *files], capture_output=True, text=True, check=False, timeout=300
+        [str(replay), "-m", str(rounds), *files], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert done.stdout == f"{len(files)} inputs, {ROUNDS} mutations of each\n"
+    assert done.stdout == f"{len(files)} inputs, {rounds} mutations of each\n"
 
 
 def test_the_dumps_are_in_the_corpus() -> None:
