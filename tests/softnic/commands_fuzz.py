@@ -155,6 +155,39 @@ class Session:
     def make_mkey(self) -> None:
         self.known["other"].append(self.device.mkey(self.pick("pdn")))
 
+    def make_translated(self) -> None:
+        """An mkey with a translation in its command, or over a umem, whose context has a few bits turned."""
+        choice, entries = self.choice, bytes(16 * self.choice.choice([0, 1, 4, 100]))
+        mailbox = bytearray(272) + entries
+        struct.pack_into(">H", mailbox, 0, 0x200)
+        mode, room = choice.choice([1, 2, 3]), choice.choice([0, 4, 100, 1 << 16])
+        struct.pack_into(
+            ">BBBBI4xIQQI16xIII", mailbox, 0x10, choice.choice([0, 0x40]), 0, 0xFC | mode, 0, 0xFFFFFF00,
+            self.pick("pdn"), choice.choice(NUMBERS), choice.choice(NUMBERS), choice.choice([0, 4, 8]), room, 12, 0,
+        )  # fmt: skip
+        struct.pack_into(">IIQ", mailbox, 0x60, len(entries) // 16, choice.randrange(4), choice.choice(NUMBERS))
+        for _ in range(choice.choice([0, 0, 1, 3])):
+            mailbox[choice.randrange(0x10, 0x70)] ^= 1 << choice.randrange(8)
+        self.known["other"].append(self.device.devx(bytes(mailbox))[0])
+
+    def make_umem(self) -> None:
+        start = self.device.memory(8192)
+        back = self.device.command(
+            0x1002, 0x1000, handle(0x1000), u64(0x1001, start), u64(0x1002, 8192), u32(0x1003, 7), out(0x1004, 4)
+        )
+        number = back[0x1000]
+        assert isinstance(number, int)
+        self.known["other"].append(number)
+
+    def resize_cq(self) -> None:
+        entries = self.choice.choice([1, 15, 63, 255])
+        request, driver = struct.pack("<QII", 0, self.pick("cq"), entries), struct.pack("<QHHI", 0, 64, 0, 0)
+        ring = self.device.memory((entries + 1) * 64)
+        driver = struct.pack("<Q", ring) + driver[8:]
+        self.device.command(0, 0, u64(2, 19), value(0, request), out(1, 8), value(0x1000, driver))
+        moderation = struct.pack("<IIHHI", self.pick("cq"), 1, 1, self.choice.choice([1, 0xFFFF]), 0)
+        self.device.command(0, 0, u64(2, 0x80000039), value(0, moderation))
+
     def make_devx(self) -> None:
         dek = bytes([*[0] * 11, 3, 0, *self.pick("pdn").to_bytes(3, "big")])
         mailboxes = (
@@ -174,13 +207,21 @@ class Session:
     def devx_qp(self) -> None:
         qp, qpn = handle(0x1000, self.pick("qp")), self.pick("qpn")
         ask = struct.pack(">HHHHII", 0x50B, 0, 0, 0, qpn, 0)
-        change = struct.pack(">HHHHII", self.choice.choice([0x50E, 0x505]), 0, 0, 0, qpn, 0).ljust(464, b"\0")
+        opcode = self.choice.choice([0x502, 0x503, 0x504, 0x505, 0x506, 0x507, 0x50A, 0x50E])
+        change = bytearray(struct.pack(">HHHHII", opcode, 0, 0, 0, qpn, 0).ljust(464, b"\0"))
+        for _ in range(self.choice.choice([0, 4, 40])):
+            change[self.choice.randrange(16, 464)] ^= 1 << self.choice.randrange(8)
         self.device.command(0x1001, 0x1003, qp, value(0x1001, ask), out(0x1002, 272))
-        self.device.command(0x1001, 0x1002, qp, value(0x1001, change), out(0x1002, 16))
+        self.device.command(0x1001, 0x1002, qp, value(0x1001, bytes(change)), out(0x1002, 16))
 
     def devx_ask(self) -> None:
         ask = struct.pack(">HHHHII", 0xA02, 0, 0, self.choice.choice([0xC, 0x1F, 0x3A]), 1, 0)
         self.device.command(0x1001, 0x1003, handle(0x1000, self.pick("other")), value(0x1001, ask), out(0x1002, 272))
+        mkey = struct.pack(">HHHHII", 0x201, 0, 0, 0, self.choice.randrange(0x40), 0)
+        self.device.command(0x1001, 0x1003, handle(0x1000, self.pick("other")), value(0x1001, mkey), out(0x1002, 512))
+        for opcode in (0x101, 0x10A, 0x750, 0x754, 0x760, 0x762, 0x842):
+            asked = struct.pack(">HHHHQ", opcode, 0, 0, 0, self.choice.choice(NUMBERS))
+            self.device.command(0x1000, 0x1000, value(0x1000, asked), out(0x1001, 528))
         page = struct.pack(">HHHHQ", 0x100, 0, 0, self.choice.choice([1, 5, 7, 0x35, 0xFF]), 0)
         self.device.command(0x1000, 0x1000, value(0x1000, page), out(0x1001, 4112))
 
@@ -201,6 +242,7 @@ class Session:
             lambda: device.command(5, 1, handle(0, self.pick("other")), out(1, 4)),
             lambda: device.command(6, 0, handle(0, self.pick("other"))),
             lambda: device.command(0x1001, 0x1001, handle(0x1000, self.pick("other"))),
+            lambda: device.command(0x1002, 0x1001, handle(0x1000, self.pick("other"))),
             lambda: device.command(0x1008, 0x1001, handle(0x1000, self.pick("other"))),
         ]
         self.choice.choice(ends)()
@@ -208,7 +250,8 @@ class Session:
     def steps(self) -> list[Callable[[], None]]:
         return [
             self.make_pd, self.make_mr, self.change_mr, self.make_mw, self.make_cq, self.make_qp, self.change_qp,
-            self.ask_qp, self.make_ah, self.make_mkey, self.make_devx, self.make_uar, self.devx_qp, self.devx_ask,
+            self.ask_qp, self.make_ah, self.make_mkey, self.make_translated, self.make_umem, self.resize_cq,
+            self.make_devx, self.make_uar, self.devx_qp, self.devx_ask,
             self.ask_port, self.destroy, self.destroy,
         ]  # fmt: skip
 
