@@ -186,6 +186,14 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
         if isinstance(value, Part):
             no_but(value, span)
         moment = moment_of(value)
+        if moment is not None and moment.moved:
+            raise fault(
+                "MKS0320",
+                f"nothing says what `{moment.name}` holds",
+                span,
+                notes=(Note("at this `let` a request has written there, and no `expect` has looked", moment.span),),
+                help="expect … == bytes before the `let`",
+            )
         return (scope.ledger if moment is None else moment.ledger).content(value, span)
     help = ""
     if isinstance(value, str):

@@ -118,7 +118,9 @@ class Ledger:
     def then(self, of: Reference, moment: Moment, span: Span) -> ByteString | LiveContent:
         """The bytes that `of`, of a `let` that stands at `moment`, had there."""
         try:
-            return moment.ledger.content(of, span)
+            content = moment.ledger.content(of, span)
+            if not moment.moved:
+                return content
         except Fault as unknown:
             if unknown.diagnostic.code != "MKS0320":
                 raise

@@ -215,7 +215,13 @@ def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Sco
 
 
 def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`record name = observed`: a value, or the truth of a comparison, for the report."""
+    """`record name = observed`: a value, or the truth of a comparison, for the report. It judges nothing."""
+    unseen = row.ledger.unseen.copy()
+    _record(row, sentence, scope)
+    row.ledger.unseen = unseen
+
+
+def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
     word = sentence.new_name()
     name = word.text
     first = row.records.get(name)

@@ -90,6 +90,7 @@ class Moment(NamedTuple):
     """Where a `let` of a place stands: before step `position` of the row; `ledger` is what was known there.
 
     `name` is what the bytes are called in the plan, `place` all that the `let` (or this item of its list) names.
+    `moved`: a request has written there and no expectation has looked since, so that only the rig knows what is there.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Moment(NamedTuple):
     position: int
     ledger: Ledger
     span: Span
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Optional
 from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import BUFFER_KINDS
+from mkeyspec.lang.diagnostic import Fault
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle, Moment, PartThen, Value, WireRef
 from mkeyspec.lang.scope import Scope
@@ -59,7 +60,22 @@ class _Taking:
             where = self.name.span.source.location(self.name.span.start)
             at = plan.At(where.line, where.column)
             self.moment = Moment(called, place, at, len(row.steps), row.ledger.fork(), self.name.span)
-        return self.moment._replace(name=called, place=place)
+        return self.moment._replace(name=called, place=place, moved=self.moved(place))
+
+    def moved(self, place: Value) -> bool:
+        """Whether a request has written into `place`, and nobody has looked since."""
+        if not self.row.moved or isinstance(place, WireRef):
+            return False
+        assert isinstance(place, (Part, Handle))
+        try:
+            segments = self.row.ledger.segments(place, self.name.span)
+        except Fault:
+            return False
+        return any(
+            name == other and low < start + length and start < high
+            for name, start, length in segments
+            for other, low, high, _ in self.row.moved
+        )
 
     def pinned(self) -> str:
         """A label for the transmit that `wire` means here, so that it is still found when there is another one."""

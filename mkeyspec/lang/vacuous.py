@@ -5,12 +5,12 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.lower_state import RowState
-from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.meaning import Handle, WireRef
 from mkeyspec.lang.tree import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Interleaved, Part, Repeated
-from mkeyspec.value.live import Live, width
+from mkeyspec.value.live import Live, LiveContent, width
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -23,7 +23,7 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     """Whether what an expectation says depends on the device, before the ledger learns from it."""
     observed, operator, expected = step.observed, step.operator, step.expected
     if isinstance(observed, (plan.Content, plan.Wire)):
-        fixed = _fixed_bytes(observed, operator, expected)
+        fixed = _fixed_bytes(observed, operator, expected) or _own_snapshot(row, observed, operator, expected)
         if fixed is None and operator == "!=":
             _anything_else(row.diagnostics, expected, span)
     else:
@@ -54,6 +54,28 @@ def _fixed_bytes(
     elif operator == "!=" and _takes_all(expected):
         return always, "`any` is all there is"
     return None
+
+
+def _own_snapshot(
+    row: RowState, observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
+) -> tuple[str, str] | None:
+    """The same bytes on both sides: a snapshot of this wire, or of this place with nothing done since."""
+    if not isinstance(expected, LiveContent):
+        return None
+    moment = row.ledger.saved[expected.name]
+    place, wires = moment.place, row.ledger.wires
+    if isinstance(observed, plan.Wire):
+        same = isinstance(place, WireRef) and wires.get(place.label) is wires.get(observed.label)
+        same = same and isinstance(place, WireRef) and place.start + expected.start == observed.start
+    else:
+        same = not isinstance(place, WireRef) and not any(
+            isinstance(step, _CHANGING) for step in row.steps[moment.position :]
+        )
+    return ((_CANNOT_FAIL if operator == "==" else _CANNOT_HOLD), "both sides are the same") if same else None
+
+
+_CHANGING = (plan.Post, plan.Transmit, plan.Receive, plan.Store)
+"""Steps after which memories may hold something else."""
 
 
 def _takes_all(expected: plan.Expected) -> bool:

@@ -184,3 +184,19 @@ def test_a_let_in_a_branch_is_taken_there() -> None:
     )
     expected = [[step.expected for step in row.steps if isinstance(step, plan.Expect)] for row in both]
     assert expected == [[Fill(5, 8), Counter(8)], [Counter(8), Counter(8)]]
+
+
+def test_what_a_request_has_written_is_taken_when_the_case_runs() -> None:
+    body = """
+        memory m = counter(64)
+        mkey k
+        configure k { access local_write; layout list(m) }
+        receive fill(7, 64) into k by recv
+        let o = m
+        transmit k by send
+        expect wire == o
+        expect m == fill(7, 64)
+    """
+    found = steps(body)
+    assert [step.expected for step in found if isinstance(step, plan.Expect)] == [LiveContent("o", 64), Fill(7, 64)]
+    assert run(rig()[0], *found).status == "pass"
