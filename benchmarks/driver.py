@@ -44,6 +44,126 @@ def pings(count: str) -> Any:
     return [(time.perf_counter() - wall) / int(count), (time.process_time() - processor) / int(count)]
 
 
+# name -> (signature on the wire, block): the sender's key makes the fields, and a plain receiver gets them.
+KINDS: dict[str, tuple[str, int] | None] = {
+    "plain": None,
+    "crc32": ("crc32", 512),
+    "crc32c": ("crc32c", 4096),
+    "crc64": ("crc64", 4096),
+    "t10dif": ("dif", 512),
+    "checksum": ("csum", 512),
+}
+LENGTHS = {"4 KiB": 4096, "64 KiB": 1 << 16, "1 MiB": 1 << 20}
+
+
+def _through(end: Any, kind: str, length: int) -> tuple[Any, int]:
+    """The SGE of a write of `length` bytes of data through a key of this kind, and its bytes on the wire."""
+    from peer import SGE, crc, dif
+
+    way = KINDS[kind]
+    if way is None:
+        return end.sge(0, length), length
+    name, block = way
+    signature = {"dif": lambda: dif(), "csum": lambda: dif(bg=0, csum=True)}.get(name, lambda: crc(name, 1))()
+    wire = length // block * (block + {"crc32": 4, "crc32c": 4}.get(name, 8))
+    key = end.signed()
+    end.configure(key, [(0, length)], wire=signature, block=block)
+    return SGE(0, wire, key.lkey), wire
+
+
+ROUNDS = 60  # the best one counts: where other work wants the processor, most are interrupted
+
+
+def _batch(length: int) -> int:
+    """How many messages a round has: few enough to end between two interruptions."""
+    return max(2, min(16, (1 << 20) // length))
+
+
+def _rate(end: Any, sge: Any, there: tuple[int, int], length: int) -> float:
+    """Bytes a second: writes to (rkey, address) with one doorbell, the last one signaled."""
+    from peer import e
+
+    best, batch = 0.0, _batch(length)
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        end.qp.wr_start()
+        for number in range(1, batch + 1):
+            end.qp.wr_flags = e.IBV_SEND_SIGNALED if number == batch else 0
+            end.qp.wr_rdma_write(*there)
+            end.qp.wr_set_sge(sge)
+        end.qp.wr_complete()
+        while not end.cq.poll(1)[0]:
+            pass
+        best = max(best, batch * length / (time.perf_counter() - begun))
+    return best
+
+
+def bandwidth(_: str) -> Any:
+    """kind -> length -> bytes a second of writes to another QP of this process."""
+    from peer import pair
+
+    one, two = pair(size=5 << 19)
+    return {
+        kind: {
+            name: _rate(one, _through(one, kind, length)[0], (two.mr.rkey, two.mr.buf), length)
+            for name, length in LENGTHS.items()
+        }
+        for kind in KINDS
+    }
+
+
+def bandwidth_of_two(_: str) -> Any:
+    """The same to a QP of another process, which is forked off here."""
+    import signal
+
+    from duo import meet, play
+
+    def responder(line: Any) -> None:
+        end = meet(line, 5 << 19)
+        line.hear()
+        end.close()
+
+    def requester(line: Any, peer: int) -> Any:
+        end = meet(line, 5 << 19)
+        there = end.rkey, end.there
+        told = {
+            kind: {name: _rate(end, _through(end, kind, length)[0], there, length) for name, length in LENGTHS.items()}
+            for kind in KINDS
+        }
+        os.kill(peer, signal.SIGKILL)
+        return told
+
+    return play(requester, responder)
+
+
+def machine(_: str) -> Any:
+    """What bounds the rates: memcpy between two buffers, and the CRC library on one; length -> bytes a second."""
+    import ctypes
+
+    import fastcrc
+
+    source, target = ctypes.create_string_buffer(1 << 20), ctypes.create_string_buffer(1 << 20)
+    copy = ctypes.CDLL(None).memcpy
+    copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    here, there = ctypes.addressof(source), ctypes.addressof(target)
+
+    def rate(length: int, call: Callable[..., Any], *words: Any) -> float:
+        best, batch = 0.0, _batch(length)
+        for _ in range(ROUNDS):
+            begun = time.perf_counter()
+            for _ in range(batch):
+                call(*words)
+            best = max(best, batch * length / (time.perf_counter() - begun))
+        return best
+
+    told: dict[str, Any] = {"memcpy": {}, "fastcrc, CRC32C": {}}
+    for name, length in LENGTHS.items():
+        data = bytes(length)
+        told["memcpy"][name] = rate(length, copy, there, here, length)
+        told["fastcrc, CRC32C"][name] = rate(length, fastcrc.crc32.iscsi, data)
+    return told
+
+
 def idle(seconds: str) -> Any:
     """The share of a processor that a connected pair takes while nothing happens."""
     from peer import e, pair

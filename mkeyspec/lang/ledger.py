@@ -20,6 +20,7 @@ from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part, layout_length, walk
 from mkeyspec.value.live import LiveContent
+from mkeyspec.value.signature import Domain
 
 MAX_DEPTH = 8
 """How deep mkeys may stand inside one another's layouts."""
@@ -55,6 +56,15 @@ class Shape(NamedTuple):
     """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
     wire_span: Span | None = None
     """Where its wire domain was written, for notes."""
+    unread: Domain | None = None
+    """The input domain of a transfer before the last configuration, if nobody has called for its error."""
+
+    @property
+    def input(self) -> Domain | None:
+        """The domain of the data that came in with the last transfer; None: there was none, or it had no signature."""
+        if self.received is None:
+            return None
+        return self.domains.wire if self.received else self.domains.mem
 
 
 class OnWire(NamedTuple):

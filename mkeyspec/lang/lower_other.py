@@ -6,6 +6,7 @@ from mkeyspec import plan
 from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
+from mkeyspec.lang.lower_claim import claims_rejection
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.operand import place
@@ -53,9 +54,7 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
     items = value if isinstance(value, tuple) else (value,)
     kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
     shape = row.ledger.mkeys[mkey.name]
-    domain = shape.domains.wire if shape.received else shape.domains.mem
-    if shape.received is None:
-        domain = None
+    domain = shape.input or shape.unread  # an error that nobody has read outlives a configuration
     block = _int(sentence, scope, "block")
     found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
     if domain is None and not (block is None and found is None and computed is None):
@@ -77,6 +76,7 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
         _live(sentence, scope, "expected"), _live(sentence, scope, "actual"), domain, row.claim(sentence, scope),
         row.known(sentence, scope), row.label(sentence, scope),
     )  # fmt: skip
+    row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
     row.spans.put_member(step, "mkey", sentence.operand.span)
     row.spans.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
@@ -143,6 +143,10 @@ def cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     number = as_int(evaluate(sentence.operand, scope), scope, sentence.operand.span, "`cancel`")
     qp = row.qp(sentence, scope)
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
+    if not claims_rejection(claim):
+        # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
+        row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
+        row.met = tuple(one for one in row.met if one != (qp, number))
     row.add(plan.Cancel(sentence.at, number, qp, row.label(sentence, scope), claim, known), sentence)
 
 

@@ -104,7 +104,7 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
         elif isinstance(one, plan.SetSignature):
             domains = Domains(one.mem, one.wire)
             span = row.spans.get(one, "wire")
-    row.ledger.mkeys[mkey.name] = Shape(layout, domains, None, span)
+    row.ledger.mkeys[mkey.name] = Shape(layout, domains, None, span, shape.input or shape.unread)
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 
 
@@ -122,7 +122,7 @@ def _registration(row: RowState, sentence: Sentence, scope: Scope) -> tuple[str,
         raise _required(sentence, "access")
     row.want_entries(mkey.name, layout)
     shape = row.ledger.mkeys[mkey.name]
-    row.ledger.mkeys[mkey.name] = shape._replace(layout=layout, received=None)
+    row.ledger.mkeys[mkey.name] = shape._replace(layout=layout, received=None, unread=shape.input or shape.unread)
     return mkey.name, layout, access_flags(access.value, scope)
 
 

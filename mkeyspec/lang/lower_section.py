@@ -60,7 +60,7 @@ def _finish(
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope)
-    waiting = list(row.world.receives.get((qp, not peer), ()))
+    waiting = list(row.world.receives.get((qp, not peer)) or ())
     row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
     if not abort and not claims_rejection(claim):
         _under_way(row, qp, peer, requests, wait, claim)
@@ -110,9 +110,13 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
             continue
         if isinstance(one, plan.Write) and one.imm is None:
             continue
-        waiting = row.posted.get((qp, not peer), 0)
-        if waiting:
-            row.posted[qp, not peer] = waiting - 1
+        far = qp, not peer
+        if row.posted.get(far):
+            row.posted[far] -= 1
+            if not peer and one.options.id is not None:
+                row.met = (*row.met, (qp, one.options.id))
+        elif row.perhaps.get(far):
+            row.perhaps[far] -= 1
         elif not fails:
             where = "" if qp is None else f" on {qp}"
             raise fault(

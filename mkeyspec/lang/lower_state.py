@@ -25,8 +25,24 @@ from mkeyspec.value.layout import Interleaved, Layout, Repeated
 class RowState:
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
-    __slots__ = ("case", "diagnostics", "entries", "held", "ledger", "moved", "needs", "pending", "posted", "records",
-                 "sentences", "spans", "steps", "world")  # fmt: skip
+    __slots__ = (
+        "case",
+        "diagnostics",
+        "entries",
+        "held",
+        "ledger",
+        "met",
+        "moved",
+        "needs",
+        "pending",
+        "perhaps",
+        "posted",
+        "records",
+        "sentences",
+        "spans",
+        "steps",
+        "world",
+    )  # fmt: skip
 
     def __init__(self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None) -> None:
         self.case = case
@@ -40,6 +56,10 @@ class RowState:
         self.steps: list[plan.Step] = []
         self.needs: dict[plan.Need, None] = {}
         self.posted: dict[tuple[str | None, bool], int] = {}
+        self.perhaps: dict[tuple[str | None, bool], int] = {}
+        """Receives that a cancelled SEND has met, or not, by QP and receiving side."""
+        self.met: tuple[tuple[str | None, int], ...] = ()
+        """SENDs of the owner that have met a receive, by QP and id."""
         self.pending: dict[tuple[str | None, bool], int] = {}
         """Completions that nobody has waited for, by QP and side."""
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
@@ -63,6 +83,8 @@ class RowState:
         other.entries = self.entries.copy()
         other.records = self.records.copy()
         other.pending = self.pending.copy()
+        other.perhaps = self.perhaps.copy()
+        other.met = self.met
         other.moved = self.moved
 
     # Steps -------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ class Compilation:
         self.store = Store(config.rootpath, _generated(config), _levels(config))
         self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
         self._outcomes: dict[str, Outcome] = {}
+        self.warnings: dict[str, None] = {}
+        """Of the files that were collected, here or in a worker: a folder may have others that are ignored."""
 
     def of(self, path: Path) -> Outcome:
         key = os.path.abspath(path)
@@ -70,10 +72,6 @@ class Compilation:
                 outcome = Outcome(code="MKS0906", text=text)
             self._outcomes[key] = outcome
         return outcome
-
-    def warnings(self) -> list[str]:
-        """Of all files so far, each line once."""
-        return list(dict.fromkeys(line for outcome in self._outcomes.values() for line in outcome.warnings))
 
     def _compile(self, path: Path) -> Outcome:
         try:
@@ -140,9 +138,14 @@ def compilation(config: pytest.Config) -> Compilation:
 
 
 def warnings(config: pytest.Config) -> list[str]:
-    """The compiler's warnings about the files of this session, in order; of the process that compiles them."""
+    """The compiler's warnings about the files of this session, in order."""
     found = config.stash.get(_COMPILATION, None)
-    return [] if found is None else found.warnings()
+    return [] if found is None else list(found.warnings)
+
+
+def merge_warnings(config: pytest.Config, lines: Iterable[str]) -> None:
+    """Add those that a worker has collected."""
+    compilation(config).warnings.update(dict.fromkeys(lines))
 
 
 # Hooks ---------------------------------------------------------------------------------------
@@ -272,6 +275,7 @@ class MksFile(pytest.Module):
 
     def _getobj(self) -> types.ModuleType:
         outcome = compilation(self.config).of(self.path)
+        merge_warnings(self.config, outcome.warnings)
         cases = types.ModuleType(self.path.stem)
         if outcome.module:
             for name, value in vars(_load(Path(outcome.module))).items():

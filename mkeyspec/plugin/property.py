@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SESSION = pytest.StashKey[dict[str, str]]()
 _KEY = "mkeyspec"
+_WARNINGS = "mkeyspec warnings"
 Property = tuple[str, object]
 
 
@@ -65,18 +66,26 @@ def verdict_properties(verdict: Verdict) -> Iterable[Property]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """On the controller, when a worker has ended."""
-    values = getattr(node, "workeroutput", {}).get(_KEY)
+    from mkeyspec.plugin.collect import merge_warnings  # which imports this module
+
+    output = getattr(node, "workeroutput", {})
+    merge_warnings(node.config, output.get(_WARNINGS, ()))
+    values = output.get(_KEY)
     if values:
         node.config.stash.setdefault(SESSION, {}).update(values)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    from mkeyspec.plugin.collect import warnings  # which imports this module
+
     config = session.config
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_WARNINGS] = warnings(config)
     values = config.stash.get(SESSION, None)
     if values is None:
         return
-    output = getattr(config, "workeroutput", None)
     if output is not None:
         output[_KEY] = values
         return

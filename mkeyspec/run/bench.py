@@ -83,6 +83,8 @@ class Bench:
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
         self.events: list[Event] = []
+        self.seen_events = 0
+        """How many had come before the last section that may fail was posted: it has not caused these."""
         self.uses: list[Use] = []
         """What mlx5dv_mkey_check may have something to tell of."""
         self.failed_qps: set[int] = set()
@@ -169,8 +171,12 @@ class Bench:
 
     def look_for_events(self) -> None:
         for event in self.device.events():
+            if event.qp is None and event.kind in PORT_EVENTS:
+                continue
             pair = self.pair_of(event.qp)
-            self.events.append(Event(pair.at if pair is not None else At(1, 1), event))
+            entry = Event(pair.at if pair is not None else At(1, 1), event)
+            entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps
+            self.events.append(entry)
 
     def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""
@@ -234,6 +240,11 @@ class Bench:
 
 DEEPEST = 4
 """Layouts of layouts that are followed."""
+
+PORT_EVENTS = frozenset({
+    "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
+})  # fmt: skip
+"""Events of the port that come and go without any doing of a case."""
 
 QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
 

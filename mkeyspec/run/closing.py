@@ -24,12 +24,14 @@ Found = tuple[Failure, "str | None"]
 def close(bench: Bench, *, patient: bool = True) -> Iterator[Found]:
     """Everything that is left over. `patient` False: the case has failed, and nothing is waited for."""
     for pair in bench.pairs.values():
+        if pair.failed:
+            drain.fail_qps(bench, pair)
         for failure in drain.settle(bench, pair, patient=patient):
             yield failure, None
     for failure in (*_signature_errors(bench), *_events(bench)):
         yield failure, None
     yield from buffers(bench)
-    bench.poll_all()
+    drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
     for pair in bench.pairs.values():
         for failure in drain.leftovers(pair):
             yield failure, None
@@ -73,20 +75,13 @@ def _events(bench: Bench) -> Iterator[Failure]:
         if entry.judged:
             continue
         event = entry.event
-        if event.qp is not None and event.kind in QP_ERROR_EVENTS and _has_failed(bench, event.qp.handle):
+        if event.kind in QP_ERROR_EVENTS and entry.of_failure:
             # IBTA: access, request and fatal errors of a QP raise an event of their own.
             entry.judge("consequence of the QP's failure")
             continue
         entry.judge("the closing rule")
         of = f" of QP {event.qp.number:#x} ({event.qp.side})" if event.qp is not None else ""
         yield Failure("MKS2203", entry.at, f"an async event is left over: {event.kind}{of}")
-
-
-def _has_failed(bench: Bench, handle: int) -> bool:
-    """Whether a failure of this QP was judged already: one that was claimed, or a known departure."""
-    if handle in bench.failed_qps:
-        return True
-    return any(pair.failed and handle in (end.qp.handle for end in pair.ends) for pair in bench.pairs.values())
 
 
 # Bytes ---------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import Qp, Unsupported
 from mkeyspec.run import check, claim, closing, declare, drain, judge, section, suspect, transfer, wait
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
-from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
+from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.request import Builder
@@ -244,8 +244,9 @@ class Course:
             done.listed = max(listed)
         refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
         late = "completion" in refusals
-        if refusals:
-            drain.before(bench, end, step.at)
+        if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
+            self.fail(failure)
+            return
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):
@@ -261,10 +262,16 @@ class Course:
         self._rule(attempt, step.claim, step.known, end)
 
     def _transmit(self, step: plan.Transmit) -> None:
+        if step.claim:
+            self.bench.look_for_events()
+            self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.transmit(self.bench, self.builder, step)
         self._rule(attempt, step.claim, step.known, done.end)
 
     def _receive(self, step: plan.Receive) -> None:
+        if step.claim:
+            self.bench.look_for_events()
+            self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.receive(self.bench, self.builder, step)
         self._rule(attempt, step.claim, step.known, done.end)
 
@@ -319,7 +326,7 @@ class Course:
                 for entry in bench.events
                 if not entry.judged
                 and entry.event.kind == step.event
-                and (entry.event.qp is None or pair is None or bench.pair_of(entry.event.qp) is pair)
+                and (entry.event.qp is None or pair is None or _is_of(entry.event.qp, pair, step.event))
             ]
 
         if wait.until(bench, lambda: bool(found()), bench.look_for_events):
@@ -382,6 +389,12 @@ class Course:
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text
+
+
+def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
+    """Whether an event that is awaited on a pair is this one's. Only the owner's send queue is ever drained."""
+    ends = (pair.owner,) if event == "sq_drained" else pair.ends
+    return any(qp.handle == end.qp.handle for end in ends)
 
 
 _WORDS = {

@@ -9,6 +9,8 @@ the verdict.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from errno import ENOMEM
 from time import monotonic, sleep
 
 from mkeyspec.constants import SendFlag
@@ -26,22 +28,38 @@ QUIET = 5e-3
 GRACE = 5e-4
 """Seconds that are looked on behind a marker, and before a QP is reset: for what the device should not send at all."""
 
+LOOKS = 64
+"""Polls of a queue from which nothing should come any more, at a reset and at the end of a case …"""
+MOMENT = 1e-4
+"""… and seconds after which these are enough."""
+
 MARKED = frozenset({"rc", "uc"})
 """QP types that take a plain RDMA write."""
 
 
-def exact(bench: Bench, end: End, at: At) -> None:
+def exact(bench: Bench, end: End, at: At) -> Failure | None:
     """The statement at `at` says exactly what comes: nothing of it may come after this."""
-    if end.pair.attributes.sig_pipelining or not _mark(bench, end, at, closing=False)[0]:
-        quiet(bench, end, at)
-    else:
+    marked, failure = _end_here(bench, end, at)
+    if marked:
         _look(bench, end, GRACE)
+    return failure
 
 
-def before(bench: Bench, end: End, at: At) -> None:
+def before(bench: Bench, end: End, at: At) -> Failure | None:
     """A section follows after which the pair may have to be reset: what is under way comes to its end first."""
-    if end.quiet() and (end.pair.attributes.sig_pipelining or not _mark(bench, end, at, closing=False)[0]):
+    bench.look_for_events()
+    bench.seen_events = len(bench.events)
+    return _end_here(bench, end, at)[1] if end.quiet() else None
+
+
+def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
+    """A marker, and what is wrong with it; or a quiet time."""
+    marked, wrong = False, list[Failure]()
+    if not end.pair.attributes.sig_pipelining:
+        marked, wrong = _mark(bench, end, at, closing=False)
+    if not marked and not wrong:
         quiet(bench, end, at)
+    return marked, wrong[0] if wrong else None
 
 
 def quiet(bench: Bench, end: End, at: At) -> None:
@@ -57,6 +75,7 @@ def quiet(bench: Bench, end: End, at: At) -> None:
 
 def _look(bench: Bench, end: End, seconds: float) -> None:
     """Poll until nothing new has come for that long; never longer than a step may wait."""
+    look_on(bench, (end,))
     last = monotonic() + bench.deadline
     limit = monotonic() + seconds
     count = len(end.arrived)
@@ -65,6 +84,16 @@ def _look(bench: Bench, end: End, seconds: float) -> None:
         bench.poll(end)
         if len(end.arrived) != count:
             count, limit = len(end.arrived), monotonic() + seconds
+
+
+def look_on(bench: Bench, ends: Iterable[End]) -> None:
+    """Some polls at once: a completion too many may be behind others that a device holds back."""
+    limit = monotonic() + MOMENT
+    for _ in range(LOOKS):
+        for end in ends:
+            bench.poll(end)
+        if monotonic() > limit:
+            return
 
 
 # Markers -------------------------------------------------------------------------------------
@@ -94,6 +123,8 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
             errno = bench.device.post(end.qp, [request])
         except Refused as refusal:
             errno = refusal.errno
+        if errno == ENOMEM and end.quiet() and not closing:
+            return False, []  # the queue may be full of them: no completion has told the driver otherwise
         if errno:
             message = f"the QP takes no more requests at the end of the case ({errno_name(errno)})"
             return False, [Failure("MKS2204", at, message, hard=True)]
@@ -106,7 +137,10 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
             if end.broken or end.pair.failed:
                 return False, []
             return False, [late(bench, end, marker, "the closing zero-length write" if closing else "the marker")]
-        if marker.got.status != SUCCESS and not (end.broken or end.pair.failed):
+        broken = end.broken or bool(end.pair.failed)
+        if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
+            return True, [wrong]
+        if marker.got.status != SUCCESS and not broken:
             message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
             return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
         for due in end.quiet():
@@ -160,11 +194,16 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
 
 def leftovers(pair: Pair) -> list[Failure]:
     """Judge all that came and that nobody has judged."""
+    failures = []
+    for end in pair.ends:
+        for at, text in end.strange:
+            failures.append(Failure("MKS2005", at, f"a completion names another QP: {text}"))
+        end.strange.clear()
     left = [(end, due) for end in pair.ends for due in list(end.unjudged())]
     root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
     if root is not None and not pair.failed:
         pair.failed = f"the failure at {root.at.line}:{root.at.column}"
-    return [failure for end, due in left if (failure := _left(end, due)) is not None]
+    return failures + [failure for end, due in left if (failure := _left(end, due)) is not None]
 
 
 def _wait(bench: Bench, end: End, patient: bool) -> None:
@@ -196,7 +235,7 @@ def _left(end: End, due: Due) -> Failure | None:
     """Judge what came and was named by nothing. What is flushed behind an error is that error's echo."""
     got = due.got
     assert got is not None
-    if got.status == FLUSH and end.pair.failed:
+    if end.pair.failed and got.status != SUCCESS and _follows(end, due):
         due.judge(f"consequence of {end.pair.failed}")
         return None
     due.judge("the closing rule")
@@ -206,6 +245,15 @@ def _left(end: End, due: Due) -> Failure | None:
         message = f"a completion is left over at the {end.side}: {describe(got)}{which}"
         return Failure("MKS2201", due.at, message)
     return misfit(due, f"the {due.opcode} that was not waited for")
+
+
+def _follows(end: End, due: Due) -> bool:
+    """Whether an error is the echo of one that was judged: a flush of what was posted, or what the other end sees."""
+    assert due.got is not None
+    if due.got.status == FLUSH:
+        # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
+        return not due.stray or due.receive is not None or due.wr_id in end.configurations
+    return due.queue == "recv" and not due.stray
 
 
 def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
@@ -254,7 +302,17 @@ def reset(bench: Bench, pair: Pair, at: At, failed: str) -> list[Failure]:
     pair.failed = failed
     failures = settle(bench, pair, reset=at)
     if failed:
-        bench.failed_qps.update({pair.handle.owner.handle, pair.handle.peer.handle})
+        fail_qps(bench, pair)
     bench.look_for_events()
     pair.renew(bench.device.reconnect(pair.handle))
     return failures
+
+
+def fail_qps(bench: Bench, pair: Pair) -> None:
+    """A failure of these QPs is judged: their own error events follow from it, unless they came before."""
+    bench.look_for_events()
+    handles = {pair.handle.owner.handle, pair.handle.peer.handle}
+    for entry in bench.events[bench.seen_events :]:
+        if entry.event.qp is not None and entry.event.qp.handle in handles:
+            entry.of_failure = True
+    bench.failed_qps |= handles

@@ -80,7 +80,8 @@ class End:
     """One end of a pair: `send` and `recv` are open, `receives` wait for a message, `arrived` has what came."""
 
     __slots__ = (
-        "_first", "arrived", "markers", "number_of", "ordered", "pair", "qp", "receives", "recv", "send", "side",
+        "_first", "arrived", "configurations", "markers", "number_of", "ordered", "pair", "qp", "receives", "recv",
+        "send", "side", "strange",
     )  # fmt: skip
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
@@ -91,6 +92,10 @@ class End:
         self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
         self.arrived: list[Due] = []
+        self.configurations: set[int] = set()
+        """Numbers of requests that are several WQEs."""
+        self.strange: list[tuple[At, str]] = []
+        """What is wrong with a completion whatever is claimed of it, in a few words."""
         self._first = 0
         """Everything before it in `arrived` is judged."""
         self.ordered = pair.attributes.type != "dci"
@@ -109,6 +114,10 @@ class End:
     def deliver(self, completion: Completion) -> None:
         """File a completion: with the request that owes it, or as one that none owes."""
         line = self.send if completion.queue == "send" else self.recv
+        if completion.qp is not self.qp and completion.qp != self.qp:
+            at = self.number_of.get(completion.wr_id, self.pair.at)
+            text = f"id {completion.wr_id} names QP {completion.qp.number:#x} and came from {self.qp.number:#x}"
+            self.strange.append((at, text))
         if line:
             due = line[0]
             if due.wr_id == completion.wr_id and (due.signaled or completion.status != SUCCESS):
@@ -130,7 +139,8 @@ class End:
                     due.early = early
                     return self._take(line, due)
                 quiet = quiet or due
-            early = early or (due.signaled and self.ordered)
+            # Whether a raw WQE has a completion is its own word, not its request's flags.
+            early = early or (due.signaled and self.ordered and due.opcode != "driver2")
         # Success of a request that was not signaled: a completion that nobody asked for.
         return None if quiet is None else self._take(line, quiet)
 

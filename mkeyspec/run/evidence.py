@@ -78,9 +78,10 @@ class Due(Entry):
 
 @dataclass(slots=True, eq=False)
 class Event(Entry):
-    """An async event."""
+    """An async event. `of_failure`: when it was seen, a failure of its QP had been judged already."""
 
     event: AsyncEvent
+    of_failure: bool = field(default=False, init=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Completes
 from mkeyspec.run import drain, wait
 from mkeyspec.run.bench import Bench, errno_name
-from mkeyspec.run.claim import Attempt, arrange, describe
+from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
 from mkeyspec.run.drain import late, misfit
 from mkeyspec.run.endpoint import End, Receive
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
@@ -64,6 +64,8 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         due.byte_len, due.imm = planned.byte_len, planned.imm
         due.dc = planned.dc
         end.send.append(due)
+        if planned.opcode == "driver1":
+            end.configurations.add(due.wr_id)
         section.dues.append(due)
         if planned.mkeys:
             bench.use(planned.mkeys, planned.at, due)
@@ -114,9 +116,9 @@ def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Att
     """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail."""
     end, what, at = section.end, section.what, section.at
     attempt = Attempt(at, what)
-    owed = section.owed
+    owed, unsettled = section.owed, None
     if section.listed is not None:
-        _wait_for_list(bench, section)
+        unsettled = _wait_for_list(bench, section)
         attempt.listed = [due for due in end.unjudged() if _is_listed(section, due)]
         attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
     elif owed or section.far:
@@ -130,7 +132,7 @@ def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Att
         assert failed.got is not None
         attempt.phase, attempt.reason = "completion", failed.got.status
     attempt.earlier = _earlier(section)
-    attempt.fault = _fault(bench, section, failed)
+    attempt.fault = _fault(bench, section, failed) or unsettled
     for due in (*section.dues, *section.far, *attempt.listed):
         # What came unasked is the closing rule's, unless the list has it.
         if not due.judged and due.got is not None and (due.signaled or due.failed or section.listed is not None):
@@ -151,7 +153,7 @@ def close(end: End, dues: Sequence[Due]) -> None:
                     line.remove(due)
 
 
-def _wait_for_list(bench: Bench, section: Section) -> None:
+def _wait_for_list(bench: Bench, section: Section) -> Failure | None:
     """As many completions as the claim lists, the receives of the other end, and then nothing more."""
     end, want = section.end, section.listed or 0
 
@@ -161,7 +163,7 @@ def _wait_for_list(bench: Bench, section: Section) -> None:
     wait.until(bench, lambda: listed() >= want, lambda: bench.poll(end))
     if section.far:
         wait.for_dues(bench, end, [], section.far)
-    drain.exact(bench, end, section.at)
+    return drain.exact(bench, end, section.at)
 
 
 def _is_listed(section: Section, due: Due) -> bool:
@@ -257,7 +259,7 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
         return attempt
     want = max(len(outcome.entries) for outcome in lists)
     wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
-    drain.exact(bench, end, at)
+    attempt.fault = drain.exact(bench, end, at)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
     attempt.listed = arrange(lists[0].entries, came)
     attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
@@ -273,7 +275,7 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
 
 def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
     """For a known departure that lists completions where the page has one each: all that came, and nothing more."""
-    drain.exact(bench, section.end, section.at)
+    attempt.fault = attempt.fault or drain.exact(bench, section.end, section.at)
     strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
     attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
     attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
@@ -282,6 +284,9 @@ def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
 def around_list(attempt: Attempt, outcome: Completes) -> Failure | None:
     """The members that a list which fits does not name: they are those of a completion nobody lists."""
     for entry, due in zip(outcome.entries, attempt.listed, strict=False):
+        if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
+            message = f"a completion of `{attempt.what}` came out of the QP's other queue"
+            return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if due.got is None or due.got.status != SUCCESS or due.stray:
             continue
         named = ("id", "opcode", *(name for name, _ in entry.members))

@@ -9,6 +9,10 @@ from mkeyspec.run.bench import Bench
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due
 
+REFUSED_BY_RECEIVE = frozenset({"rem_op_err", "rem_inv_req_err"})
+"""What a sender is told when the other end's receive could not take its message (IBTA: a remote operation error, an
+invalid request)."""
+
 _SHORTEST = 20e-6
 _LONGEST = 1e-3
 
@@ -32,7 +36,8 @@ def until(bench: Bench, done: Callable[[], bool], look: Callable[[], None]) -> b
 def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
     """Wait until `end` has paid `dues` and its other end `far`.
 
-    Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide.
+    Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide, unless
+    the error says that the message met a receive which could not take it.
     """
     other = end.other
 
@@ -47,10 +52,16 @@ def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
                 return False
         for due in far:
             if due.got is None:
-                return failed(end, dues) or failed(other, far)
+                return (failed(end, dues) or failed(other, far)) and not _met(dues, due)
         return True
 
     return until(bench, done, look)
+
+
+def _met(dues: list[Due], far: Due) -> bool:
+    """Whether the request of this receive failed since the receive did."""
+    sent = [due.got.status for due in dues if due.got is not None and due.wr_id == far.sender]
+    return any(status in REFUSED_BY_RECEIVE for status in sent)
 
 
 def failed(end: End, dues: list[Due]) -> bool:

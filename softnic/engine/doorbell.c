@@ -182,6 +182,15 @@ static void be_prompt(void) {
 /* When to look at the records again, after so many rounds in which nothing was found. */
 static uint64_t pause_after(unsigned quiet) { return quiet < QUICK_ROUNDS ? POLL_QUICK : quiet < SLOW_ROUNDS ? POLL_SLOW : POLL_IDLE; }
 
+bool doorbell_covers(uint64_t addr, uint64_t length) {
+    bool found = false;
+    pthread_mutex_lock(&pages_mutex);
+    for (size_t i = 0; i < watched.pages && !found; i++)
+        found = addr < watched.page[i].start + watched.page[i].length && watched.page[i].start < addr + length;
+    pthread_mutex_unlock(&pages_mutex);
+    return found;
+}
+
 static bool nothing_watched(void) {
     pthread_mutex_lock(&pages_mutex);
     bool nothing = !watched.pages;
@@ -194,6 +203,7 @@ static void *device_trapped(void *nothing) {
     uint64_t rearm = 0, next;           /* when the pages may be emptied again; 0: they are */
     unsigned quiet = 0;
     be_prompt();
+    guard_thread();
     for (;;) {
         if (answer_faults()) rearm = now() + SLICE, quiet = 0;
         if (rearm && now() >= rearm) {
@@ -222,6 +232,7 @@ static void *device_polling(void *nothing) {
     struct pollfd fds[FDS];
     unsigned quiet = 0;
     be_prompt();
+    guard_thread();
     for (;;) {
         uint64_t next = 0;
         nic_lock();

@@ -22,6 +22,28 @@ bool memory_write_then(uint64_t addr, const uint8_t *from, size_t len, size_t la
 void memory_read_each(const uint64_t *addr, size_t n, uint64_t *out, bool *fine);
 int fd_high(int fd);                    /* moves a descriptor of ours out of the application's way */
 
+/* From one part of the application's memory to another, of equal length. *source: it was what can't be read. */
+bool memory_copy(const struct piece *from, size_t from_pieces, const struct piece *to, size_t to_pieces, bool *source);
+bool memory_copies(void);               /* memory_copy is there, in this thread */
+/* Memory read, or written, bit by bit, between guard_enter and guard_leave. */
+struct cursor { const struct piece *piece; size_t pieces; uint64_t at; };
+bool cursor_move(struct cursor *cursor, uint8_t *local, uint64_t length, bool write);
+bool memory_guarded(const struct piece *piece, size_t pieces);      /* guard_enter, unless these need the slow way */
+
+/* ---- guard.c: fast copies of memory that may be gone ---------------------------------------------------------------------------------- */
+
+void guard_thread(void);                /* this thread is the device's */
+bool guard_enter(void);                 /* false: not here; else guard_copy may be used until guard_leave */
+void guard_leave(void);
+bool guard_copy(void *to, const void *from, size_t length);
+/* The device itself would have to answer the fault of an access to such memory. */
+bool doorbell_covers(uint64_t addr, uint64_t length);
+
+/* ---- bytes.c ---------------------------------------------------------------------------------------------------------------------- */
+
+uint8_t *bytes_new(size_t length);      /* NULL: no memory. What is in it is left from others. */
+void bytes_free(uint8_t *bytes);        /* NULL is fine */
+
 /* ---- reach.c: what a key reaches ---------------------------------------------------------------------------------------------------- */
 
 enum violation {
@@ -61,6 +83,12 @@ enum violation transfer_add(struct transfer *transfer, uint32_t key, uint64_t ad
 enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg, unsigned segs, uint64_t limit, bool write);
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
 enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire);       /* may change wire */
+/* Only memory, with nothing to be done on the way but to make fields of whole blocks. */
+bool transfer_is_plain(const struct transfer *transfer);
+/* From one plain transfer to another of equal length, in one go. False: they overlap, or this can't be done here. */
+bool transfer_joins(const struct transfer *from, const struct transfer *to);
+/* *source: the fault was the source's. */
+enum violation transfer_join(struct transfer *from, struct transfer *to, bool *source);
 
 /* ---- layout.c: the translation of an mkey -------------------------------------------------------------------------------------------- */
 
@@ -90,6 +118,8 @@ uint64_t signature_strip(const struct bsf *sig, enum domain domain, const uint8_
 /* Data put together as one domain's stream of at most `length` bytes; fields of the other domain are copied as the masks say. */
 void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *raw, uint64_t raw_length, uint64_t before, const uint8_t *fields,
                      uint64_t stored, uint8_t *stream, uint64_t length);
+/* The fields of whole blocks that stand in `stream` already, with room behind each. */
+void signature_fields(const struct bsf *sig, enum domain domain, uint8_t *stream, uint64_t blocks, uint64_t before);
 /* The first error since arming goes to the key owner's CQ; true if it was reported. */
 bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq);
 
@@ -196,6 +226,7 @@ struct message {
     uint8_t sgid[16], dgid[16];
     uint64_t payload_length;
     uint8_t *payload;
+    struct transfer *unread;            /* instead of a payload that was not gathered yet: plain memory of this process */
     unsigned references;                /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);
@@ -208,12 +239,15 @@ struct answer {
     uint8_t *data;                      /* READ and atomics; owned by whoever got the answer */
     uint64_t length;
 };
-void respond(const struct message *message, struct answer *answer);
+/* The payload as bytes; false: its memory can't be read. */
+bool message_gather(struct message *message);
+void respond(struct message *message, struct answer *answer);
 /* Whether the receive is there that this message wants: VERDICT_READY, RNR or SILENCE. Its payload is not looked at. */
 void respond_ask(const struct message *message, struct answer *answer);
 /* VERDICT_LATER: another process answers, and request_answered is called then. `ask`: the header alone goes to it first. */
 void transport_send(struct qp *qp, struct message *message, bool ask, struct answer *answer);
 void request_answered(struct qp *qp, struct answer *answer);
+bool transport_is_local(const struct message *message);
 uint32_t transport_first_qpn(void);     /* the bits that name this process */
 
 /* rendezvous.c */

@@ -91,7 +91,7 @@ static struct link *link_to(uint32_t slot) {
 
 static void chunk_free(struct chunk *chunk) {
     if (chunk->request) message_release(chunk->request);
-    free(chunk->owned);
+    bytes_free(chunk->owned);
     free(chunk);
 }
 
@@ -100,7 +100,7 @@ static void link_free(struct link *link) {
         next = chunk->next;
         chunk_free(chunk);
     }
-    free(link->payload);
+    bytes_free(link->payload);
     close(link->fd);
     free(link);
 }
@@ -206,11 +206,12 @@ static void take_request(struct link *link) {
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing) link_read(links[i]);
     link->in.message.payload = link->payload;
+    link->in.message.unread = NULL;
     if (link->in.kind == QUESTION) respond_ask(&link->in.message, &answer);
     else respond(&link->in.message, &answer);
     struct chunk *chunk = chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);
     if (!chunk) {
-        free(answer.data);
+        bytes_free(answer.data);
         link->broken = true;
         return;
     }
@@ -249,7 +250,7 @@ static bool link_read(struct link *link) {
         any = true;
         link->got += (size_t)done;
         if (link->got == sizeof link->in) {
-            if (!frame_fine(link) || (link->in.length && !(link->payload = malloc(link->in.length)))) {
+            if (!frame_fine(link) || (link->in.length && !(link->payload = bytes_new(link->in.length)))) {
                 link->broken = true;
                 return any;
             }
@@ -258,7 +259,7 @@ static bool link_read(struct link *link) {
             link->got = 0;
             if (link->outgoing) take_answer(link);
             else take_request(link);
-            free(link->payload);
+            bytes_free(link->payload);
             link->payload = NULL;
         }
         if (round_is_over()) return any;

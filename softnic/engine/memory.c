@@ -38,7 +38,78 @@ static bool slow_copy(uint64_t addr, uint8_t *local, size_t len, bool write) {
     return true;
 }
 
+enum { WORTH = 2048 };                  /* bytes from which the fast way is faster */
+
+static bool fast(const struct piece *piece, size_t pieces, size_t least) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < pieces && total < least; i++) total += piece[i].length;
+    if (total < least || !guard_enter()) return false;
+    for (size_t i = 0; i < pieces; i++) {
+        if (!doorbell_covers(piece[i].addr, piece[i].length)) continue;
+        guard_leave();
+        return false;
+    }
+    return true;
+}
+
+static bool move_fast(const struct piece *piece, size_t pieces, uint8_t *local, bool write) {
+    bool fine = true;
+    for (size_t i = 0; i < pieces && fine; local += piece[i++].length) {
+        void *there = (void *)(uintptr_t)piece[i].addr;
+        fine = write ? guard_copy(there, local, piece[i].length) : guard_copy(local, there, piece[i].length);
+    }
+    guard_leave();
+    return fine;
+}
+
+static bool readable(const struct piece *piece, size_t pieces) {
+    uint8_t byte;
+    for (size_t i = 0; i < pieces; i++)
+        for (uint64_t at = 0; at < piece[i].length; at += page_bytes())
+            if (!memory_read(piece[i].addr + at, &byte, 1)) return false;
+    return true;
+}
+
+bool memory_guarded(const struct piece *piece, size_t pieces) { return fast(piece, pieces, 0); }
+
+bool cursor_move(struct cursor *cursor, uint8_t *local, uint64_t length, bool write) {
+    while (length) {
+        if (!cursor->pieces) return false;
+        uint64_t left = cursor->piece->length - cursor->at, n = left < length ? left : length;
+        void *there = (void *)(uintptr_t)(cursor->piece->addr + cursor->at);
+        if (!(write ? guard_copy(there, local, n) : guard_copy(local, there, n))) return false;
+        local += n, length -= n, cursor->at += n;
+        if (cursor->at == cursor->piece->length) cursor->piece++, cursor->pieces--, cursor->at = 0;
+    }
+    return true;
+}
+
+bool memory_copies(void) {
+    if (!guard_enter()) return false;
+    guard_leave();
+    return true;
+}
+
+bool memory_copy(const struct piece *from, size_t from_pieces, const struct piece *to, size_t to_pieces, bool *source) {
+    uint64_t from_at = 0, to_at = 0;
+    bool fine = fast(from, from_pieces, 0);
+    if (fine) guard_leave(), fine = fast(to, to_pieces, 0);
+    *source = false;
+    if (!fine) return false;
+    for (size_t f = 0, t = 0; f < from_pieces && t < to_pieces && fine;) {
+        uint64_t left = from[f].length - from_at, room = to[t].length - to_at, n = left < room ? left : room;
+        fine = guard_copy((void *)(uintptr_t)(to[t].addr + to_at), (const void *)(uintptr_t)(from[f].addr + from_at), n);
+        from_at += n, to_at += n;
+        if (from_at == from[f].length) from_at = 0, f++;
+        if (to_at == to[t].length) to_at = 0, t++;
+    }
+    guard_leave();
+    if (!fine) *source = !readable(from, from_pieces);
+    return fine;
+}
+
 static bool move(const struct piece *piece, size_t pieces, uint8_t *local, bool write) {
+    if (fast(piece, pieces, WORTH)) return move_fast(piece, pieces, local, write);
     if (slow >= 0) {
         for (size_t i = 0; i < pieces; local += piece[i++].length)
             if (!slow_copy(piece[i].addr, local, piece[i].length, write)) return false;

@@ -105,6 +105,12 @@ static uint64_t scatter_length(const struct wqe *wqe) {
     return sum;
 }
 
+/* Plain memory that stays in this process is copied once, by the responder. */
+static bool at_once(const struct qp *qp, const struct message *message) {
+    enum { WORTH = 4096 };
+    return mine.length >= WORTH && qp->attr.type != QP_UD && transport_is_local(message) && transfer_is_plain(&mine);
+}
+
 /* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out before their scatter list is
  * looked at, so that the responder's refusal comes first (IBTA 9.7.5.1). */
 static uint8_t build(struct qp *qp, struct call *call) {
@@ -129,7 +135,11 @@ static uint8_t build(struct qp *qp, struct call *call) {
     message->length = atomic(wqe->opcode) ? 8 : mine.length;
     if (reads(wqe->opcode) || !mine.length) return 0;
     message->payload_length = mine.length;
-    if (!(message->payload = malloc(mine.length))) return CQE_LOCAL_QP_OP;
+    if (at_once(qp, message)) {
+        message->unread = &mine;
+        return 0;
+    }
+    if (!(message->payload = bytes_new(mine.length))) return CQE_LOCAL_QP_OP;
     if (transfer_emit(&mine, message->payload)) return CQE_LOCAL_PROTECTION;
     call->sigerr = mine.sigerr;
     return 0;
@@ -170,6 +180,10 @@ static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever)
         qp_fail(qp);
         return;
     }
+    if (!message_gather(call->message)) {       /* what waits is sent as it was when it was posted */
+        fail(qp, CQE_LOCAL_PROTECTION);
+        return;
+    }
     if (call->reason != reason) {
         call->reason = reason;
         call->started = time;
@@ -190,7 +204,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
     struct call *call = qp->call;
     uint8_t syndrome = 0;
     if (!call) {                        /* a QP that talks to itself broke as its own responder */
-        free(answer->data);
+        bytes_free(answer->data);
         return;
     }
     call->sent = false;
@@ -225,7 +239,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
         call->due = 0;
         break;
     }
-    free(answer->data);
+    bytes_free(answer->data);
 }
 
 /* A peer that wasn't ready is asked whether it is, before the payload goes its way again. */

@@ -120,13 +120,21 @@ static bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
            && ((*key)->remote_invalidate || ((*key)->type == KEY_MW && (*key)->mw_type == 2) || (defect(remote_inv_unasked) && (*key)->type == KEY_MKEY));
 }
 
-static void respond_send(struct qp *qp, const struct message *message, struct answer *answer) {
+/* Puts what was sent where it belongs. *source: it could not be read, which is the requester's own fault. */
+static enum violation take_in(struct message *message, bool *source) {
+    *source = false;
+    if (message->unread && transfer_joins(message->unread, &theirs)) return transfer_join(message->unread, &theirs, source);
+    *source = !message_gather(message);
+    return *source ? BAD_MEMORY : transfer_absorb(&theirs, message->payload);
+}
+
+static void respond_send(struct qp *qp, struct message *message, struct answer *answer) {
     static struct receive receive;
     bool datagram = qp->attr.type == QP_UD;
     uint64_t length = message->payload_length + (datagram ? GRH_BYTES : 0);
     uint8_t with_grh[GRH_BYTES + 4096];
-    uint8_t *bytes = message->payload;
     struct key *invalid = NULL;
+    bool source = false;
     if (!receive_wanted(qp, &receive, answer)) return;
     if (length > receive.length || (datagram && length > sizeof with_grh)) {
         receive_fail(qp, &receive, CQE_LOCAL_LENGTH, CQE_REMOTE_INVALID_REQUEST, answer);
@@ -144,10 +152,10 @@ static void respond_send(struct qp *qp, const struct message *message, struct an
     if (datagram) {
         grh_encode(message, with_grh);
         if (message->payload_length) memcpy(with_grh + GRH_BYTES, message->payload, message->payload_length);
-        bytes = with_grh;
     }
-    if (transfer_absorb(&theirs, bytes)) {
-        receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
+    if (datagram ? transfer_absorb(&theirs, with_grh) : take_in(message, &source)) {
+        if (source) refuse(answer, CQE_LOCAL_PROTECTION);
+        else receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
     }
     if (invalid && !(defect(remote_inv_ignored) && invalid->type == KEY_MKEY)) key_invalidate(invalid);
@@ -155,17 +163,17 @@ static void respond_send(struct qp *qp, const struct message *message, struct an
     receive_complete(qp, &receive, message, opcode, length);
 }
 
-static enum violation write_in(const struct message *message) {
+static enum violation write_in(struct message *message, bool *source) {
     enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, RIGHT_REMOTE_WRITE, true);
     if (defect(refused_write_lands) && bad == NO_RIGHT && !transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, 0, true))
         transfer_absorb(&theirs, message->payload);
-    if (!bad) bad = transfer_absorb(&theirs, message->payload);
+    if (!bad) bad = take_in(message, source);
     return bad ? bad : defect(error_fails_request) && theirs.sigerr ? BAD_MEMORY : FINE;
 }
 
-static void respond_write(struct qp *qp, const struct message *message, struct answer *answer) {
+static void respond_write(struct qp *qp, struct message *message, struct answer *answer) {
     static struct receive receive;
-    bool immediate = message->opcode == OPCODE_RDMA_WRITE_IMM;
+    bool immediate = message->opcode == OPCODE_RDMA_WRITE_IMM, source = false;
     if (!(access_of(qp) & ACCESS_WRITE)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
@@ -173,8 +181,9 @@ static void respond_write(struct qp *qp, const struct message *message, struct a
     if (immediate && !receive_wanted(qp, &receive, answer)) return;
     transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     /* A write of no bytes needs no key (IBTA 9.7.4.1.5). */
-    if (message->payload_length && write_in(message)) {
-        deny(qp, answer, CQE_REMOTE_ACCESS);
+    if (message->payload_length && write_in(message, &source)) {
+        if (source) refuse(answer, CQE_LOCAL_PROTECTION);
+        else deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
     if (immediate) receive_complete(qp, &receive, message, CQE_WRITE_IMM, message->payload_length);
@@ -188,7 +197,7 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
     if (!message->length) return;
     transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->length, RIGHT_REMOTE_READ, false);
-    if (!bad && !(answer->data = malloc(message->length))) {
+    if (!bad && !(answer->data = bytes_new(message->length))) {
         deny(qp, answer, CQE_REMOTE_OPERATION);
         return;
     }
@@ -223,7 +232,7 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
-    if (!(answer->data = malloc(8))) {
+    if (!(answer->data = bytes_new(8))) {
         deny(qp, answer, CQE_REMOTE_OPERATION);
         return;
     }
@@ -239,7 +248,7 @@ void respond_ask(const struct message *message, struct answer *answer) {
     else answer->verdict = VERDICT_READY;
 }
 
-void respond(const struct message *message, struct answer *answer) {
+void respond(struct message *message, struct answer *answer) {
     struct qp *qp = qp_find(message->destination);
     if (!qp || !addressed(qp, message)) {
         answer->verdict = VERDICT_SILENCE;

@@ -235,6 +235,17 @@ void signature_frame(const struct bsf *sig, enum domain which, const uint8_t *ra
     }
 }
 
+void signature_fields(const struct bsf *sig, enum domain which, uint8_t *stream, uint64_t blocks, uint64_t before) {
+    const struct signature_domain *domain = used(sig, which);
+    uint64_t tags = tag_index(sig, domain, before);
+    struct field_sum sum;
+    for (uint64_t k = 0; k < blocks; k++, stream += frame_of(domain)) {
+        field_start(&sum, domain);
+        field_update(&sum, stream, domain->block);
+        field_generate(&sum, domain, (uint32_t)(tags + k), stream + domain->block);
+    }
+}
+
 bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq) {
     if (!key->armed) return false;
     key->armed = defect(error_of_every_message);

@@ -217,8 +217,19 @@ static enum violation absorb_transaction(struct transfer *transfer, struct place
 
 static bool transactional(const struct place *place) { return place->key && place->key->sig && place->key->sig->transactional; }
 
+static bool adds_fields(const struct place *place);
+static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire);
+static struct cursor cursor_of(const struct transfer *transfer, const struct place *place);
+
 static enum violation emit_framed(struct transfer *transfer, struct place *place, uint8_t *wire) {
     struct key *key = place->key;
+    if (adds_fields(place) && memory_guarded(transfer->reach.piece + place->piece, place->pieces)) {
+        struct cursor read = cursor_of(transfer, place);
+        bool fine = add_fields(place, &read, 0, place->raw / key->sig->domain[DOMAIN_WIRE].block, wire);
+        guard_leave();
+        key->sig->passed += place->raw;
+        return fine ? FINE : BAD_MEMORY;
+    }
     enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
     uint8_t *memory = buffer(0, place->memory), *raw = memory, *fields = buffer(2, place->memory + 8);
     enum violation bad = FINE;
@@ -302,4 +313,88 @@ enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire) {
     if (defect(error_twice)) tell_again(transfer);
     trim();
     return bad;
+}
+
+/* Whole blocks to which only fields are added: they can be read to where they are sent. */
+static bool adds_fields(const struct place *place) {
+    const struct key *key = place->key;
+    return no_defect && key && key->sig && !transactional(place) && !key->crypto && domain_of(key, DOMAIN_WIRE) && !domain_of(key, DOMAIN_MEMORY)
+           && place->raw % key->sig->domain[DOMAIN_WIRE].block == 0
+           && place->wire == place->raw / key->sig->domain[DOMAIN_WIRE].block * (key->sig->domain[DOMAIN_WIRE].block + (uint64_t)key->sig->domain[DOMAIN_WIRE].field);
+}
+
+/* `blocks` more blocks with their fields; the guard is entered. */
+static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire) {
+    const struct signature_domain *domain = &place->key->sig->domain[DOMAIN_WIRE];
+    uint64_t pitch = (uint64_t)domain->block + domain->field;
+    for (uint64_t k = 0; k < blocks; k++)
+        if (!cursor_move(from, wire + k * pitch, domain->block, false)) return false;
+    signature_fields(place->key->sig, DOMAIN_WIRE, wire, blocks, place->before + first * domain->block);
+    return true;
+}
+
+static struct cursor cursor_of(const struct transfer *transfer, const struct place *place) {
+    return (struct cursor){transfer->reach.piece + place->piece, place->pieces, 0};
+}
+
+bool transfer_is_plain(const struct transfer *transfer) {
+    if (!no_defect) return false;
+    for (size_t i = 0; i < transfer->places; i++)
+        if (transfer->place[i].inlined || (transfer->place[i].key && !adds_fields(&transfer->place[i]))) return false;
+    return true;
+}
+
+static bool has_keys(const struct transfer *transfer) {
+    for (size_t i = 0; i < transfer->places; i++)
+        if (transfer->place[i].key) return true;
+    return false;
+}
+
+bool transfer_joins(const struct transfer *from, const struct transfer *to) {
+    enum { FEW = 64 };
+    if (!no_defect || has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies()) return false;
+    for (size_t f = 0; f < from->reach.pieces; f++)
+        for (size_t t = 0; t < to->reach.pieces; t++) {
+            const struct piece *one = &from->reach.piece[f], *two = &to->reach.piece[t];
+            if (one->addr < two->addr + two->length && two->addr < one->addr + one->length) return false;
+        }
+    return true;
+}
+
+/* Piece by piece through a buffer that stays in the processor's cache. */
+static bool join_place(struct transfer *from, const struct place *place, struct cursor *to, bool *source) {
+    enum { CHUNK = 32 << 10 };
+    static uint8_t chunk[CHUNK + 64 * 8];
+    struct cursor read = cursor_of(from, place);
+    const struct signature_domain *domain = place->key ? &place->key->sig->domain[DOMAIN_WIRE] : NULL;
+    uint64_t block = domain ? domain->block : CHUNK, whole = domain ? place->raw / block : (place->raw + CHUNK - 1) / CHUNK, most = CHUNK / block;
+    for (uint64_t k = 0; k < whole;) {
+        uint64_t n = whole - k < most ? whole - k : most, size = domain ? n * (block + domain->field) : n * block;
+        if (!domain && size > place->raw - k * block) size = place->raw - k * block;
+        bool fine = domain ? add_fields(place, &read, k, n, chunk) : cursor_move(&read, chunk, size, false);
+        if (!fine) *source = true;
+        if (!fine || !cursor_move(to, chunk, size, true)) return false;
+        k += n;
+    }
+    return true;
+}
+
+enum violation transfer_join(struct transfer *from, struct transfer *to, bool *source) {
+    struct cursor write = {to->reach.piece, to->reach.pieces, 0};
+    bool fine = true;
+    if (!has_keys(from)) return memory_copy(from->reach.piece, from->reach.pieces, to->reach.piece, to->reach.pieces, source) ? FINE : BAD_MEMORY;
+    *source = false;
+    if (!memory_guarded(from->reach.piece, from->reach.pieces)) {
+        *source = true;
+        return BAD_MEMORY;
+    }
+    guard_leave();
+    if (!memory_guarded(to->reach.piece, to->reach.pieces)) return BAD_MEMORY;
+    for (size_t i = 0; i < from->places && fine; i++) {
+        struct place *place = &from->place[i];
+        fine = join_place(from, place, &write, source);
+        if (place->key) place->key->sig->passed += place->raw;
+    }
+    guard_leave();
+    return fine ? FINE : BAD_MEMORY;
 }

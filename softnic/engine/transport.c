@@ -5,16 +5,28 @@
 
 uint32_t transport_first_qpn(void) { return fabric_is_up() ? fabric_slot() << QPN_BITS : 0; }
 
+bool transport_is_local(const struct message *message) {
+    return !fabric_is_up() || message->destination >> QPN_BITS == fabric_slot();
+}
+
 void transport_send(struct qp *qp, struct message *message, bool ask, struct answer *answer) {
-    if (fabric_is_up() && message->destination >> QPN_BITS != fabric_slot()) {
+    if (!transport_is_local(message)) {
         answer->verdict = fabric_send(qp, message, ask);
         return;
     }
     respond(message, answer);
 }
 
+bool message_gather(struct message *message) {
+    struct transfer *source = message->unread;
+    if (!source) return true;
+    message->unread = NULL;
+    message->payload = bytes_new(message->payload_length);
+    return message->payload && !transfer_emit(source, message->payload);
+}
+
 void message_release(struct message *message) {
     if (--message->references) return;
-    free(message->payload);
+    bytes_free(message->payload);
     free(message);
 }

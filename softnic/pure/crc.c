@@ -1,6 +1,7 @@
 #include "pure/crc.h"
 
 #include "pure/bits.h"
+#include "pure/crc_fold.h"
 #include "pure/rule.h"
 
 /* Slicing by eight: table k gives what a byte leaves in the register once k more bytes of zeros have passed. The register is linear, so an
@@ -96,7 +97,7 @@ uint64_t RULE(crc_start)(enum crc_kind kind, bool ones)
     return 0;
 }
 
-uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, size_t length)
+uint64_t crc_update_portable(enum crc_kind kind, uint64_t state, const void *data, size_t length)
 {
     switch (kind) {
     case CRC_T10: return forward(t10_table, (uint32_t)state, data, length);
@@ -105,6 +106,16 @@ uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, 
     case CRC_XP10: return reflected64(xp10_table, state, data, length);
     }
     return state;
+}
+
+uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, size_t length)
+{
+    uint8_t folded[16];
+    if (length < CRC_FOLD_LEAST || !crc_folds())
+        return crc_update_portable(kind, state, data, length);
+    size_t done = crc_fold(kind, state, data, length, false, folded);
+    state = crc_update_portable(kind, 0, folded, sizeof folded);
+    return crc_update_portable(kind, state, (const uint8_t *)data + done, length - done);
 }
 
 uint64_t RULE(crc_value)(enum crc_kind kind, uint64_t state)

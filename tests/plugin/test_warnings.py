@@ -98,3 +98,12 @@ def test_allow_in_the_file_is_heeded(blind: Project) -> None:
     done = blind.mkeyspec("run", "--deny", "warnings")
     assert done.code == 0, done.out
     assert "MKS06" not in done.out
+
+
+def test_files_that_are_ignored_are_not_told(blind: Project) -> None:
+    blind.put("cases/conftest.py", 'collect_ignore_glob = ["a.mks"]\n')
+    blind.put("cases/b.mks", BLIND)
+    for arguments in ((), ("-n2",)):
+        done = blind.pytest(*arguments)
+        assert "cases/b.mks:3:6: warning[MKS0602]" in done.out
+        assert "a.mks" not in done.out

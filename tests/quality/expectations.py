@@ -19,9 +19,8 @@ from time import monotonic
 from mkeyspec import plan
 from mkeyspec.device import preload
 from mkeyspec.device.choice import parse
-from tests.quality.disturb import match
 from tests.quality.mutation import Mutant, Mutation, mutants, mutations
-from tests.quality.subject import Bench, Outcome, Row, model, rows
+from tests.quality.subject import Bench, Outcome, Row, match, model, rows
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -229,7 +228,7 @@ def table(result: Result) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality.expectations", description=__doc__)
-    parser.add_argument("--rows", type=int, help="at most so many rows of each case, from the first to the last")
+    parser.add_argument("--rows", type=int, help="at most so many rows of each case, drawn")
     parser.add_argument("--each", type=int, default=0, help="mutants drawn of each mutation in a row (default: all)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (default 1)")
     parser.add_argument("--mutation", action="append", default=[], help="one mutation; may be repeated")
@@ -244,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         preload.ensure(parse(options.device).personality, whole=True)
     began = monotonic()
     names = tuple(name for name in mutations() if not options.mutation or name in options.mutation)
-    items = rows(options.paths or [Path("cases").resolve()], options.case, options.rows)
+    items = rows(options.paths or [Path("cases").resolve()], options.case, options.rows, options.seed)
     if options.budget:
         random.Random(options.seed).shuffle(items)
     ends = began + options.budget if options.budget else None

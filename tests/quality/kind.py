@@ -37,6 +37,8 @@ class Kind:
     source: str
     trace: bool = False
     """Forbidden only where anything came of it: bytes, completions or answers that the clean run did not have."""
+    skips: bool = False
+    """The row could be skipped with it, and must not be."""
 
     @property
     def forbidden(self) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Mkey, QpAttributes, QpPair, Refused
+from mkeyspec.device.protocol import Completion, Mkey, QpAttributes, QpPair, Refused, Unsupported
 from tests.quality.kind import AtBoundary, OnCall, Place, places
 from tests.quality.subject import Subject, errno_beside
 from tests.quality.tap import Call, Disturbance, Tap
@@ -88,16 +88,8 @@ def pair_anyway(tap: Tap, go: Go, args: Args) -> QpPair:
         return tap.device.qp_pair(QpAttributes(private=True))
 
 
-def dek_anyway(tap: Tap, go: Go, args: Args) -> Any:
-    try:
-        return go()
-    except Refused:
-        return tap.device.dek(bytes(range(32)))
-
-
 places("mkey_refusal_lost")(calls("mkey", "is not refused", lambda call: made_anyway, unmade))
 places("qp_pair_refusal_lost")(calls("qp_pair", "is not refused", lambda call: pair_anyway, unmade))
-places("dek_refusal_lost")(calls("dek", "is not refused", lambda call: dek_anyway, unmade))
 
 
 @places("create_other_errno")
@@ -209,8 +201,69 @@ def cancelling(tap: Tap, go: Go, args: Args) -> Any:
 
 places("resume_refused")(calls("resume", "is refused", lambda c: give(errno.EINVAL), lambda s, c: c.result == 0))
 places("resume_nothing")(calls("resume", "does nothing", lambda c: give(0), lambda s, c: c.result == 0))
-places("retag_other")(calls("retag", "sets another tag", lambda c: (
-    lambda t, go, a: t.device.retag(a[0], a[1] ^ 0x80)), lambda s, c: not refused(c) and s.must(c.step)))
+
+class InName(Disturbance):
+    """The signaled requests of a section complete, and none is carried out."""
+
+    def __init__(self, number: int, told: list[Completion]) -> None:
+        super().__init__()
+        self.number, self.told = number, told
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if name != "post" or number != self.number:
+            return go()
+        self.done = True
+        for one in self.told:
+            tap.arrived(tap.numbers[args[0].handle], args[0].handle, replace(one, qp=args[0]))
+        return 0
+
+
+@places("done_in_name")
+def done_in_name(subject: Subject) -> Iterator[Place]:
+    for call in subject.record.named("post"):
+        handle = call.args[0].handle
+        ids = {request.wr_id for request in call.args[1] if hasattr(request, "wr_id")}
+        told = [
+            seen.completion for seen in subject.record.seen
+            if seen.completion.qp.handle == handle and seen.queue == "send" and seen.step >= call.step
+            and seen.completion.wr_id in ids
+        ]  # fmt: skip
+        is_open = any(not subject.must(step) for step in range(call.step, len(subject.steps)))
+        if accepted(subject, call) and "completion" not in subject.phases(call.step) and not is_open:
+            yield Place(call.step, f"post {call.number} completes, and is not carried out",
+                        partial(InName, call.number, told))
+
+
+# Skips ---------------------------------------------------------------------------------------
+
+
+class Unable(Disturbance):
+    """A byte is flipped, and a later call says that the device can't do what it is asked for."""
+
+    def __init__(self, step: int, region: int, offset: int) -> None:
+        super().__init__()
+        self.step, self.region, self.offset, self.flipped = step, region, offset, False
+
+    def boundary(self, tap: Tap, step: int) -> None:
+        if step == self.step:
+            self.flipped = True
+            tap.flip(self.region, self.offset)
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if not self.flipped or name not in ("post", "mkey", "memory", "qp_pair"):
+            return go()
+        self.done = True
+        raise Unsupported("this firmware has no such thing")
+
+
+@places("skipped_behind_a_flip")
+def skipped_behind_a_flip(subject: Subject) -> Iterator[Place]:
+    later = [call.step for call in subject.record.calls if call.name in ("post", "mkey", "memory", "qp_pair")]
+    for region in subject.record.regions:
+        for step in range(region.step + 1, max(later, default=-1) + 1):
+            yield Place(step, f"the guard of buffer {region.number} is written to, and the row is skipped",
+                        partial(Unable, step, region.number, 3))
+
 
 # The end, and devices that die ---------------------------------------------------------------
 

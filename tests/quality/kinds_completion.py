@@ -284,31 +284,34 @@ places("invented_late")(invented(lambda step: ("send", FOREIGN, {"status": "succ
 
 
 class Unasked(Disturbance):
-    """Success is told of a request that did not ask for it."""
+    """Of a request that is not signaled something is told."""
 
-    def __init__(self, number: int, wr_id: int, polls: int) -> None:
+    def __init__(self, number: int, wr_id: int, polls: int, status: str = "success") -> None:
         super().__init__()
-        self.number, self.wr_id, self.polls = number, wr_id, polls
+        self.number, self.wr_id, self.polls, self.status = number, wr_id, polls, status
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
         result = go()
         if name == "post" and number == self.number:
             self.done = True
-            told = Completion(args[0], "send", self.wr_id, "success", "send")
+            told = Completion(args[0], "send", self.wr_id, self.status, "send" if self.status == "success" else "")
             tap.put(args[0].handle, "send", Held(told, self.polls))
         return result
 
 
-@places("unsignaled_told")
-def unsignaled_told(subject: Subject) -> Iterator[Place]:
+places("unsignaled_told")(lambda subject: unasked(subject, "success"))
+places("unsignaled_fails")(lambda subject: unasked(subject, "loc_qp_op_err"))
+
+
+def unasked(subject: Subject, status: str) -> Iterator[Place]:
     for call in subject.record.named("post"):
         if call.result or call.options.get("abort") or "completion" in subject.phases(call.step):
             continue
         for request in call.args[1]:
             if not getattr(request, "flags", SIGNALED) & SIGNALED and type(request).__name__ != "RawWqe":
                 for polls in (0, 2):
-                    yield Place(call.step, f"unsignaled {type(request).__name__} {request.wr_id} completes",
-                                partial(Unasked, call.number, request.wr_id, polls))
+                    what = f"unsignaled {type(request).__name__} {request.wr_id} completes with {status}"
+                    yield Place(call.step, what, partial(Unasked, call.number, request.wr_id, polls, status))
 
 
 # Legal ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from mkeyspec import plan
 from mkeyspec.constants import MkeyError
 from mkeyspec.device.protocol import AsyncEvent, Mkey, SignatureError
 from tests.quality.kind import OnEvents, Place, places
-from tests.quality.kinds_call import calls, made, refuse, refused
+from tests.quality.kinds_call import calls, made, refuse
 from tests.quality.subject import SIGNATURE, Subject
 from tests.quality.tap import Call, Disturbance, Tap
 
@@ -54,8 +54,6 @@ places("error_invented")(calls("mkey_check", "tells of a bad guard", answer(lamb
 places("error_swallowed")(calls("mkey_check", "tells of nothing", answer(lambda was: None), lambda s, c: (
     reported(s, c) and not takes(s, c.step, "ok"))))
 places("check_refused")(calls("mkey_check", "is refused", lambda call: refuse("mkey_check", errno.EINVAL), made))
-places("check_refusal_lost")(calls("mkey_check", "is not refused", lambda call: lambda t, go, a: None, lambda s, c: (
-    refused(c) and s.must(c.step) and "mkey_check" in s.phases(c.step))))
 
 
 class Pending(Disturbance):

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +46,25 @@ class Row:
         return f"{name}[{self.row.id}]" if self.row.id else name
 
 
-def rows(paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None) -> list[Row]:
-    """The rows of all cases below `paths` whose id matches, `most` of each case, from its first to its last."""
+@cache
+def match(pattern: str, text: str) -> bool:
+    """`*` stands for anything; brackets for themselves."""
+    return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def rows(
+    paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None, seed: int = 1
+) -> list[Row]:
+    """The rows of all cases below `paths` whose id matches the pattern or has it in it; `most` drawn of each case."""
     found: list[Row] = []
     for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
         compiled = compile_file(path)
         assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
         for case in compiled.suite.cases:
             whole = [Row(compiled.suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
-            whole = [row for row in whole if fnmatch.fnmatchcase(row.id, pattern) or pattern in row.id]
+            whole = [row for row in whole if match(pattern, row.id) or pattern in row.id]
             if most is not None and len(whole) > most:
-                whole = [whole[place * (len(whole) - 1) // max(1, most - 1)] for place in range(most)]
+                whole = random.Random(f"{seed} {case.name}").sample(whole, most)
             found += whole
     return found
 

@@ -266,7 +266,7 @@ class Tap:
         self.polls += 1
         number = self.numbers[qp.handle]
         for completion in self._call("poll", self.device.poll, qp):
-            self._put(number, qp.handle, completion)
+            self.arrived(number, qp.handle, completion)
         found: list[Completion] = []
         for queue in ("send", "recv"):
             held = self.queues.get((qp.handle, queue))
@@ -276,7 +276,8 @@ class Tap:
                 held[0].polls -= 1
         return self.disturbance.polled(self, number, found)
 
-    def _put(self, number: int, handle: int, completion: Completion) -> None:
+    def arrived(self, number: int, handle: int, completion: Completion) -> None:
+        """A completion reaches its queue."""
         queue = completion.queue
         place = self.places.get((number, queue), 0)
         self.places[number, queue] = place + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from mkeyspec.coverage import count_bins, cover, space
 from mkeyspec.coverage_page import coverage_page
 from mkeyspec.lang.compile import compile_file
 from mkeyspec.requirement import Requirement, requirements
+from tests.shipped import suites
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -205,8 +207,19 @@ def test_bad_input_is_one_line(
 
 @pytest.fixture(scope="module")
 def shipped() -> list[plan.Suite]:
-    found = [compile_file(path).suite for path in sorted((ROOT / "cases").rglob("*.mks"))]
+    found = [compile_file(path).suite for path in suites()]
     return [one for one in found if one is not None]
+
+
+def test_a_case_of_ones_own_is_not_a_shipped_one(tmp_path: Path) -> None:
+    """README has its reader save one in cases/; docs/coverage.md is about the others."""
+    (tmp_path / "cases").mkdir()
+    for name in ("shipped", "mine"):
+        (tmp_path / "cases" / f"{name}.mks").write_text("mks 1\n")
+    assert [path.stem for path in suites(tmp_path)] == ["mine", "shipped"]
+    for words in (["init", "-q"], ["add", "cases/shipped.mks"]):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    assert [path.stem for path in suites(tmp_path)] == ["shipped"]
 
 
 def test_no_testable_entry_of_the_ledger_lacks_a_case(shipped: list[plan.Suite]) -> None:

@@ -32,7 +32,8 @@ class Crooked:
         self.errno: int | None = None
         """What `post` returns, without posting anything."""
         self.record: SignatureError | None = None
-        """What `mkey_check` says instead of the truth."""
+        """What `mkey_check` says instead of the truth, once a case."""
+        self.told = False
         self.sick = False
         """The canary transfer, which numbers its requests from 1, is disturbed as well."""
         self.stuck_events: list[AsyncEvent] = []
@@ -94,7 +95,10 @@ class Crooked:
 
     def mkey_check(self, mkey: Any) -> SignatureError | None:
         found: SignatureError | None = self.__getattr__("mkey_check")(mkey)
-        return self.record or found
+        if self.record is None or self.told:
+            return found
+        self.told = True
+        return self.record
 
     def events(self) -> list[AsyncEvent]:
         found, self.stuck_events = [*self.device.events(), *self.stuck_events], []
@@ -102,6 +106,7 @@ class Crooked:
 
     def release(self, *, healthy: bool) -> None:
         self.released.append(healthy)
+        self.told = False
         self.memories.clear()
         self.device.release(healthy=healthy)
 

@@ -146,6 +146,9 @@ def library() -> c.CDLL:
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "crc_start": (u64, [c.c_int, c.c_bool]),
         "crc_update": (u64, [c.c_int, u64, data, size]),
+        "crc_update_portable": (u64, [c.c_int, u64, data, size]),
+        "crc_fold": (size, [c.c_int, u64, data, size, c.c_bool, data]),
+        "crc_folds": (c.c_bool, []),
         "crc_value": (u64, [c.c_int, u64]),
         "crc_size": (c.c_uint, [c.c_int]),
         "crc_store": (None, [c.c_int, u64, data]),

@@ -31,6 +31,7 @@ from uverbs import (
     handle,
     libc,
     out,
+    place,
     refusal,
 )  # fmt: skip
 
@@ -326,6 +327,13 @@ def _pool_work(_number: int) -> int:
 
 
 def process_pool() -> None:
+    address = place(b"ours")
+    child = os.fork()
+    if not child:
+        ctypes.memmove(address, b"hers", 4)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert ctypes.string_at(address, 4) == b"ours", "answers to one process must not land in another's memory"
     device = Device()
     device.pd()
     with multiprocessing.get_context("fork").Pool(3) as pool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes as c
+import random
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
@@ -91,6 +93,49 @@ def test_any_pieces(kind: str, ones: bool, data: bytes, cuts: list[int]) -> None
         assert field == crc_blocks(REFERENCE[kind], data, len(data), seed).tobytes()
     elif data and len(data) % 2 == 0:
         assert field == guard_blocks(CSUM, data, len(data), seed).tobytes()
+
+
+REGISTERS = {"t10": 0xFFFF0000, "crc32": 2**32 - 1, "crc32c": 2**32 - 1, "crc64_xp10": 2**64 - 1}  # the bits there are
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(sorted(REGISTERS)), st.integers(0, 2**64 - 1), st.integers(0, 2**32), st.integers(64, 5000))
+def test_the_instructions_and_the_tables_agree(kind: str, start: int, seed: int, length: int) -> None:
+    """From any register, at any place, by each width of the registers there are; published values hold both ways."""
+    nic, number = pure.library(), pure.KINDS[kind]
+    data = random.Random(seed).randbytes(length)
+    start &= REGISTERS[kind]
+    expected = nic.crc_update_portable(number, start, data, length)
+    assert nic.crc_update(number, start, data, length) == expected
+    for slim in (True, False) if nic.crc_folds() else ():
+        folded = c.create_string_buffer(16)
+        done = nic.crc_fold(number, start, data, length, slim, folded)
+        assert 0 <= length - done < 16
+        register = nic.crc_update_portable(number, 0, folded.raw, 16)
+        assert nic.crc_update_portable(number, register, data[done:], length - done) == expected
+
+
+GENERATORS = {"T10": (0x18BB70000, False), "FC_PH": (0x104C11DB7, False), "CASTAGNOLI": (0x11EDC6F41, True)}
+GENERATORS["XP10"] = (0x1AD93D23594C93659, True)
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_the_folding_constants_are_powers_of_x(name: str) -> None:
+    generator, reflected = GENERATORS[name]
+
+    def power(exponent: int) -> int:
+        value = 1
+        for _ in range(exponent):
+            value <<= 1
+            if value >> generator.bit_length() - 1:
+                value ^= generator
+        return int(f"{value:064b}"[::-1], 2) if reflected else value
+
+    source = (pure.SOFTNIC / "pure" / "crc_fold.c").read_text("utf-8")
+    entry = source.partition(f"[CRC_{name}] = ")[2].partition("}},")[0]
+    found = [int(word, 16) for word in re.findall(r"0x[0-9a-f]+", entry)]
+    less = 1 if reflected else 0
+    assert found == [power(bits + half - less) for bits in (2048, 512, 128) for half in (64, 0)]
 
 
 @pytest.mark.parametrize("kind", sorted(SIZE))

@@ -28,6 +28,7 @@ from tests.softnic.test_traffic import (
 
 RTS, SQE, ERR = 3, 5, 6  # enum ibv_qp_state
 MW_BIND = 6  # IBV_WC_MW_BIND_ERR
+BOTH_WAYS = pytest.mark.parametrize("personality", ["connectx7", "connectx7;trap=0"])
 
 
 @cache
@@ -161,9 +162,35 @@ def test_fields_in_memory_are_checked_wherever_the_message_is_cut() -> None:
     assert play("split_memory") == [[[OK], [OK], True, 0]] * 5
 
 
-# Two processes -------------------------------------------------------------------------------
+# Memory that goes away -----------------------------------------------------------------------
 
-BOTH_WAYS = pytest.mark.parametrize("personality", ["connectx7", "connectx7;trap=0"])
+
+@BOTH_WAYS
+def test_freed_memory_is_an_error_and_no_crash(personality: str) -> None:
+    """The device copies by itself, and leaves the application's handlers as they are (here Python's faulthandler)."""
+    seen, unchanged = play("freed", personality=personality)
+    assert seen == [
+        ["whole", [OK], RTS],
+        ["source", [LOCAL_PROTECTION], RTS],
+        ["signed source", [LOCAL_PROTECTION], RTS],
+        ["target", [REMOTE_ACCESS], ERR],
+    ]
+    assert unchanged
+
+
+def test_a_fault_of_the_applications_own_is_its_own() -> None:
+    library, python = softnic.library(), interpreter()
+    if library is None or python is None:
+        pytest.skip("no software NIC, or no pyverbs")
+    done = subprocess.run(
+        [python, str(HERE / "wire.py"), "crash"], capture_output=True, text=True, timeout=60,
+        env={**os.environ, "LD_PRELOAD": str(library)},
+    )  # fmt: skip
+    assert done.returncode == -11
+    assert "Fatal Python error: Segmentation fault" in done.stderr
+
+
+# Two processes -------------------------------------------------------------------------------
 
 
 @BOTH_WAYS

@@ -39,7 +39,8 @@ class _Area(threading.local):
     """A thread's own memory for what attributes point at."""
 
     def __init__(self) -> None:
-        self.memory = mmap.mmap(-1, 1 << 20)
+        # Private: without flags the mapping is shared with forked processes, whose answers would land in it too.
+        self.memory = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         self.used = 0
 

@@ -4,15 +4,18 @@ Nothing is judged here: test_wire.py holds the expected values. Runs where pyver
 """
 
 import ctypes
+import faulthandler
 import json
 import select
 import struct
 import sys
+import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
-from peer import ALL, MR, SGE, AHAttr, End, QPAttr, dif, dve, e, pair
+from peer import ALL, MR, SGE, AHAttr, End, Mlx5MkeyConfAttr, Mlx5SigBlockAttr, QPAttr, dif, domain, dve, e, pair
 from pyverbs.addr import AH, GID, GlobalRoute
 from pyverbs.mr import MW, MWBind, MWBindInfo
 from pyverbs.qp import QP, QPCap, QPInitAttr
@@ -317,6 +320,72 @@ def split_memory():
         one.post(SEND, *(SGE(at, end - at, key.lkey) for at, end in pairwise(edges)))
         seen.append([statuses(one), statuses(two), two.mr.read(2048, 0) == A5 * 4, one.error(key, 0.05)[0]])
     return seen
+
+
+# Memory that goes away -----------------------------------------------------------------------
+
+LIBC = ctypes.CDLL(None)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+MIB = 1 << 20
+
+
+def handler():
+    """What the process does on SIGSEGV: the function, the kernel's 64 bits of the mask, the flags."""
+    action = ctypes.create_string_buffer(256)
+    LIBC.sigaction(11, None, action)
+    return action.raw[:16] + action.raw[136:140]
+
+
+def bulk(end, other, address, key, opcode=WRITE):
+    end.post(opcode, SGE(address, MIB, key), rkey=other.mr.rkey, raddr=other.mr.buf)
+    return statuses(end)
+
+
+def freed():
+    """A MiB written from, written to, sent from memory whose middle is gone; whether the handler stayed."""
+    faulthandler.enable()
+    before, seen = handler(), []
+    for way in ("whole", "source", "signed source", "target"):
+        one, two = pair(size=2 * MIB)
+        address = LIBC.mmap(None, MIB, 3, 0x22, -1, 0)
+        region = MR((two if way == "target" else one).pd, MIB, ALL, address)
+        key, lkey = one.signed(), region.lkey
+        if way != "whole":
+            LIBC.munmap(address + MIB // 2, 4096)
+        if way == "target":
+            one.post(WRITE, one.sge(0, MIB), rkey=region.rkey, raddr=address)
+            seen.append([way, statuses(one), state(two)])
+        elif way == "signed source":
+            one.qp.wr_start()
+            one.qp.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
+            one.qp.wr_mkey_configure(key, 3, Mlx5MkeyConfAttr())
+            one.qp.wr_set_mkey_access_flags(ALL)
+            one.qp.wr_set_mkey_layout_list([SGE(address, MIB, lkey)])
+            wire = domain(dif())
+            one.qp.wr_set_mkey_sig_block(Mlx5SigBlockAttr(mem=None, wire=wire, check_mask=0xFF))
+            one.qp.wr_complete()
+            statuses(one)
+            one.post(WRITE, SGE(0, 2048 * 520, key.lkey), rkey=two.mr.rkey, raddr=two.mr.buf)
+            seen.append([way, statuses(one), state(two)])
+        else:
+            seen.append([way, bulk(one, two, address, lkey), state(two)])
+    return [seen, handler() == before]
+
+
+def crash():
+    """A fault of the application's own, beside a device that copies: ends the process as it would without one."""
+    faulthandler.enable()
+    one, two = pair(size=2 * MIB)
+
+    def copy():
+        while True:
+            bulk(one, two, one.mr.buf, one.mr.lkey)
+
+    threading.Thread(target=copy, daemon=True).start()
+    time.sleep(0.2)
+    ctypes.string_at(8)
 
 
 if __name__ == "__main__":

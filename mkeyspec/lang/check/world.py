@@ -135,7 +135,7 @@ class World:
     """All declared things of a row by name, as they are now.
 
     `receives`: the parts of each receive posted by hand that no message has met yet, in order, by QP and whether the
-    peer posted it.
+    peer posted it; None where a cancelled request or a failed one leaves open which are left.
     """
 
     __slots__ = ("receives", "things")
@@ -143,10 +143,10 @@ class World:
     def __init__(
         self,
         things: dict[str, Thing] | None = None,
-        receives: dict[Posted, tuple[tuple[Part, ...], ...]] | None = None,
+        receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] | None = None,
     ) -> None:
         self.things: dict[str, Thing] = {} if things is None else things
-        self.receives: dict[Posted, tuple[tuple[Part, ...], ...]] = {} if receives is None else receives
+        self.receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] = {} if receives is None else receives
 
     def fork(self) -> World:
         """An independent copy; what follows in one is not seen in the other."""
@@ -185,9 +185,12 @@ class World:
             key = self.mkey(step.mkey)
             if key is not None:
                 self.things[step.mkey] = key._replace(tag=step.tag)
+        elif isinstance(step, plan.Cancel):
+            self.receives[step.qp, True] = None  # which of its SENDs still took theirs is seen when the case runs
         elif isinstance(step, plan.Recv):
             end = step.qp, step.peer
-            self.receives[end] = (*self.receives.get(end, ()), step.into)
+            waiting = self.receives.get(end, ())
+            self.receives[end] = None if waiting is None else (*waiting, step.into)
             self._used(*(part.name for part in step.into))
         else:
             self._declare(step, rejected)
@@ -217,6 +220,8 @@ class World:
         if not (step.abort or refused):
             for request in step.requests:
                 self.request(request, (step.qp, not step.peer))
+            if rejected:
+                self.receives[step.qp, True] = self.receives[step.qp, False] = None
             return
         # "the MKey may be left in an unknown state" (sig_block(3), Notes).
         by = "abort" if step.abort else "section"
@@ -233,8 +238,9 @@ class World:
 
     def request(self, request: plan.Wr, far: Posted) -> None:
         """The world after one work request of a section that was carried out. `far`: the end that it goes to."""
-        if takes_receive(request) and self.receives.get(far):
-            self.receives[far] = self.receives[far][1:]
+        waiting = self.receives.get(far)
+        if waiting and takes_receive(request):
+            self.receives[far] = waiting[1:]
         if isinstance(request, plan.Configure):
             self._configure(request)
         elif isinstance(request, (plan.MrList, plan.MrInterleaved)):

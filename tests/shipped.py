@@ -1,0 +1,18 @@
+"""The cases that are shipped, and not those that somebody keeps beside them in the same checkout."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def suites(root: Path = ROOT) -> list[Path]:
+    """The `.mks` files under cases/ that git knows; all of them where there is no repository (an sdist)."""
+    everything = sorted((root / "cases").rglob("*.mks"))
+    if not (root / ".git").exists():
+        return everything
+    done = subprocess.run(["git", "-C", root, "ls-files", "-z", "cases"], capture_output=True, text=True, check=True)
+    known = {root / name for name in done.stdout.split("\0")}
+    return [path for path in everything if path in known]
