@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ struct packet {                         /* both ends are this code on this machi
     uint8_t data[RDMA_MAX_PRIVATE_DATA];
 };
 
-static int wake_fd = -1;
+static int wake_fd = -1, epoll_fd = -1;
 static pid_t thread_of;
 
 static int64_t now_ms(void) {
@@ -38,6 +39,14 @@ static int64_t now_ms(void) {
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Both sockets of an id are told apart from those that had its number before: by the fd. epoll, unlike
+ * poll(), holds no socket that is closed, and with it the name of its port. */
+static bool watch(int fd, uint32_t number) {
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)number << 32 | (uint32_t)fd };
+
+    return fd >= 0 && !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 /* ---- out -------------------------------------------------------------------------------------- */
@@ -82,6 +91,10 @@ static void try_connect(struct cm_id *id) {
 
     if (!connect(id->wire, (struct sockaddr *)&name, length)) {
         id->retry_until = 0;
+        if (!watch(id->wire, id->number)) {
+            unanswered(id, EVENT_UNREACHABLE, -ENOMEM);
+            return;
+        }
         cm_wire_send(id, CM_REQ, 0, id->private_data, id->private_length);
     } else if (errno != EAGAIN) {
         refused(id, CM_REASON_NO_SERVICE);
@@ -269,6 +282,10 @@ static bool greet(struct cm_id *listener) {
         return true;
     }
     id->wire = fd_high(fd);
+    if (!watch(id->wire, id->number)) {
+        cm_id_free(id);
+        return false;
+    }
     id->state = CM_ARRIVING;
     id->listener = listener->number;
     listener->waiting++;
@@ -277,71 +294,53 @@ static bool greet(struct cm_id *listener) {
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-struct watch { struct pollfd *fds; uint32_t *numbers; size_t room, count; };
+/* REQs that found the listener's backlog full; how long to wait. */
+static int try_again(void) {
+    int timeout = -1;
 
-static bool watch_add(struct watch *watch, int fd, uint32_t number) {
-    if (watch->count == watch->room) {
-        size_t room = watch->room ? 2 * watch->room : 64;
-        struct pollfd *fds = realloc(watch->fds, room * sizeof *fds);
-        uint32_t *numbers;
-
-        if (fds) watch->fds = fds;
-        numbers = realloc(watch->numbers, room * sizeof *numbers);
-        if (numbers) watch->numbers = numbers;
-        if (!fds || !numbers) return false;
-        watch->room = room;
-    }
-    watch->fds[watch->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
-    watch->numbers[watch->count++] = number;
-    return true;
-}
-
-/* All sockets; how long poll() may take. */
-static int watch_all(struct watch *watch, bool accepting) {
-    int timeout = accepting ? -1 : TICK_MS;
-
-    watch->count = 0;
-    watch_add(watch, wake_fd, 0);
     for (struct cm_id *id = cm_first(), *next; id; id = next) {
         next = id->next;
         if (id->retry_until) try_connect(id);
         if (id->retry_until) timeout = TICK_MS;
-        else if (id->state == CM_LISTEN && accepting)
-            watch_add(watch, id->port, id->number);
-        else if (id->wire >= 0)
-            watch_add(watch, id->wire, id->number);
     }
     return timeout;
 }
 
+/* False: wait a little, for descriptors. */
+static bool look(uint64_t data) {
+    struct cm_id *id = cm_id_any((uint32_t)(data >> 32));
+    int fd = (int)(uint32_t)data;
+    uint64_t count;
+
+    if (fd == wake_fd) (void)!read(wake_fd, &count, sizeof count);
+    else if (id && id->state == CM_LISTEN && id->port == fd) return greet(id);
+    else if (id && id->wire == fd) hear(id);
+    return true;
+}
+
 static void *run(void *unused) {
-    struct watch watch = { 0 };
-    bool accepting = true;
+    struct epoll_event events[64];
+    int count = 0;
 
     (void)unused;
     for (;;) {
-        uint64_t count;
+        bool room = true;
         int timeout;
 
         cm_lock();
-        timeout = watch_all(&watch, accepting);
+        for (int i = 0; i < count; i++) room &= look(events[i].data.u64);
+        timeout = try_again();
         cm_unlock();
-        poll(watch.fds, watch.count, timeout);
-        accepting = true;
-        if (watch.fds[0].revents) (void)!read(wake_fd, &count, sizeof count);
-        cm_lock();
-        for (size_t i = 1; i < watch.count; i++) {
-            struct cm_id *id = watch.fds[i].revents ? cm_id_any(watch.numbers[i]) : NULL;
-
-            if (!id) continue;          /* destroyed meanwhile */
-            if (id->state == CM_LISTEN && id->port == watch.fds[i].fd)
-                accepting &= greet(id);
-            else if (id->wire == watch.fds[i].fd)
-                hear(id);
-        }
-        cm_unlock();
+        if (!room) poll(NULL, 0, TICK_MS);
+        count = epoll_wait(epoll_fd, events, sizeof events / sizeof *events, timeout);
     }
     return NULL;
+}
+
+static int not_started(int error) {
+    if (wake_fd >= 0) close(wake_fd);
+    if (epoll_fd >= 0) close(epoll_fd);
+    return error ? error : ENOMEM;
 }
 
 static int start(void) {
@@ -351,15 +350,13 @@ static int start(void) {
 
     if (thread_of == getpid()) return 0;
     wake_fd = fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (wake_fd < 0) return errno;
+    epoll_fd = fd_high(epoll_create1(EPOLL_CLOEXEC));
+    if (wake_fd < 0 || epoll_fd < 0 || !watch(wake_fd, 0)) return not_started(errno);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
-        close(wake_fd);
-        return error;
-    }
+    if (error) return not_started(error);
     pthread_detach(thread);
     thread_of = getpid();
     return 0;
@@ -370,7 +367,10 @@ void cm_wire_wake(void) {
 }
 
 void cm_wire_forked(void) {
-    if (thread_of) close(wake_fd);
+    if (thread_of) {
+        close(wake_fd);
+        close(epoll_fd);
+    }
     thread_of = 0;
 }
 
@@ -378,8 +378,7 @@ int cm_wire_listen(struct cm_id *id) {
     int error = start();
 
     if (!error && listen(id->port, BACKLOG)) error = errno;
-    if (!error) cm_wire_wake();
-    return error;
+    return !error && !watch(id->port, id->number) ? errno : error;
 }
 
 int cm_wire_connect(struct cm_id *id) {

@@ -307,6 +307,23 @@ def full() -> None:
     passive.event(CONNECT_REQUEST)
 
 
+def again() -> None:
+    """A port is free as soon as its id is gone, though the thread was waiting for it."""
+    channel, number, port = server()
+    for i in range(300):
+        if i % 2:
+            channel.destroy(number)
+        else:
+            channel.close()
+            channel = Channel()
+        number = channel.create(0x100)
+        channel.bind(number, port=port)
+        channel.listen(number)
+    active = Channel()
+    active.connect(active.ready(0x200, port), conn_param(5))
+    channel.event(CONNECT_REQUEST)
+
+
 def many() -> None:
     """Connections at once from four threads; none is lost, and descriptors come back."""
     passive, _, port = server()
