@@ -28,7 +28,13 @@ from mkeyspec.lang.words import DOCS, WORDS
 from mkeyspec.lang.words import KINDS as WORD_KINDS
 from mkeyspec.requirement import departures, requirements
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 HERE = Path(__file__).resolve().parent
+PROGRAMS = HERE.parent / "tests" / "witnesses" / "programs.toml"
 WRITTEN = "<!-- Written by docs/make_tables.py; `make_tables.py --check` is one of the tests. -->"
 
 VERBS = """
@@ -56,6 +62,29 @@ CODES_ARE = """
 Every diagnostic has a code, and every code a page with what it means, an example, the mend and the clause of the man
 page. `mkeyspec explain CODE` prints it. Codes below MKS2000 are the compiler's and the command line's; those from
 MKS2000 on are failures of a case that ran.
+"""
+PROGRAMS_ARE = """
+Programs of Debian 12 that nobody wrote for this project. `make test` runs each under [the software NIC](softnic.md),
+unchanged; it must end well and say what [the table](../tests/witnesses/programs.toml) awaits. They show the plumbing
+of two processes, not signatures: none of them configures an mkey.
+"""
+PROGRAMS_RUN = """
+```sh
+mkeyspec softnic exec --fabric one -- SERVER &
+mkeyspec softnic exec --fabric one -- CLIENT
+```
+"""
+PROGRAMS_LACK = """
+These were tried and do not run:
+
+| program | lacks |
+| --- | --- |
+| `ib_send_bw -c UC -R` | nothing: perftest itself has no UC over rdma_cm |
+| `mckey`, `udaddy` by multicast | multicast |
+| `udpong` with a server on the wildcard address | name the address on both sides: `-b 127.0.0.1` |
+| Open MPI's `openib` BTL | refuses the device at its start; UCX and libfabric take its place |
+| `ibv_xsrq_pingpong` | XRC |
+| `ibstat`, `ibping`, `opensm` and what else uses umad | MADs |
 """
 LIMITS = """
 So that a mistake (a wrong exponent, a loop that multiplies) is one clear message within a second. Breaking one is an
@@ -299,6 +328,24 @@ def profile_table() -> str:
     )
 
 
+def programs() -> str:
+    """What tests/witnesses runs, as a table."""
+    rows = []
+    for program in tomllib.loads(PROGRAMS.read_text(encoding="utf-8"))["program"]:
+        environment = "".join(f"{name}={value} " for name, value in program.get("environment", {}).items())
+        commands = [program[name] for name in ("server", "client") if name in program]
+        shown = "<br>".join(code(environment + command) for command in commands)
+        rows.append((program["name"], program["package"], shown, "<br>".join(map(code, program.get("variants", ())))))
+    head = ("program", "Debian package", "command: of the server, of the client", "`{variant}`")
+    return page(
+        "Programs that run unmodified",
+        flow(PROGRAMS_ARE),
+        PROGRAMS_RUN.strip(),
+        table(head, rows),
+        PROGRAMS_LACK.strip(),
+    )
+
+
 def model(before: str) -> str:
     """model.md with its table made anew; the text around it is written by hand."""
     head, _, rest = before.partition(BEGIN)
@@ -315,6 +362,7 @@ def pages() -> dict[Path, str]:
         HERE / "diagnostics.md": diagnostics(),
         HERE / "limits.md": limits(),
         HERE / "requirements.md": ledger(),
+        HERE / "programs.md": programs(),
         about_model: model(about_model.read_text(encoding="utf-8")),
     }
 

@@ -12,7 +12,8 @@ import pytest
 
 HERE = Path(__file__).parent
 ALONE = (
-    "connecting", "datagrams", "rejections", "refusals", "ends", "waiting", "moving", "full", "again", "many", "forks", "fuzz",
+    "connecting", "datagrams", "rejections", "refusals", "ends", "waiting", "moving", "full", "again", "many", "forks",
+    "fuzz",
 )  # fmt: skip
 
 
