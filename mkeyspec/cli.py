@@ -24,14 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, severity_option, softnic_cli
 from mkeyspec.listing import requirements_text, suite_data, suite_text
+from mkeyspec.project import SUFFIX, OtherCheckout, Unreadable, find_sources, project_of
 from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session
-from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, at_levels, compile_source, find_sources
+from mkeyspec.store import Result, Store, Unwritable, at_levels, compile_source
 
 if TYPE_CHECKING:
     from mkeyspec.lang.diagnostic import Diagnostic
-
-_MARKERS = ("mkeyspec.toml", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
-"""What a project's directory holds: a suite's root (`lang.suite`), or a root directory of pytest."""
 
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])
 
@@ -77,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.command(options)
         sys.stdout.flush()
         return code
-    except (Failure, Unwritable, Unreadable) as error:
+    except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:  # `mkeyspec list | head`
@@ -207,7 +205,7 @@ def _generated(parser: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
-    sources, place = _sources(options.paths), project()
+    sources, place = _sources(options.paths), project_of(_named(options.paths)).root
     levels = severity_option.levels(options)
     found = _once(at_levels(compile_source(path, place), levels).diagnostics for path in sources)
     colour = options.format == "text" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -219,7 +217,7 @@ def _compile(options: argparse.Namespace) -> int:
     from mkeyspec.lang import render
 
     sources = _sources(options.paths)
-    store = Store(project(), _path(options.generated), severity_option.levels(options))
+    store = Store(project_of(_named(options.paths)).root, _path(options.generated), severity_option.levels(options))
     results: list[Result] = [store.compile(path, force=options.force) for path in sources]
     for path in _given(options.paths):
         if path.is_dir():
@@ -246,7 +244,8 @@ def _run(options: argparse.Namespace) -> int:
             hint = "; write an option of pytest and its value as one word (--tb=short)" if options.rest else ""
             raise Failure("MKS0903", f"no such file or directory: {path}{hint}")
         _be_a_source(Path(path.split("::", 1)[0]), SUFFIX, ".py")
-    find_sources(path for path in map(Path, given) if path.is_dir())
+    place = project_of(given)
+    find_sources((path for path in map(Path, given) if path.is_dir()), place.root)
     for name, value in (
         ("--device", options.device),
         ("--device-profile", options.device_profile),
@@ -267,13 +266,14 @@ def _run(options: argparse.Namespace) -> int:
         if value is not None:
             arguments += [name, value]
     arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q
-    place = project()
+    if place.made != place.root:
+        arguments.append(f"--override-ini=cache_dir={place.made / 'cache'}")
     return run_session(
         given,
         arguments,
-        project=place,
-        generated=_path(options.generated) or place / "generated",
-        junit=_path(options.junit) or place / "reports" / "junit.xml",
+        project=place.root,
+        generated=_path(options.generated) or place.made / "generated",
+        junit=_path(options.junit) or place.made / "reports" / "junit.xml",
         device=options.device or "model",
         apart=options.whole,
     )
@@ -286,7 +286,7 @@ def _list(options: argparse.Namespace) -> int:
         sys.stdout.write(requirements_text(options.format))
         return OK
 
-    sources, place = _sources(options.paths), project()
+    sources, place = _sources(options.paths), project_of(_named(options.paths)).root
     compiled = [(path, compile_source(path, place)) for path in sources]
     errors = [found for found in _once(one.diagnostics for _, one in compiled) if found.severity == "error"]
     suites = [suite_data(path, one) for path, one in compiled if one.suite is not None and one.suite.cases]
@@ -336,12 +336,8 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def project() -> Path:
-    """The directory that sources are named from: the nearest one up that looks like a project's, or this one."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if any((folder / name).exists() for name in _MARKERS):
-            return folder
-    return here
+    """The root of the project where one stands."""
+    return project_of().root
 
 
 def _path(name: str | None) -> Path | None:
@@ -354,8 +350,12 @@ def _default_paths() -> list[str]:
     raise Failure("MKS0903", "there is no folder cases/ here; name a .mks file or a folder")
 
 
+def _named(paths: Sequence[str]) -> Sequence[str]:
+    return paths or _default_paths()
+
+
 def _given(paths: Iterable[str]) -> list[Path]:
-    return [Path(path) for path in paths or _default_paths()]
+    return [Path(path) for path in _named(list(paths))]
 
 
 def _sources(paths: Iterable[str]) -> list[Path]:
@@ -364,7 +364,7 @@ def _sources(paths: Iterable[str]) -> list[Path]:
         if not path.exists():
             raise Failure("MKS0903", f"no such file or directory: {path}")
         _be_a_source(path, SUFFIX)
-    return find_sources(given)
+    return find_sources(given, project_of(given).root)
 
 
 def _be_a_source(path: Path, *suffixes: str) -> None:

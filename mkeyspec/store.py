@@ -12,17 +12,18 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 from mkeyspec import __version__, resource
 from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
 from mkeyspec.emit.place import module_name, source_name
+from mkeyspec.project import SUFFIX, find_sources
 
 if TYPE_CHECKING:
     from mkeyspec.lang.compile import Compiled
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 State = Literal["fresh", "written", "library", "broken"]
 
-SUFFIX = ".mks"
 _CODE = re.compile(r"MKS\d{4}")
-_FOLDERS_PASSED_BY = frozenset({"generated", "reports", "build", "dist", "node_modules", "venv", "__pycache__"})
 _NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
@@ -56,16 +55,6 @@ class Unwritable(Exception):
             reason = error.strerror or str(error)
             mend = f"{reason}; make {os.path.relpath(folder)} writable, or name another place with {option}"
         super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {mend}")
-
-
-class Unreadable(Exception):
-    """A directory can't be searched; `str()` is one line that says what to do."""
-
-    code = "MKS0801"
-
-    def __init__(self, error: OSError) -> None:
-        where = os.path.relpath(error.filename)
-        super().__init__(f"error[{self.code}]: can't search {where}: {error.strerror}; make it readable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,30 +293,6 @@ def compile_source(path: Path, project: Path) -> Compiled:
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:
     """Bring the modules of every source in `paths` (files and folders) up to date."""
     return [store.compile(path, force=force) for path in find_sources(paths)]
-
-
-def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """Every `.mks` file in `paths`, in order, each once; folders are searched, hidden and generated ones passed by.
-
-    Raises Unreadable.
-    """
-    found: dict[Path, None] = {}
-    for path in paths:
-        for source in _walk(path) if path.is_dir() else (path,):
-            found.setdefault(source)
-    return list(found)
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _FOLDERS_PASSED_BY)
-        for name in sorted(files):
-            if name.endswith(SUFFIX):
-                yield Path(place, name)
-
-
-def _refuse(error: OSError) -> NoReturn:
-    raise Unreadable(error) from None
 
 
 _LIBRARIES = ("jinja2", "lark")

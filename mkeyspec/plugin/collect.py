@@ -22,9 +22,10 @@ from mkeyspec.emit.place import source_name
 from mkeyspec.plugin.opening import read_levels
 from mkeyspec.plugin.option import SELECTED
 from mkeyspec.plugin.outcome import case_report
+from mkeyspec.project import SUFFIX, Unreadable, find_sources
 from mkeyspec.run.mark import CaseMark, case_of, row_count
 from mkeyspec.selection import file_of
-from mkeyspec.store import SUFFIX, Result, Store, Unreadable, Unwritable, find_sources
+from mkeyspec.store import Result, Store, Unwritable
 
 if TYPE_CHECKING:
     from mkeyspec.lang.severity import Levels
@@ -85,7 +86,7 @@ class Compilation:
     def all(self, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
         """Compile every source under `paths`, for the workers."""
         try:
-            return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths)}
+            return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths, self.store.project)}
         except Unreadable as error:
             pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
 

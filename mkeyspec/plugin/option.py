@@ -22,6 +22,7 @@ from mkeyspec.plugin.opening import (
     read_selection,
 )
 from mkeyspec.plugin.watch import NAME, Watch
+from mkeyspec.project import OtherCheckout, refuse_other_checkout
 
 SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
 """In the config's stash: the items of `--case-profile`."""
@@ -124,6 +125,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    try:
+        refuse_other_checkout(config.rootpath)
+    except OtherCheckout as error:
+        raise pytest.UsageError(str(error)) from None
     journal.register(config)
     for mark in MARKS:
         config.addinivalue_line("markers", mark)

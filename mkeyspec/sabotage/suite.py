@@ -10,10 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 from mkeyspec.plan import Need
+from mkeyspec.project import find_sources
 from mkeyspec.run.mark import Row, case_of
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseInfo, CaseSkipped
-from mkeyspec.store import Store, find_sources
+from mkeyspec.store import Store
 
 
 class BrokenSuite(Exception):
@@ -34,7 +35,7 @@ class Item:
 def load(paths: Iterable[Path], store: Store) -> list[Item]:
     """Every item of the sources in `paths`, whose modules are brought up to date. Raises BrokenSuite, Unwritable."""
     items: list[Item] = []
-    for path in find_sources(paths):
+    for path in find_sources(paths, store.project):
         result = store.compile(path)
         if result.state == "broken":
             raise BrokenSuite(f"{result.source} has errors, see `mkeyspec check {result.source}`")

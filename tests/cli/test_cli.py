@@ -180,13 +180,13 @@ def test_what_is_in_the_way_of_a_module_is_named(project: Project) -> None:
 def test_a_folder_that_cannot_be_searched(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(path: Path, *_: object, onerror: Callable[[OSError], None] | None = None) -> list[object]:
+    def refuse(path: Path, onerror: Callable[[OSError], None] | None = None, **_: object) -> list[object]:
         if onerror is not None:
             onerror(PermissionError(13, "Permission denied", str(path)))
         return []
 
     monkeypatch.chdir(project.path)
-    monkeypatch.setattr("mkeyspec.store.os.walk", refuse)
+    monkeypatch.setattr("mkeyspec.project.os.walk", refuse)
     for command in ("check", "compile", "run", "list"):
         assert cli.main([command, "cases"]) == 2
         assert "error[MKS0801]: can't search cases: Permission denied" in capsys.readouterr().err

@@ -1,0 +1,162 @@
+"""Which project a command works in, and which `.mks` files it finds there: by the rules that pytest has for both."""
+
+from __future__ import annotations
+
+import configparser
+import fnmatch
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SUFFIX = ".mks"
+_MARKERS = ("mkeyspec.toml", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
+"""What a project's directory holds: a suite's root (`lang.suite`), or a root directory of pytest."""
+_NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
+"""pytest's default for `norecursedirs`."""
+
+
+class Unreadable(Exception):
+    """A directory can't be searched; `str()` is one line that says what to do."""
+
+    code = "MKS0801"
+
+    def __init__(self, error: OSError) -> None:
+        where = os.path.relpath(error.filename)
+        super().__init__(f"error[{self.code}]: can't search {where}: {error.strerror}; make it readable")
+
+
+class OtherCheckout(Exception):
+    """The project is a checkout of mkeyspec, and another one is running; `str()` is one line that says what to do."""
+
+    code = "MKS0924"
+
+    def __init__(self, project: Path) -> None:
+        ours = Path(__file__).resolve().parent
+        mend = "run that one, as `python -m mkeyspec` or `python -m pytest` in its folder"
+        super().__init__(f"error[{self.code}]: {project} has {project / 'mkeyspec'}, and {ours} is running; {mend}")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """`root`: where sources are named from; `made`: where generated/ and reports/ go if nothing else is said."""
+
+    root: Path
+    made: Path
+
+
+def project_of(paths: Sequence[str | Path] = ()) -> Project:
+    """The project of what is named on a command line (parts of files too), or of where one stands.
+
+    It is the nearest directory at or above all of it that looks like a project's. If none does: where one stands, if
+    that is above it all; else what is made goes to the user's cache, since neither place asked for it. Raises
+    OtherCheckout.
+    """
+    here = Path.cwd()
+    named = [Path(os.path.abspath(str(path).split("::", 1)[0])) for path in paths]
+    start = here
+    if named:
+        common = Path(os.path.commonpath(named))
+        start = common if common.is_dir() else common.parent
+    for folder in (start, *start.parents):
+        if any((folder / name).exists() for name in _MARKERS):
+            refuse_other_checkout(folder)
+            return Project(folder, folder)
+    if start.is_relative_to(here):
+        return Project(here, here)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = hashlib.sha256(os.fsencode(start)).hexdigest()[:16]
+    return Project(start, cache / "mkeyspec" / "runs" / name)
+
+
+def refuse_other_checkout(project: Path) -> None:
+    """Raises OtherCheckout if `project` has an mkeyspec that is not this one."""
+    theirs = project / "mkeyspec"
+    if (theirs / "runtime.py").is_file() and theirs.resolve() != Path(__file__).resolve().parent:
+        raise OtherCheckout(project)
+
+
+# Sources -------------------------------------------------------------------------------------
+
+
+def find_sources(paths: Iterable[Path], root: Path | None = None) -> list[Path]:
+    """Every `.mks` file in `paths`, in order, each once; folders are searched as pytest does from the directory `root`.
+
+    Raises Unreadable.
+    """
+    passed_by = _passed_by(root if root is not None else Path.cwd())
+    found: dict[Path, None] = {}
+    for path in paths:
+        for source in _walk(path, passed_by) if path.is_dir() else (path,):
+            found.setdefault(source)
+    return list(found)
+
+
+def _walk(folder: Path, passed_by: Sequence[str]) -> Iterator[Path]:
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
+        real = os.path.realpath(place)
+        if real in seen:  # a link back, or to what was searched
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not _is_passed_by(Path(place, name), passed_by))
+        for name in sorted(files):
+            if name.endswith(SUFFIX):
+                yield Path(place, name)
+
+
+def _is_passed_by(folder: Path, patterns: Sequence[str]) -> bool:
+    if folder.name == "__pycache__" or (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta/history").is_file():
+        return True
+    for pattern in patterns:
+        if os.sep not in pattern:
+            matches = fnmatch.fnmatch(folder.name, pattern)
+        else:
+            whole = pattern if pattern.startswith(os.sep) else f"*{os.sep}{pattern}"
+            matches = fnmatch.fnmatch(os.path.abspath(folder), whole)
+        if matches:
+            return True
+    return False
+
+
+def _passed_by(root: Path) -> Sequence[str]:
+    """`norecursedirs` of the first file of pytest's options at `root` or above it, as pytest finds it."""
+    for folder in (root, *root.parents):
+        for name, section in (
+            ("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("pyproject.toml", ""), ("tox.ini", "pytest"),
+            ("setup.cfg", "tool:pytest"),
+        ):  # fmt: skip
+            options = _options(folder / name, section)
+            if options is not None:
+                told = options.get("norecursedirs", _NOT_SEARCHED)
+                return told.split() if isinstance(told, str) else tuple(str(one) for one in told)
+    return _NOT_SEARCHED
+
+
+def _options(path: Path, section: str) -> dict[str, str | Sequence[str]] | None:
+    """pytest's options in a file; None if it has none, or can't be read, which pytest says better."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if not section:
+            found = tomllib.loads(text).get("tool", {}).get("pytest", {})
+            return found.get("ini_options", found or None)  # type: ignore[no-any-return]  # a TOML table
+        parser = configparser.RawConfigParser()
+        parser.read_string(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error):
+        return None
+    if parser.has_section(section):
+        return dict(parser.items(section))
+    return {} if path.name.endswith("pytest.ini") else None
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise Unreadable(error) from None
