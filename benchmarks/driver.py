@@ -76,7 +76,7 @@ ROUNDS = 60  # the best one counts: where other work wants the processor, most a
 
 def _batch(length: int) -> int:
     """How many messages a round has: few enough to end between two interruptions."""
-    return max(2, min(16, (1 << 20) // length))
+    return max(4, min(16, (1 << 20) // length))
 
 
 def _rate(end: Any, sge: Any, there: tuple[int, int], length: int) -> float:

@@ -1,6 +1,6 @@
 """What the cases cost on the software NIC, under the real driver, and what else does there.
 
-    python benchmarks/soft.py [--rounds N] [--upstream DIR]
+    python benchmarks/soft.py [--rounds N] [--upstream DIR] [--rates]
 
 In one run, taking turns, and the median of the rounds counts:
 
@@ -9,6 +9,7 @@ In one run, taking turns, and the median of the rounds counts:
     ping       a receive, a send of 64 bytes and both completions through pyverbs; doorbells trapped, and polled
     idle       what the NIC takes of a processor while nothing happens
     machine    a loop in one process, and in two at once: what a second processor is worth here just now
+    rates      how fast data goes through it (rates.py); with --rates nothing but that and the pings
 
 A session is a process of its own; "inside" is from the first test to the last, "whole" from start to exit.
 Needs what `--device soft` needs, and upstream's tests as Debian's python3-pyverbs brings them.
@@ -30,6 +31,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
+
+import rates
 
 from mkeyspec.device import preload, softnic, verbs_names
 from mkeyspec.device.protocol import Unavailable
@@ -159,6 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The cases on the software NIC, and their neighbours there.")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender (default: 5)")
     parser.add_argument("--upstream", type=Path, default=PACKAGED, help=f"rdma-core's tests (default: {PACKAGED})")
+    parser.add_argument("--rates", action="store_true", help="only the rates of data, and the pings")
     arguments = parser.parse_args()
     reason = missing(arguments.upstream)
     if reason is not None:
@@ -167,6 +171,9 @@ def main() -> None:
     others: dict[str, list[Any]] = {}
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
+        if arguments.rates:
+            speeds(work, arguments.rounds)
+            return
         unpack(arguments.upstream, work)
         cases("model", 0, work)  # writes modules and bytecode
         cases("soft", 0, work)
@@ -178,10 +185,21 @@ def main() -> None:
             for way, personality in (("trapped", _own(work, "")), ("polled", _own(work, "trap = false\n"))):
                 others.setdefault(f"ping, {way}", []).append(driven("pings", str(PINGS), environment(personality)))
                 others.setdefault(f"idle, {way}", []).append(driven("idle", str(IDLE), environment(personality)))
+        speed = rates.measured(driven, environment, arguments.rounds)
     report({name: medians(costs) for name, costs in seen.items()}, others)
+    rates.report(speed, {}, judged)
     paired = [one.whole / two.whole for one, two in zip(seen["soft -n 1"], seen["soft -n 2"], strict=True)]
     print(f"-n 1 / -n 2 on soft, on the wall, of each round: {' '.join(f'{ratio:.2f}' for ratio in paired)}")
     print(f"        {judged(median(paired), WORKER_AIM, least=True)}")
+
+
+def speeds(work: Path, rounds: int) -> None:
+    seen = rates.measured(driven, environment, rounds)
+    pings = {
+        f"ping, {way}": [driven("pings", str(PINGS), environment(personality)) for _ in range(rounds)]
+        for way, personality in (("trapped", _own(work, "")), ("polled", _own(work, "trap = false\n")))
+    }
+    rates.report(seen, pings, judged)
 
 
 def _own(work: Path, text: str) -> str:
