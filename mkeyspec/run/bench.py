@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
 from typing import TypeVar
@@ -17,6 +17,7 @@ from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, NoValue, evaluate
+from mkeyspec.value.signature import Domain
 
 FIRST_WR_ID = 1 << 32
 """Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
@@ -33,9 +34,10 @@ class Named(dict[str, _Object]):
 
 
 class MkeyState:
-    """An mkey of the case. `entries`: the mkeys that its layout names."""
+    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire, None
+    where nothing has told them yet."""
 
-    __slots__ = ("at", "entries", "flags", "handle", "name")
+    __slots__ = ("at", "domains", "entries", "flags", "handle", "name")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
@@ -43,10 +45,28 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.entries: tuple[MkeyState, ...] = ()
+        self.domains: tuple[Domain | None, Domain | None] | None = None
 
     @property
     def signed(self) -> bool:
         return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
+
+
+def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
+    """What byte_len may say of `length` wire bytes that fill these signature mkeys: the wire's count or the memory's
+    (X-OPEN-17); () where that can't be told."""
+    if not signed:
+        return (length,)
+    if len(signed) > 1 or signed[0].domains is None:
+        return ()
+    memory, wire = signed[0].domains
+    data = length - (length // wire.frame) * wire.signature.field_size if wire is not None else length
+    stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
+    return tuple(dict.fromkeys((length, stored)))
+
+
+class Less(Exception):
+    """The device granted less than it was asked for; `str()` says of what."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,6 +114,8 @@ class Bench:
         self.moot: frozenset[str] = frozenset()
         """Buffers (their names; of short forms, `suspect.unnamed`) that a step would have written which was refused,
         where the case admits that: they are as they were."""
+        self.less: dict[tuple[str, str], tuple[At, str]] = {}
+        """Members of which less was granted than asked for, unless an expectation has looked at them."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF
@@ -139,6 +161,11 @@ class Bench:
     def adopt(self, pair: Pair) -> Pair:
         """A pair of this case. What an earlier case left in its queues comes to light before anything is owed."""
         self.pairs[pair.name] = pair
+        asked = pair.attributes.max_inline_data
+        for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:
+            if end.qp.max_inline_data < asked:
+                granted = end.qp.max_inline_data
+                raise Less(f"max_inline_data of the {end.side}'s QP is {granted}, and {asked} was asked for")
         self.poll(pair.owner)
         self.poll(pair.peer)
         return pair

@@ -28,7 +28,8 @@ def close(bench: Bench, *, patient: bool = True) -> Iterator[Found]:
             drain.fail_qps(bench, pair)
         for failure in drain.settle(bench, pair, patient=patient):
             yield failure, None
-    for failure in (*_signature_errors(bench), *_events(bench)):
+    granted = [Failure("MKS2109", at, text) for at, text in bench.less.values()]
+    for failure in (*granted, *_signature_errors(bench), *_events(bench)):
         yield failure, None
     yield from buffers(bench)
     drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])

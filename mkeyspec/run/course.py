@@ -12,7 +12,7 @@ from typing import Any
 from mkeyspec import plan
 from mkeyspec.device.protocol import Qp, Unsupported
 from mkeyspec.run import check, claim, closing, declare, drain, judge, section, suspect, transfer, wait
-from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.bench import Bench, Less, errno_name
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
@@ -81,6 +81,8 @@ class Course:
             if not self._is_moot(step):
                 self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
 
+        except Less as less:
+            self.fail(Failure("MKS2109", step.at, str(less), hard=True))
         except Beyond as beyond:
             self.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
         except NoValue as fault:
@@ -281,7 +283,9 @@ class Course:
         self.builder.named = []
         sges = tuple(self.builder.sge(part) for part in step.into)
         named = [self.builder.names_mkey(part.name) for part in step.into]
-        signed = any(part.name in bench.mkeys and bench.mkeys[part.name].signed for part in step.into)
+        signed = tuple(mkey for mkey in self.builder.named if mkey.signed)
+        if signed and len(step.into) > 1:
+            signed = (*signed, *signed)  # pieces of different counts: byte_len can't be told
         wr_id = bench.number() if step.options.id is None else step.options.id
         receive = Receive(step.at, wr_id, sges, any(named), signed)
         if step.label is not None:

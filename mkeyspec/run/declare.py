@@ -45,6 +45,9 @@ def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     else:
         bench.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
+        if handle.max_entries < entries:
+            text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
+            bench.less[step.name, "max_entries"] = (step.at, text)
     return attempt
 
 

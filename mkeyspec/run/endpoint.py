@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side, Unsupported
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
 from mkeyspec.run.evidence import SUCCESS, Due
+
+if TYPE_CHECKING:
+    from mkeyspec.run.bench import MkeyState
 
 
 class Unobserved(LookupError):
@@ -62,14 +66,14 @@ class Label:
 
 @dataclass(slots=True, eq=False)
 class Receive:
-    """A receive that was posted. `byte_len_open`: it fills a signature mkey, whose byte_len is open (X-OPEN-17);
-    `own`: a short form's, not the case's."""
+    """A receive that was posted. `signed`: the signature mkeys that it fills; whether byte_len then counts the wire or
+    the memory is open (X-OPEN-17). `own`: a short form's, not the case's."""
 
     at: At
     wr_id: int
     sges: tuple[Sge, ...]
     names_mkey: bool = False
-    byte_len_open: bool = False
+    signed: tuple[MkeyState, ...] = ()
     own: bool = False
     label: Label | None = None
     due: Due | None = None
@@ -80,8 +84,21 @@ class End:
     """One end of a pair: `send` and `recv` are open, `receives` wait for a message, `arrived` has what came."""
 
     __slots__ = (
-        "_first", "arrived", "configurations", "markers", "number_of", "ordered", "pair", "qp", "receives", "recv",
-        "send", "side", "strange",
+        "_first",
+        "_places",
+        "arrived",
+        "configurations",
+        "last",
+        "markers",
+        "number_of",
+        "ordered",
+        "pair",
+        "qp",
+        "receives",
+        "recv",
+        "send",
+        "side",
+        "strange",
     )  # fmt: skip
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
@@ -92,6 +109,9 @@ class End:
         self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
         self.arrived: list[Due] = []
+        self._places = 0
+        self.last = {"send": 0, "recv": 0}
+        """Of each queue, the latest place whose completion has come."""
         self.configurations: set[int] = set()
         """Numbers of requests that are several WQEs."""
         self.strange: list[tuple[At, str]] = []
@@ -111,6 +131,12 @@ class End:
 
     # What came -------------------------------------------------------------------------------
 
+    def owe(self, due: Due) -> None:
+        """A request was posted that owes this, or met this receive."""
+        self._places += 1
+        due.place = self._places
+        (self.send if due.queue == "send" else self.recv).append(due)
+
     def deliver(self, completion: Completion) -> None:
         """File a completion: with the request that owes it, or as one that none owes."""
         line = self.send if completion.queue == "send" else self.recv
@@ -118,29 +144,26 @@ class End:
             at = self.number_of.get(completion.wr_id, self.pair.at)
             text = f"id {completion.wr_id} names QP {completion.qp.number:#x} and came from {self.qp.number:#x}"
             self.strange.append((at, text))
-        if line:
-            due = line[0]
-            if due.wr_id == completion.wr_id and (due.signaled or completion.status != SUCCESS):
-                line.popleft()
-                due.got = completion
-                self.arrived.append(due)
-                return
-        due = self._find(line, completion) or self._unowed(completion)
+        if line and line[0].wr_id == completion.wr_id and (line[0].signaled or completion.status != SUCCESS):
+            due = line.popleft()
+        else:
+            due = self._find(line, completion) or self._unowed(completion)
+        if due.place:
+            if due.place < self.last[due.queue]:
+                due.overtaken = self.ordered
+            else:
+                self.last[due.queue] = due.place
         due.got = completion
         self.arrived.append(due)
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
         """The open entry that a completion belongs to, wherever it stands; taken out of the line."""
         quiet: Due | None = None
-        early = False
         for due in line:
             if due.wr_id == completion.wr_id:
                 if due.signaled or completion.status != SUCCESS:
-                    due.early = early
                     return self._take(line, due)
                 quiet = quiet or due
-            # Whether a raw WQE has a completion is its own word, not its request's flags.
-            early = early or (due.signaled and self.ordered and due.opcode != "driver2")
         # Success of a request that was not signaled: a completion that nobody asked for.
         return None if quiet is None else self._take(line, quiet)
 

@@ -41,8 +41,9 @@ class Entry:
 class Due(Entry):
     """The completion that a request owes (`signaled`), or gives only if it fails.
 
-    `byte_len` is compared when not None, `invalidated` always, `imm` at a receive, and at a request that had none: of
-    one that had, libmlx5 sets the flag and leaves the member as it was. `stray`: no request of this case owes it.
+    `byte_lens` are those it may have (none: not known). `invalidated` is compared always, `imm` at a receive, and at a
+    request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was. `stray`: no request
+    of this case owes it.
     """
 
     queue: Queue
@@ -52,7 +53,7 @@ class Due(Entry):
     order: int = 0
     """The place of its request in the section (of a receive: of the request whose message it takes)."""
     signaled: bool = True
-    byte_len: int | None = None
+    byte_lens: tuple[int, ...] = ()
     imm: int | None = None
     invalidated: int | None = None
     sender: int | None = None
@@ -63,8 +64,10 @@ class Due(Entry):
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
     """Not signaled, and a completion behind it has come: it went through."""
-    early: bool = field(default=False, init=False)
-    """Its completion came before one that its queue owes first."""
+    place: int = field(default=0, init=False)
+    """Its place among the requests of its queue."""
+    overtaken: bool = field(default=False, init=False)
+    """Its completion came behind that of a later request of its queue."""
 
     @property
     def over(self) -> bool:

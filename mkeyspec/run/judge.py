@@ -79,12 +79,14 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
         failure = _bytes(bench, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(bench, seen, known)
-        if _is_moot(bench, seen):
+        if not isinstance(step.expected, plan.Unchanged) and _is_moot(bench, seen):
             return None, False
         stated = step.known is not None and (known is None or _is(bench, seen, known))
         seen.believe(seen.data)
         return failure, stated
     value = scalar(bench, observed)
+    if isinstance(observed, Live):
+        bench.less.pop((observed.subject, observed.member), None)
     held = compare_scalars(bench, value, step.operator, step.expected)
     stated = step.known is not None and (known is None or compare_scalars(bench, value, step.operator, known))
     if held:

@@ -11,7 +11,7 @@ from mkeyspec.constants import BLOCK_ENUM, SendFlag, SigBlockFlag, SigType
 from mkeyspec.device import protocol
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.plan import At, Options
-from mkeyspec.run.bench import Bench, MkeyState
+from mkeyspec.run.bench import Bench, MkeyState, byte_lens
 from mkeyspec.run.buffer import inside
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, entries_of, resolve
 from mkeyspec.value.live import NoValue, evaluate
@@ -39,7 +39,7 @@ OPCODES: dict[type, str] = {
 class Planned:
     """A request ready to be posted, and what its completion is judged by.
 
-    `delivers`: bytes that arrive in a receive of the other end; None if the request uses none. `byte_len`: of its own
+    `delivers`: bytes that arrive in a receive of the other end; None if the request uses none. `byte_lens`: of its own
     completion, where that is defined and known (RDMA READ and atomics). `mkeys`: those that it names; `layout`: the
     mkey that it gives a layout, and the mkeys in that.
     """
@@ -54,10 +54,12 @@ class Planned:
     by_write: bool = False
     imm: int | None = None
     invalidated: int | None = None
-    byte_len: int | None = None
+    byte_lens: tuple[int, ...] = ()
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
+    domains: tuple[Domain | None, Domain | None] | None = None
+    """Of a configuration: the signature that it leaves, memory and wire."""
 
 
 class Members:
@@ -322,6 +324,12 @@ class Builder:
                     planned.request = protocol.MrInterleaved(
                         wr_id, flags, mkey, access, layout.repeat_count, layout.entries
                     )
+            if isinstance(wr, plan.Configure):
+                for one in wr.setters:
+                    if isinstance(one, plan.SetSignature):
+                        planned.domains = (one.mem, one.wire)
+                if planned.domains is None and wr.reset_signature:
+                    planned.domains = (None, None)
             if not isinstance(wr, plan.Configure) or any(isinstance(one, plan.SetLayout) for one in wr.setters):
                 planned.layout = (state, tuple(dict.fromkeys(self.reached)))
         elif isinstance(wr, plan.Send):
@@ -344,13 +352,13 @@ class Builder:
             sges, local = self.sges(wr.into, but)
             addr, rkey, far = self.remote(wr.source, but, sum(sge.length for sge in sges))
             planned.names_mkey = local or far
-            planned.byte_len = self._answer(sum(sge.length for sge in sges))
+            planned.byte_lens = self._answer(sum(sge.length for sge in sges), len(sges))
             planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, self.dc(options, but))
         elif isinstance(wr, plan.FetchAdd):
             sges, local = self.sges((wr.into,), but)
             addr, rkey, far = self.remote(wr.source, but, 8)
             planned.names_mkey = local or far
-            planned.byte_len = self._answer(8)
+            planned.byte_lens = self._answer(8, 1)
             planned.request = protocol.FetchAdd(
                 wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options, but)
             )
@@ -372,9 +380,10 @@ class Builder:
         but.done("a work request")
         return planned
 
-    def _answer(self, length: int) -> int | None:
-        """The byte_len of a request that an answer fills. Where a signature has a part it is open (X-OPEN-17)."""
-        return None if any(mkey.signed for mkey in self.named) else length
+    def _answer(self, length: int, pieces: int) -> tuple[int, ...]:
+        """What byte_len may be of a request that an answer fills."""
+        signed = [mkey for mkey in self.named if mkey.signed]
+        return () if signed and pieces > 1 else byte_lens(signed, length)
 
 
 _NOTHING = protocol.RawWqe(0, 0, b"")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Completes
 from mkeyspec.run import drain, wait
-from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.bench import Bench, byte_lens, errno_name
 from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
 from mkeyspec.run.drain import late, misfit
 from mkeyspec.run.endpoint import End, Receive
@@ -61,14 +61,16 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
             continue
         due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
         due.signaled = planned.signaled or signal_all
-        due.byte_len, due.imm = planned.byte_len, planned.imm
+        due.byte_lens, due.imm = planned.byte_lens, planned.imm
         due.dc = planned.dc
-        end.send.append(due)
+        end.owe(due)
         if planned.opcode == "driver1":
             end.configurations.add(due.wr_id)
         section.dues.append(due)
         if planned.mkeys:
             bench.use(planned.mkeys, planned.at, due)
+        if planned.domains is not None:
+            planned.mkeys[0].domains = planned.domains
         if planned.layout is not None:
             planned.layout[0].entries = planned.layout[1]
         if planned.delivers is not None and end.other.receives:
@@ -86,7 +88,7 @@ def owe(end: End, planned: Planned, order: int) -> Due:
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
         order,
-        byte_len=None if receive.byte_len_open else planned.delivers,
+        byte_lens=byte_lens(receive.signed, planned.delivers or 0),
         imm=planned.imm,
         invalidated=planned.invalidated,
         sender=planned.wr_id,
@@ -95,7 +97,7 @@ def owe(end: End, planned: Planned, order: int) -> Due:
     receive.due = due
     if receive.label is not None:
         receive.label.dues.append(due)
-    end.recv.append(due)
+    end.owe(due)
     return due
 
 

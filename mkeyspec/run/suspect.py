@@ -95,7 +95,8 @@ class _Reach:
         elif isinstance(request, plan.FetchAdd):
             yield request.at, self.behind((request.into, request.source)), NOTHING
         elif isinstance(request, plan.Memcpy):
-            yield request.at, self.behind((request.to,)), self.behind((request.source,))
+            moves = request.source.length != 0
+            yield request.at, self.behind((request.to,)) if moves else NOTHING, self.behind((request.source,))
         elif isinstance(request, plan.RawWqe):
             yield request.at, frozenset((ANY,)), NOTHING
 

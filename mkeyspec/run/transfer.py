@@ -10,7 +10,7 @@ from __future__ import annotations
 from mkeyspec.device import protocol
 from mkeyspec.plan import At, Receive, Transmit
 from mkeyspec.run import section as sections
-from mkeyspec.run.bench import Bench, MkeyState, WireView
+from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label
@@ -21,8 +21,10 @@ from mkeyspec.run.section import Section
 Transfer = tuple[Section, Attempt]
 
 
-def _receive(bench: Bench, end: End, at: At, sges: tuple[protocol.Sge, ...], *, mkey: bool, open_length: bool) -> str:
-    receive = PostedReceive(at, bench.number(), sges, mkey, open_length, own=True)
+def _receive(
+    bench: Bench, end: End, at: At, sges: tuple[protocol.Sge, ...], *, mkey: bool, signed: tuple[MkeyState, ...] = ()
+) -> str:
+    receive = PostedReceive(at, bench.number(), sges, mkey, signed, own=True)
     return sections.post_receive(bench, end, receive)
 
 
@@ -56,11 +58,11 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
         request: protocol.WorkRequest = protocol.Read(
             wr_id, flags, (protocol.Sge(wire.addr, count, wire.memory.lkey),), addr, rkey
         )
-        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, byte_len=count, mkeys=mkeys)
+        planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, byte_lens=(count,), mkeys=mkeys)
     elif step.by in ("send", "send_imm"):
         end = pair.owner
         room = (protocol.Sge(wire.addr, length + GUARD, wire.memory.lkey),)
-        refused = _receive(bench, pair.peer, step.at, room, mkey=False, open_length=False)
+        refused = _receive(bench, pair.peer, step.at, room, mkey=False)
         request = protocol.Send(wr_id, flags, local, imm, None, builder.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm, mkeys=mkeys)
     else:
@@ -69,7 +71,7 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = count
-            refused = _receive(bench, pair.peer, step.at, (), mkey=False, open_length=False)
+            refused = _receive(bench, pair.peer, step.at, (), mkey=False)
     what = f"transmit {step.part.name} by {step.by}"
     done = _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
@@ -101,26 +103,26 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
     local = (protocol.Sge(addr, count, lkey),)
     sent = (protocol.Sge(source.addr, step.data.length, source.memory.lkey),)
     state = bench.mkeys.get(step.part.name)
-    open_length = state is not None and state.signed
+    signed = (state,) if state is not None and state.signed else ()
     refused = ""
     passive = False
     if step.by == "recv":
         end = pair.peer
-        refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, open_length=open_length)
+        refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, signed=signed)
         request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, builder.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm, mkeys=mkeys)
     elif step.by == "read":
         end = pair.owner
         request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, builder.dc(step.options))
         planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, mkeys=mkeys)
-        planned.byte_len = None if open_length else count
+        planned.byte_lens = byte_lens(signed, count)
     else:
         end, passive = pair.peer, True
         request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, builder.dc(step.options))
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = step.data.length
-            refused = _receive(bench, pair.owner, step.at, (), mkey=False, open_length=open_length)
+            refused = _receive(bench, pair.owner, step.at, (), mkey=False, signed=signed)
     what = f"receive into {step.part.name} by {step.by}"
     return _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=passive)
 

@@ -154,7 +154,7 @@ def test_a_request_that_overtakes_another_is_told_at_once() -> None:
     device.twist = lambda found: found[::-1]
     [failure] = failures(tested, plain()[0], W, section(WRITE, WRITE))
     assert failure.code == "MKS2005"
-    assert "before one that is due first" in failure.message
+    assert "behind a later one's" in failure.message
 
 
 # A claimed rejection -------------------------------------------------------------------------
@@ -491,3 +491,89 @@ def test_what_a_refused_step_wrote_all_the_same_is_seen() -> None:
     assert codes(tested, *right) == ["MKS2102"], "m is neither as it was nor as it should be"
     again = Receive(at(11), Literal(b"\7" * 64), Part("k", 0, 64), "recv")
     assert codes(tested, *right, again, content("m", Literal(bytes(64)), line=12)) == ["MKS2102"], "written since"
+
+
+# What a device may not do, whatever is claimed -------------------------------------------------
+
+
+def test_a_completion_names_the_qp_that_was_polled() -> None:
+    tested, device = rig()
+    pair = device.device.default_pair
+    device.twist = lambda found: [changed(one, qp=pair.peer) if one.qp == pair.owner else one for one in found]
+    assert set(codes(tested, *plain())) == {"MKS2005"}
+    assert set(codes(tested, *plain(), W, section(BAD, claim=(Rejected("completion"),)))) == {"MKS2005"}
+
+
+@pytest.mark.parametrize("wrong", ["lost", "refused", "failed", "opcode", "first"])
+def test_a_marker_is_judged_like_any_request(wrong: str) -> None:
+    tested, device = rig()
+    steps = (plain()[0], W, section(changed(WRITE, options=changed(SIGNALED, id=5)), claim=(ONCE,)))
+    assert run(tested, *steps).status == "pass"
+    held: list[Any] = []
+
+    def twist(found: list[Any]) -> list[Any]:
+        if wrong == "first" and found[0].wr_id == 5 and not held:
+            held.extend(found)
+            return []
+        if wrong == "first":
+            return [*found, *held]
+        if found[-1].wr_id == 5:
+            return found
+        told = {"lost": [], "failed": [changed(found[-1], status="rem_op_err")]}
+        return told.get(wrong, [changed(found[-1], opcode="send")])
+
+    post = device.post
+    if wrong == "refused":
+        device.post = lambda qp, requests, abort=False: post(qp, requests, abort=abort) if requests[0].sges else 22
+    else:
+        device.twist = twist
+    assert codes(tested, *steps) != []
+
+
+def test_a_signature_error_is_told_once() -> None:
+    tested, device = rig()
+    check = Check(at(7), "k", ("bad_guard",))
+    bad = Flip(Framed(Counter(1024), CRC32), 3, 0)
+    steps = (*checking(bad), Transmit(at(6), Part("k", 0, 1024), "send"), check)
+    assert run(tested, *steps).status == "pass"
+    mkey_check = device.mkey_check
+    told: list[Any] = []
+
+    def again(mkey: Any) -> Any:
+        told.append(mkey_check(mkey) or told[0])
+        return told[-1]
+
+    device.mkey_check = again
+    assert codes(tested, *steps) == ["MKS2202"]
+
+
+def test_the_device_grants_what_it_is_asked_for() -> None:
+    tested, device = rig()
+    mkey, pair = device.mkey, device.qp_pair
+    device.mkey = lambda *args, **options: changed(mkey(*args, **options), max_entries=3)
+    assert codes(tested, *plain()) == ["MKS2109"]
+    looked = Expect(at(8), Live("k", "max_entries"), ">=", 4)
+    assert codes(tested, *plain(), looked) == ["MKS2105"], "an expectation that looks at it tells it itself"
+    device.mkey = mkey
+    device.qp_pair = lambda attributes: changed(
+        pair(attributes), peer=changed(pair(attributes).peer, max_inline_data=attributes.max_inline_data - 1)
+    )
+    assert codes(tested, *plain()) == ["MKS2109"]
+
+
+@pytest.mark.parametrize(("length", "right"), [(1024, True), (1032, True), (1028, False)])
+def test_byte_len_of_a_signature_key_counts_the_wire_or_the_memory(length: int, right: bool) -> None:
+    tested, device = rig()
+    device.twist = lambda found: [changed(one, byte_len=length) if one.queue == "recv" else one for one in found]
+    into = Receive(at(6), Counter(1024), Part("k", 0, 1024), "recv")
+    steps = (*checking(Literal(bytes(1032))), into, content("m", Framed(Counter(1024), CRC32)))
+    if right:
+        assert run(tested, *steps).status == "pass"
+    else:
+        assert codes(tested, *steps) == ["MKS2005"]
+
+
+def test_an_event_of_the_port_is_nobodys() -> None:
+    tested, device = rig()
+    device.stuck_events.append(AsyncEvent("port_active"))
+    assert run(tested, *plain()).status == "pass"
