@@ -69,8 +69,8 @@ def places(name: str) -> Callable[[Places], Places]:
 
 @lru_cache(maxsize=1)
 def kinds() -> dict[str, Kind]:
-    """All kinds, in the order of the file."""
-    from tests.quality import kinds_bytes, kinds_call, kinds_completion, kinds_report  # noqa: F401  (they enter PLACES)
+    """All kinds, in the order of the file. The modules of places enter them in PLACES."""
+    from tests.quality import kinds_bytes, kinds_call, kinds_completion, kinds_late, kinds_report  # noqa: F401
 
     found: dict[str, Kind] = {}
     for group, entries in tomllib.loads(FILE.read_text("utf-8")).items():

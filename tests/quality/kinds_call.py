@@ -19,7 +19,8 @@ Args = tuple[Any, ...]
 VERBS = {
     "mkey": "mlx5dv_create_mkey", "qp_pair": "mlx5dv_create_qp", "dek": "mlx5dv_dek_create", "memory": "ibv_reg_mr",
     "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey",
-    "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp", "retag": "retag",
+    "poll": "ibv_poll_cq", "events": "ibv_get_async_event", "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp",
+    "retag": "retag",
 }  # fmt: skip
 
 
@@ -282,6 +283,35 @@ def busy(call: Call) -> Callable[[Tap, Go, Args], Any]:
 places("release_raises")(calls("release", "raises EBUSY", busy))
 
 
+class Refuses(Disturbance):
+    """From a step on, calls of one name are refused."""
+
+    def __init__(self, name: str, step: int) -> None:
+        super().__init__()
+        self.name, self.step, self.dead = name, step, False
+
+    def boundary(self, tap: Tap, step: int) -> None:
+        self.dead = self.dead or step == self.step
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if not self.dead or name != self.name:
+            return go()
+        self.done = True
+        raise Refused(VERBS.get(name, name), errno.EIO)
+
+
+def refuses(name: str) -> Callable[[Subject], Iterator[Place]]:
+    def found(subject: Subject) -> Iterator[Place]:
+        for step in range(len(subject.steps) + 1):
+            yield Place(step, f"{VERBS.get(name, name)} is refused from here on", partial(Refuses, name, step))
+
+    return found
+
+
+for _name in ("poll", "events", "read", "write"):
+    places(f"{_name}_refused")(refuses(_name))
+
+
 class Wedge(Disturbance):
     """From a step on the device is dead: calls are refused, and nothing comes. `silent`: posts say 0 all the same."""
 
@@ -293,7 +323,9 @@ class Wedge(Disturbance):
         self.dead = self.done = self.dead or step == self.step
 
     def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
-        if not self.dead or (self.silent and name in ("memory", "release", "mkey", "mkey_check")):
+        if not self.dead or name in ("read", "write"):
+            return go()
+        if self.silent and name in ("memory", "release", "mkey", "mkey_check"):
             return go()
         if name in ("poll", "events"):
             return []
@@ -323,6 +355,31 @@ places("more_entries")(calls("mkey", "grants four entries more", lambda call: (
     lambda tap, go, args: tap.device.mkey(args[0], create_flags=call.options["create_flags"],
                                           max_entries=call.result.max_entries + 4, pd=call.options["pd"])),
     lambda subject, call: not refused(call) and call.result.max_entries < 60000 and made(subject, call)))
+
+
+class Views(Disturbance):
+    """What a read gave is something else when the next call comes that is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lent: list[Any] = []
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: Args) -> Any:
+        if name != "read":
+            for view in self.lent:
+                view[:] = 0xDB
+            self.lent = []
+            return go()
+        self.done = True
+        found = go().copy()
+        self.lent.append(found)
+        return found
+
+
+@places("views_expire")
+def views_expire(subject: Subject) -> Iterator[Place]:
+    if subject.record.regions:
+        yield Place(0, "what was read is overwritten by the next call", Views)
 
 
 @places("untouched")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from mkeyspec import plan
@@ -67,6 +68,12 @@ def by(change: Callable[[Completion], Completion]) -> Callable[[Tap, Completion]
 places("twice")(each("is told twice", lambda tap, one: (Held(one), Held(one))))
 places("twice_next_poll")(each("is told again by the next poll", lambda tap, one: (Held(one), Held(one, 1))))
 places("twice_late")(each(f"is told again {LATE} polls later", lambda tap, one: (Held(one), Held(one, LATE))))
+def after(seconds: float, again: bool, tap: Tap, completion: Completion) -> Sequence[Held]:
+    late = Held(completion, since=monotonic() + seconds)
+    return (Held(completion), late) if again else (late,)
+
+
+places("twice_300us")(each("is told again after 300 us", partial(after, 0.0003, True)))
 places("lost")(each("is lost", lambda tap, one: (), lambda subject, seen: ours(subject, seen)))
 
 
@@ -175,6 +182,8 @@ def named_other_end(tap: Tap, completion: Completion) -> Sequence[Held]:
     return (Held(replace(completion, qp=(other_end(tap, completion) or completion).qp)),)
 
 
+places("unknown_opcode")(each("has an opcode that verbs don't know", one(opcode="opcode 77"), good))
+places("unknown_status")(each("has a status that verbs don't know", one(status="status 77", opcode=""), good))
 places("wrong_qp")(each("names the other end's QP", named_other_end, ours))
 places("success_as_error")(each("is an error", one(status="loc_qp_op_err", opcode="", byte_len=0, imm=None), good))
 
@@ -314,80 +323,8 @@ def unasked(subject: Subject, status: str) -> Iterator[Place]:
                     yield Place(call.step, what, partial(Unasked, call.number, request.wr_id, polls, status))
 
 
-# Legal ---------------------------------------------------------------------------------------
+# Undefined members -----------------------------------------------------------------------
 
-def held(polls: int, tap: Tap, completion: Completion) -> Sequence[Held]:
-    return (Held(completion, polls),)
-
-
-for _polls in (1, 3, LATE):
-    places(f"late_{_polls}")(each(f"comes {_polls} polls later", partial(held, _polls)))
-
-
-class Slow(Disturbance):
-    """Completions take their time: all of them, or those of some queues."""
-
-    def __init__(self, polls: int, which: Callable[[Tap, int, str], bool] = lambda tap, qp, queue: True) -> None:
-        super().__init__()
-        self.polls, self.which = polls, which
-
-    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
-        late = self.which(tap, qp, queue)
-        self.done |= late
-        return (Held(completion, self.polls if late else 0),)
-
-
-def whole(what: str, make: Callable[[], Disturbance]) -> Any:
-    def found(subject: Subject) -> Iterator[Place]:
-        if subject.record.seen:
-            yield Place(0, what, make)
-
-    return found
-
-
-places("slow_device")(whole("every completion comes 3 polls later", lambda: Slow(3)))
-places("slow_owner")(whole("the owner's come 5 polls later", lambda: Slow(5, lambda t, q, _: t.qps[q].side == "owner")))
-places("slow_peer")(whole("the peer's come 5 polls later", lambda: Slow(5, lambda t, q, _: t.qps[q].side == "peer")))
-places("slow_receives")(whole("receives come 5 polls later", lambda: Slow(5, lambda t, q, queue: queue == "recv")))
-places("slow_sends")(whole("sends come 5 polls later", lambda: Slow(5, lambda t, q, queue: queue == "send")))
-
-
-class OneAtATime(Disturbance):
-    """A poll tells one completion, and every other none."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting: dict[int, list[Completion]] = {}
-        self.turns: dict[int, int] = {}
-
-    def polled(self, tap: Tap, qp: int, found: list[Completion]) -> list[Completion]:
-        waiting = self.waiting.setdefault(qp, [])
-        waiting += found
-        self.done |= bool(found)
-        self.turns[qp] = self.turns.get(qp, 0) + 1
-        return [waiting.pop(0)] if waiting and self.turns[qp] % 2 else []
-
-    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
-        if name == "reconnect":
-            for qp in (args[0].owner, args[0].peer):
-                self.waiting.pop(tap.numbers[qp.handle], None)
-        return go()
-
-
-class ReceivesFirst(Slow):
-    """Of one poll, the receive queue's completions come before the send queue's; both come 3 polls late."""
-
-    def __init__(self) -> None:
-        super().__init__(3)
-
-    def polled(self, tap: Tap, qp: int, found: list[Completion]) -> list[Completion]:
-        return sorted(found, key=lambda one: one.queue == "send")
-
-
-places("one_at_a_time")(whole("a poll tells one, and every other none", OneAtATime))
-
-
-places("receives_first")(whole("receives are told before sends", ReceivesFirst))
 places("vendor_error")(each("has a vendor_err", one(vendor_error=0x51)))
 places("undefined_byte_len")(each("has a byte_len that means nothing", one(byte_len=0x7E57), lambda subject, seen: (
     good(subject, seen) and not counted(subject, seen))))

@@ -146,6 +146,8 @@ def wrong(what: str, named: Callable[[plan.Check], bool], change: Callable[[Sign
 OTHER = {1: 2, 2: 3, 3: 1}
 places("error_other_type")(wrong("tells another type", lambda check: True, lambda was: (
     replace(was, type=OTHER[was.type]))))
+places("error_unknown_type")(wrong("tells a type that the page doesn't know", lambda check: True, lambda was: (
+    replace(was, type=7))))
 places("error_other_block")(wrong("tells another block", lambda check: check.block is not None, lambda was: (
     replace(was, offset=was.offset + 520))))
 places("error_other_offset")(wrong("tells an offset that is off by one", lambda check: (
@@ -207,7 +209,7 @@ def unclaimed(subject: Subject, step: int, kind: str) -> bool:
     )
 
 
-places("event_invented")(event((DRAINED, "qp_fatal", "qp_access_err", "qp_req_err"), unclaimed))
+places("event_invented")(event((DRAINED, "qp_fatal", "qp_access_err", "qp_req_err", "event 77"), unclaimed))
 places("device_fatal")(event(("device_fatal",), lambda *_: True, of_a_qp=False))
 places("port_event")(event(("port_active", "gid_change", "client_reregister"), lambda *_: True, of_a_qp=False))
 

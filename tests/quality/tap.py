@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,14 @@ class Record:
 
 @dataclass(slots=True)
 class Held:
-    """A completion that the wrapper has and has not told. It is the queue's first until `polls` polls have gone by."""
+    """A completion that the wrapper has and has not told.
+
+    It is the queue's first until `polls` polls have gone by, and the clock stands at `since` (monotonic seconds).
+    """
 
     completion: Completion
     polls: int = 0
+    since: float = 0.0
 
 
 class Disturbance:
@@ -162,7 +167,7 @@ class Tap:
             result = refused
             raise
         finally:
-            if self.keep:
+            if self.keep and name not in ("read", "write"):
                 self.record.calls.append(Call(self.step, name, number, args, options, result))
         return result
 
@@ -184,10 +189,11 @@ class Tap:
         return found
 
     def write(self, memory: Memory, offset: int, data: bytes | Bytes) -> None:
-        self.device.write(memory, offset, data)
+        self._call("write", self.device.write, memory, offset, data)
 
     def read(self, memory: Memory, offset: int, length: int) -> Bytes:
-        return self.device.read(memory, offset, length)
+        found: Bytes = self._call("read", self.device.read, memory, offset, length)
+        return found
 
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
         found: Mkey = self._call(
@@ -270,9 +276,9 @@ class Tap:
         found: list[Completion] = []
         for queue in ("send", "recv"):
             held = self.queues.get((qp.handle, queue))
-            while held and not held[0].polls:
+            while held and not held[0].polls and (not held[0].since or monotonic() >= held[0].since):
                 found.append(held.popleft().completion)
-            if held:
+            if held and held[0].polls:
                 held[0].polls -= 1
         return self.disturbance.polled(self, number, found)
 
