@@ -1,7 +1,8 @@
 """Bringing a QP pair to rest, and judging all that came and that nobody has judged.
 
 Requests that are not signaled tell of themselves only when they fail, and a completion too many may come late. A
-marker, a signaled RDMA write of length zero behind everything else, tells when nothing can come any more. Where a
+marker, a signaled RDMA write of length zero behind everything else, tells when nothing can come any more of a send
+queue: at the end of a case, before a reset, and where a statement says exactly what comes. Where a
 service has no such request (UD, XRC, raw packets, a DCI without a target, a queue that may be drained), or the driver
 may take none (after a section that it refused), a bounded time without anything new takes its place; it is noted in
 the verdict.
@@ -47,7 +48,12 @@ def before(bench: Bench, end: End, at: At) -> Failure | None:
     """A section follows after which the pair may have to be reset: what is under way comes to its end first."""
     bench.look_for_events()
     bench.seen_events = len(bench.events)
-    return _end_here(bench, end, at)[1] if end.quiet() else None
+    return _end_here(bench, end, at)[1] if end.quiet() or _unmarked(end) else None
+
+
+def _unmarked(end: End) -> bool:
+    """Whether a marker can tell of requests of this queue, and none has since they were posted."""
+    return end.used is not None and not end.pair.attributes.sig_pipelining
 
 
 def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
@@ -138,6 +144,7 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
         if marker.got.status != SUCCESS and not broken:
             message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
             return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
+        end.used = None
         for due in end.quiet():
             if dc is None or due.dc == dc:
                 due.passed = True
@@ -158,8 +165,11 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
     failures: list[Failure] = []
     for end in pair.ends:
         _wait(bench, end, patient)
-        if end.quiet():
-            at = end.quiet()[-1].at
+        missing = any(due.queue == "send" for due in end.owed())
+        # One that failed takes no more; to one whose other end has failed, a marker would time out.
+        unmarked = patient and _unmarked(end) and not missing and not end.broken and not pair.failed
+        if end.quiet() or unmarked:
+            at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
             if not patient or (reset is not None and not pair.failed):
                 quiet(bench, end, at)
                 continue

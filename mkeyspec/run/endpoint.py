@@ -99,6 +99,7 @@ class End:
         "send",
         "side",
         "strange",
+        "used",
     )  # fmt: skip
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
@@ -122,6 +123,8 @@ class End:
         """Whether a completion tells of all requests before it: the streams of a DCI go on one without another."""
         self.number_of: dict[int, At] = {}
         """wr_id to the place of the request, for messages."""
+        self.used: At | None = None
+        """The latest request of the send queue, if no marker came behind it."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
 
@@ -135,6 +138,8 @@ class End:
         """A request was posted that owes this, or met this receive."""
         self._places += 1
         due.place = self._places
+        if due.queue == "send":
+            self.used = due.at
         (self.send if due.queue == "send" else self.recv).append(due)
 
     def deliver(self, completion: Completion) -> None:
@@ -253,4 +258,5 @@ class Pair:
             assert not end.send
             assert not end.recv
             end.qp = qp
+            end.used = None
             end.receives.clear()

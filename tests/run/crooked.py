@@ -10,7 +10,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import AsyncEvent, Completion, Device, Qp, SignatureError
+from mkeyspec.device.protocol import AsyncEvent, Completion, Device, Qp, SignatureError, Write
 
 Twist = Callable[[list[Completion]], list[Completion]]
 
@@ -28,7 +28,7 @@ class Crooked:
         self.dead: Exception | None = None
         """Every call but `release` and `close` raises this."""
         self.after_post: Callable[[Qp], None] | None = None
-        """Called behind every accepted section: scribbles on memories."""
+        """Called behind every accepted section but the rig's markers: scribbles on memories."""
         self.errno: int | None = None
         """What `post` returns, without posting anything."""
         self.record: SignatureError | None = None
@@ -68,7 +68,8 @@ class Crooked:
             self.calls.append(("post", (qp, requests), {"abort": abort}))
             return self.errno
         result: int = self.__getattr__("post")(qp, requests, abort=abort)
-        if self.after_post is not None and not result:
+        marker = all(isinstance(request, Write) and not request.sges for request in requests)
+        if self.after_post is not None and not result and not marker:
             self.after_post(qp)
         return result
 

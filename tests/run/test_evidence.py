@@ -458,10 +458,10 @@ def test_an_error_that_a_poll_lists_leaves_the_pair_usable() -> None:
     assert len(device.named("reconnect")) == 1
 
 
-def test_generating_still_asks_for_no_marker() -> None:
+def test_a_send_queue_that_was_used_ends_with_one_marker() -> None:
     tested, device = rig()
     run(tested, *generating())
-    assert [type(args[1][0]).__name__ for args in device.named("post")] == ["Configure", "Send"]
+    assert [type(args[1][0]).__name__ for args in device.named("post")] == ["Configure", "Send", "Write"]
 
 
 # Either way ----------------------------------------------------------------------------------
