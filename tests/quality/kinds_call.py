@@ -230,7 +230,8 @@ def done_in_name(subject: Subject) -> Iterator[Place]:
             and seen.completion.wr_id in ids
         ]  # fmt: skip
         is_open = any(not subject.must(step) for step in range(call.step, len(subject.steps)))
-        if accepted(subject, call) and "completion" not in subject.phases(call.step) and not is_open:
+        plain = accepted(subject, call) and "completion" not in subject.phases(call.step)
+        if plain and not is_open and subject.step(call.step) is not None:
             yield Place(call.step, f"post {call.number} completes, and is not carried out",
                         partial(InName, call.number, told))
 

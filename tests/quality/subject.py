@@ -176,6 +176,10 @@ class Subject:
             return ("peer" if step.by == "peer_read" else "owner", "send")
         return ("peer" if getattr(step, "peer", False) else "owner", "send")
 
+    def signed(self, mkey: str) -> bool:
+        """Whether the mkey of this name was made for signatures."""
+        return any(isinstance(one, plan.Mkey) and one.name == mkey and one.flags & SIGNATURE for one in self.steps)
+
     @cached_property
     def names(self) -> dict[int, plan.Memory]:
         """Regions that are buffers of the case, by number."""
