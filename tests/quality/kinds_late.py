@@ -8,7 +8,7 @@ from typing import Any
 
 from mkeyspec.device.protocol import Completion
 from tests.quality.kind import Place, places
-from tests.quality.kinds_completion import LATE, after, each
+from tests.quality.kinds_completion import after, each
 from tests.quality.subject import Subject
 from tests.quality.tap import Disturbance, Held, Tap
 
@@ -17,7 +17,7 @@ def held(polls: int, tap: Tap, completion: Completion) -> Sequence[Held]:
     return (Held(completion, polls),)
 
 
-for _polls in (1, 3, LATE):
+for _polls in (1, 3, 40):
     places(f"late_{_polls}")(each(f"comes {_polls} polls later", partial(held, _polls)))
 
 

@@ -96,7 +96,7 @@ class Bench:
 
     make: Make = model
     deadline: float = 0.01
-    patience: float = 0.5
+    patience: float = 3.0
     """The same for a device that is slow, and right."""
     expectations: Expectations = field(default_factory=Expectations)
     tidy: Callable[[Device, bool], None] = lambda device, green: None
@@ -175,10 +175,6 @@ class Subject:
         if isinstance(step, plan.Transmit):
             return ("peer" if step.by == "peer_read" else "owner", "send")
         return ("peer" if getattr(step, "peer", False) else "owner", "send")
-
-    def signed(self, mkey: str) -> bool:
-        """Whether the mkey of this name was made for signatures."""
-        return any(isinstance(one, plan.Mkey) and one.name == mkey and one.flags & SIGNATURE for one in self.steps)
 
     @cached_property
     def names(self) -> dict[int, plan.Memory]:
