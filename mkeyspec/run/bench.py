@@ -35,9 +35,9 @@ class Named(dict[str, _Object]):
 
 class MkeyState:
     """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire, None
-    where nothing has told them yet."""
+    where nothing has told them yet; `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
 
-    __slots__ = ("at", "domains", "entries", "flags", "handle", "name")
+    __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
@@ -46,6 +46,7 @@ class MkeyState:
         self.handle = handle
         self.entries: tuple[MkeyState, ...] = ()
         self.domains: tuple[Domain | None, Domain | None] | None = None
+        self.refused = ""
 
     @property
     def signed(self) -> bool:

@@ -45,9 +45,11 @@ def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
         record = bench.device.mkey_check(mkey.handle)
     except Refused as refusal:
         attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
+        mkey.refused = attempt.reason
         for use in over:
             use.refused = attempt.reason  # open still: the device may tell at the end
         return attempt, None
+    mkey.refused = ""
     for use in over:
         use.judge("check")
     if record is not None:

@@ -39,26 +39,26 @@ def close(bench: Bench, *, patient: bool = True) -> Iterator[Found]:
 
 
 def _signature_errors(bench: Bench) -> Iterator[Failure]:
-    """mlx5dv_mkey_check of every key with a signature that a request named since it was last checked."""
+    """mlx5dv_mkey_check of every key with a signature: an error may stand at one that no request has named, too."""
     open_uses: dict[int, list[Use]] = {}
     for use in bench.uses:
         if not use.judged:
             use.judge("the closing mkey_check")
             open_uses.setdefault(id(use.mkey), []).append(use)
-    for uses in open_uses.values():
-        failure = _signature_error(bench, uses[0].mkey, uses)
+    for mkey in bench.mkeys.values():
+        failure = _signature_error(bench, mkey, open_uses.get(id(mkey), [])) if mkey.signed else None
         if failure is not None:
             yield failure
 
 
 def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure | None:
     inside = ""
-    if all(use.inside for use in uses):
+    if uses and all(use.inside for use in uses):
         inside = f"; it was reached only as an entry of `{uses[-1].inside}`, where its bytes are plain"
     try:
         record = bench.device.mkey_check(mkey.handle)
     except Refused as refusal:
-        if all(use.refused == errno_name(refusal.errno) for use in uses):
+        if all(refused == errno_name(refusal.errno) for refused in [use.refused for use in uses] or [mkey.refused]):
             return None
         message = f"the closing mkey_check of `{mkey.name}` was refused with {errno_name(refusal.errno)}"
         return Failure("MKS2202", mkey.at, message)

@@ -91,13 +91,13 @@ def test_a_signature_error_that_no_check_consumed() -> None:
     assert run(tested, *generating(), ok).status == "pass"
 
 
-def test_a_mkey_used_again_after_its_check_is_checked_again() -> None:
+def test_a_mkey_is_asked_for_at_the_end_whether_it_was_checked_or_not() -> None:
     tested, device = rig()
     run(tested, *generating())
     assert len(device.named("mkey_check")) == 1
     device.calls.clear()
     run(tested, *generating(), Check(at(7), "k", ("ok",)))
-    assert len(device.named("mkey_check")) == 1
+    assert len(device.named("mkey_check")) == 2
     device.calls.clear()
     run(tested, *generating(), Check(at(7), "k", ("ok",)), transmit(1032, line=8))
     assert len(device.named("mkey_check")) == 2
