@@ -328,9 +328,9 @@ class Course:
             return [
                 entry
                 for entry in bench.events
-                if not entry.judged
+                if not (entry.judged or entry.early)
                 and entry.event.kind == step.event
-                and (entry.event.qp is None or pair is None or _is_of(entry.event.qp, pair, step.event))
+                and (pair is None or (entry.event.qp is not None and _is_of(entry.event.qp, pair, step.event)))
             ]
 
         if wait.until(bench, lambda: bool(found()), bench.look_for_events):

@@ -81,9 +81,11 @@ class Due(Entry):
 
 @dataclass(slots=True, eq=False)
 class Event(Entry):
-    """An async event. `of_failure`: when it was seen, a failure of its QP had been judged already."""
+    """An async event. `of_failure`: when it was seen, a failure of its QP had been judged already; `early`: it came
+    before anything was posted to its QP, so that nothing of the case can have caused it."""
 
     event: AsyncEvent
+    early: bool = field(default=False, init=False)
     of_failure: bool = field(default=False, init=False)
 
 

@@ -43,6 +43,10 @@ class Section:
 def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | None:
     """Hand the section to the driver. An Attempt if that is the end of it (refused, or aborted as asked)."""
     end = section.end
+    if end.pair.attributes.sig_pipelining and not end.number_of:
+        bench.look_for_events()
+        for entry in bench.events:
+            entry.early = entry.early or bench.pair_of(entry.event.qp) is end.pair
     try:
         errno = bench.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
         reason = errno_name(errno) if errno else ""
@@ -195,7 +199,27 @@ def _fault(bench: Bench, section: Section, failed: Due | None) -> Failure | None
     if failed is None:
         dues = section.far if section.listed is not None else (*section.owed, *section.far)
         return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
-    return _around(section, failed)
+    return _elsewhere(section, failed) or _around(section, failed)
+
+
+def _elsewhere(section: Section, failed: Due) -> Failure | None:
+    """Of a short form, an error that the request which names the mkey does not have itself."""
+    if failed.names_mkey or (failed.got is not None and failed.got.status == FLUSH):
+        return None
+    if not any(due.receive is not None and due.receive.own for due in section.far):
+        return None
+    for due in (*section.dues, *section.far):
+        if due.names_mkey and (due.got is None or due.got.status == FLUSH):
+            assert failed.got is not None
+            message = f"`{section.what}` failed, and the request that names the mkey has no error of its own"
+            got = describe(due.got) if due.got is not None else "none"
+            details = (
+                ("expected", f"an error of the {due.opcode} ({due.queue} queue)"),
+                ("got", got),
+                ("other end", describe(failed.got)),
+            )
+            return Failure("MKS2005", due.at, message, details, True)
+    return None
 
 
 def _earlier(section: Section) -> Failure | None:

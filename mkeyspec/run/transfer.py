@@ -17,6 +17,7 @@ from mkeyspec.run.endpoint import End, Label
 from mkeyspec.run.endpoint import Receive as PostedReceive
 from mkeyspec.run.request import Builder, Members, Planned, flags_of
 from mkeyspec.run.section import Section
+from mkeyspec.run.verdict import Failure
 
 Transfer = tuple[Section, Attempt]
 
@@ -131,7 +132,10 @@ def _run(bench: Bench, section: Section, label: str | None, refused: str, *, pas
     """Post, wait, and drain the owner's CQs where the owner had no part in it."""
     seen = None if label is None else bench.labels.setdefault(label, Label())
     if refused:
-        attempt = Attempt(section.at, section.what, "complete", refused)
+        # Of ibv_post_recv, not of the request that a claim speaks of; and nothing is wrong with this receive.
+        message = f"the receive of `{section.what}` was refused with {refused}"
+        fault = Failure("MKS2001", section.at, message, hard=True)
+        attempt = Attempt(section.at, section.what, "complete", refused, fault=fault)
     else:
         attempt = sections.post(bench, section) or sections.settle(bench, section)
     if passive:

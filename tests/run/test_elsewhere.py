@@ -1,0 +1,192 @@
+"""Errors, refusals and events that come from elsewhere than from what the case speaks of: another request, another key,
+another QP, another time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mkeyspec.device.protocol import AsyncEvent, Refused, SignatureError
+from mkeyspec.plan import Accepted, Await, Check, Mkey, Qp, Receive, Rejected, Transmit
+from mkeyspec.value.bytestring import Counter
+from mkeyspec.value.layout import Part
+from tests.run.bed import SIGNATURE, at, changed, codes, failures, generating, plain, rig, run, transmit, wire
+
+# Receives of the short forms -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["send", "send_imm", "write_imm"])
+@pytest.mark.parametrize("side", ["owner", "peer"])
+def test_a_refused_receive_is_no_refusal_of_the_request(by: str, side: str) -> None:
+    """`rejected at complete` speaks of ibv_wr_complete, and nothing is wrong with the receive (docs/language.md)."""
+    tested, device = rig()
+    either = (Accepted(), Rejected("complete"))
+    imm = 7 if by != "send" else None
+    step: Any = Transmit(at(9), Part("k", 0, 64), by, imm, claim=either)
+    if side == "owner":
+        into = "recv" if imm is None else "peer_write_imm"
+        step = Receive(at(9), Counter(64), Part("k", 0, 64), into, imm, claim=either)
+    assert run(tested, *plain(), step).status == "pass"
+    post_recv = device.device.post_recv
+    device.device.post_recv = lambda qp, *rest: 22 if qp.side != side else post_recv(qp, *rest)
+    assert run(tested, *plain(), step).status == "pass", "of the other end, which posts none"
+    device.device.post_recv = lambda qp, *rest: 22 if qp.side == side else post_recv(qp, *rest)
+    [failure] = failures(tested, *plain(), step)
+    assert (failure.code, failure.at) == ("MKS2001", at(9))
+    assert "the receive" in failure.message
+
+
+# The request that names the mkey ---------------------------------------------------------------
+
+
+def moved(device: Any, statuses: dict[tuple[str, str], str | None]) -> None:
+    """Errors have these statuses by (side, queue); None: there is no completion."""
+    poll = device.device.poll
+
+    def told(qp: Any) -> list[Any]:
+        found = []
+        for one in poll(qp):
+            status = one.status if one.status == "success" else statuses[qp.side, one.queue]
+            if status is not None:
+                found.append(replace(one, status=status))
+        return found
+
+    device.device.poll = told
+
+
+@pytest.mark.parametrize("reason", ["local_protection", None])
+@pytest.mark.parametrize("far", ["wr_flush_err", None])
+def test_the_receive_that_names_the_mkey_fails_itself(reason: str | None, far: str | None) -> None:
+    claim = (Rejected("completion", reason),)
+    step = Receive(at(5), Counter(65), Part("k", 0, 65), "recv", claim=claim)
+    tested, device = rig()
+    assert run(tested, *plain(), step).status == "pass"
+    moved(device, {("owner", "recv"): far, ("peer", "send"): "loc_prot_err"})
+    assert codes(tested, *plain(), step) == ["MKS2005"]
+
+
+@pytest.mark.parametrize("reason", ["local_protection", None])
+def test_the_send_that_names_the_mkey_fails_itself(reason: str | None) -> None:
+    tested, device = rig()
+    poll = device.device.poll
+    step = Transmit(at(5), Part("k", 0, 65), "send", claim=(Rejected("completion", reason),))
+    assert run(tested, *plain(), step).status == "pass"
+
+    def told(qp: Any) -> list[Any]:
+        found = [replace(one, status="wr_flush_err") if one.status != "success" else one for one in poll(qp)]
+        if qp.side == "peer":
+            return [replace(one, status="loc_prot_err") for one in found]
+        return found
+
+    device.device.poll = told
+    assert codes(tested, *plain(), step) != []
+
+
+def test_the_other_end_may_see_another_error_or_none() -> None:
+    step = Receive(at(5), Counter(65), Part("k", 0, 65), "recv", claim=(Rejected("completion", "local_protection"),))
+    for far in ("rem_op_err", "rem_inv_req_err", "wr_flush_err"):
+        tested, device = rig()
+        moved(device, {("owner", "recv"): "loc_prot_err", ("peer", "send"): far})
+        assert run(tested, *plain(), step).status == "pass"
+
+
+# Other keys with a signature -------------------------------------------------------------------
+
+
+def mistaken(device: Any, which: int) -> None:
+    """The `which`-th key that is created has an error that no request caused."""
+    keys: list[Any] = []
+    mkey, check = device.device.mkey, device.device.mkey_check
+
+    def made(*args: Any, **options: Any) -> Any:
+        keys.append(mkey(*args, **options))
+        return keys[-1]
+
+    device.device.mkey = made
+    device.device.mkey_check = lambda one: (
+        SignatureError(1, 2, 3, 4) if one.handle == keys[which].handle else check(one)
+    )
+
+
+@pytest.mark.parametrize("peer", [False, True])
+def test_a_key_that_no_request_named_has_no_error(peer: bool) -> None:
+    tested, device = rig()
+    steps = (Mkey(at(8), "other", SIGNATURE, 4, peer=peer), *generating())
+    assert run(tested, *steps).status == "pass"
+    mistaken(device, 0)
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2202", at(8))
+
+
+def test_a_key_that_is_ok_has_no_error_later() -> None:
+    tested, device = rig()
+    steps = (*generating(), Check(at(8), "k", ("ok",)))
+    assert run(tested, *steps).status == "pass"
+    answers = [None, SignatureError(1, 2, 3, 4)]
+    device.device.mkey_check = lambda one: answers.pop(0)
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2202", at(3))
+
+
+def test_the_question_about_a_key_that_no_request_named_is_answered() -> None:
+    """Asked about a key with a signature, mlx5dv_mkey_check() succeeds (XCHK-01) …"""
+    tested, device = rig()
+
+    def refused(one: object) -> None:
+        raise Refused("mlx5dv_mkey_check", 22)
+
+    device.device.mkey_check = refused
+    assert codes(tested, Mkey(at(3), "k", SIGNATURE, 4)) == ["MKS2202"]
+    claimed = Check(at(4), "k", ("ok",), claim=(Rejected("mkey_check", "EINVAL"),))
+    assert run(tested, Mkey(at(3), "k", SIGNATURE, 4), claimed).status == "pass", "… unless the case says otherwise"
+
+
+# SQ_DRAINED ------------------------------------------------------------------------------------
+
+DRAINED = (Qp(at(2), "q", (("sig_pipelining", True),)), *plain(), Await(at(9), "sq_drained", "q"))
+
+
+def draining(when: str, *, qp: bool = True) -> Any:
+    """A rig whose device drains the pair's send queue when it is made, or with its first section."""
+    tested, device = rig()
+    pair, post = device.device.qp_pair, device.device.post
+    made: list[Any] = []
+    told: list[str] = []
+
+    def event() -> None:
+        if made and not told:
+            told.append(when)
+            device.stuck_events.append(AsyncEvent("sq_drained", made[-1].owner if qp else None))
+
+    def qp_pair(attributes: Any) -> Any:
+        found = pair(attributes)
+        if attributes.sig_pipelining:
+            made.append(found)
+            if when == "made":
+                event()
+        return found
+
+    def posted(*args: Any, **options: Any) -> Any:
+        if when == "posted":
+            event()
+        return post(*args, **options)
+
+    device.device.qp_pair, device.device.post = qp_pair, posted
+    return tested
+
+
+def on_q(*steps: Any) -> tuple[Any, ...]:
+    return tuple(changed(step, qp="q") if hasattr(step, "qp") else step for step in steps)
+
+
+def test_an_event_before_anything_is_posted_is_not_awaited() -> None:
+    steps = on_q(*DRAINED[:-1], transmit(), wire(Counter(64)), DRAINED[-1])
+    assert run(draining("posted"), *steps).status == "pass"
+    assert codes(draining("made"), *steps) == ["MKS2006"]
+
+
+def test_an_event_of_a_qp_names_it() -> None:
+    steps = on_q(*DRAINED[:-1], transmit(), wire(Counter(64)), DRAINED[-1])
+    assert codes(draining("posted", qp=False), *steps) == ["MKS2006"]
