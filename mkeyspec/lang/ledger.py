@@ -79,6 +79,14 @@ class OnWire(NamedTuple):
     domain_span: Span | None = None
 
 
+class Unseen(NamedTuple):
+    """Bytes of a wire, each range with its end left out, that no statement has looked at; `span`: of the transmit."""
+
+    span: Span
+    ranges: tuple[tuple[int, int], ...]
+    whole: bool = True
+
+
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
@@ -87,8 +95,8 @@ class Ledger:
     def __init__(self) -> None:
         self.saved: dict[str, Moment] = {}
         """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
-        self.unseen: dict[str, Span] = {}
-        """Wires that no statement has looked at, and the transmits that made them."""
+        self.unseen: dict[str, Unseen] = {}
+        """Wires with bytes that no statement has looked at, by the buffer that holds them."""
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
@@ -203,7 +211,6 @@ class Ledger:
         """The wire of the last transmit, or of the one labelled; `Fault` where there is none."""
         found = self.wires.get(label)
         if found is not None:
-            self.unseen.pop(found.buffer, None)
             return found
         if label is None:
             message = "there is no wire here: no `transmit` before this goes through"
@@ -214,11 +221,24 @@ class Ledger:
         """Which bytes of which transmit a reference means."""
         wire = self.wire(of.label, span)
         if wire.length is None:
+            self.unseen.pop(wire.buffer, None)
             raise fault("MKS0309", "how long the wire is depends on the device", span, help="transmit k[0 +: 512] …")
         length = wire.length - of.start if of.length is None else of.length
         if of.start < 0 or length < 0 or of.start + length > wire.length:
             raise fault("MKS0305", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
+        self._seen(wire.buffer, of.start, of.start + length)
         return (wire.buffer, of.start, length)
+
+    def _seen(self, buffer: str, start: int, end: int) -> None:
+        """A statement looks at these bytes of a wire."""
+        unseen = self.unseen.pop(buffer, None)
+        if unseen is None:
+            return
+        left: list[tuple[int, int]] = []
+        for low, high in unseen.ranges:
+            left += [(a, b) for a, b in ((low, min(high, start)), (max(low, end), high)) if a < b]
+        if left:
+            self.unseen[buffer] = unseen._replace(ranges=tuple(left), whole=False)
 
     # What statements write ---------------------------------------------------------------------
 
@@ -246,14 +266,14 @@ class Ledger:
     def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
         """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good.
 
-        Not `sure`: the device may refuse it.
+        Not `sure`: no claim has it go through.
         """
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
             unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
             self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
         if sure and length != 0:
-            self.unseen[buffer] = span
+            self.unseen[buffer] = Unseen(span, ((0, 1 if length is None else length),))
         self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
         if label is not None:
             self.wires[label] = wire

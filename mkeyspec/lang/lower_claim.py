@@ -87,3 +87,14 @@ def known(node: tree.Known | None, scope: Scope, sentences: Sentences) -> plan.K
 def claims_rejection(found: plan.Claim) -> bool:
     """Is every outcome that the claim allows a rejection?"""
     return bool(found) and all(isinstance(item, plan.Rejected) for item in found)
+
+
+def goes_through(found: plan.Claim) -> bool:
+    """Does the claim allow that the statement does what it says?"""
+    if not found:
+        return True
+    return any(
+        isinstance(item, plan.Accepted)
+        or (isinstance(item, plan.Completes) and all(entry.opcode != "error" for entry in item.entries))
+        for item in found
+    )

@@ -8,7 +8,7 @@ from mkeyspec.lang.check import judge
 from mkeyspec.lang.coercion import as_bytes, as_word, fault
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import claims_rejection
+from mkeyspec.lang.lower_claim import claims_rejection, goes_through
 from mkeyspec.lang.lower_request import DEFAULT_IMM, live_int, options
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import mkey_place, whole_length
@@ -49,7 +49,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.ledger.wires.pop(None, None)  # what a refused transmit leaves at the peer is no wire
     else:
         row.ledger.new_wire(
-            label, length if isinstance(length, int) else None, shape, sentence.span, sure=not claim and known is None
+            label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)
         )
     row.add(plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known), sentence)
 

@@ -48,8 +48,9 @@ class _Taking:
             return replace(value, moment=self.at(value, called))
         if isinstance(value, WireRef) and value.moment is None and value.label in self.row.ledger.wires:
             label = self.pinned() if value.label is None else value.label
-            self.row.ledger.wire(label, self.name.span)  # looked at, as far as this case is concerned
             pinned = replace(value, label=label)
+            if self.row.ledger.wires[label].length is not None:
+                self.row.ledger.wire_segment(pinned, self.name.span)  # looked at, as far as this case is concerned
             return replace(pinned, moment=self.at(pinned, called))
         return value
 

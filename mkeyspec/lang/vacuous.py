@@ -30,7 +30,7 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         fixed = _fixed_number(observed, operator, expected)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
-    elif isinstance(observed, plan.Content) and operator == "==" and isinstance(expected, ByteString):
+    elif isinstance(observed, plan.Content) and operator == "==":
         _already_there(row, observed, expected, span)
     if isinstance(observed, plan.Content):
         _looked_at(row, observed)
@@ -169,11 +169,16 @@ def _anything_known(row: RowState, mkey: str) -> bool:
     return False
 
 
-def _already_there(row: RowState, observed: plan.Content, expected: ByteString, span: Span) -> None:
-    if not row.moved:
+def _already_there(row: RowState, observed: plan.Content, expected: plan.Expected, span: Span) -> None:
+    """The bytes that are wanted, or one alternative of them, are those that something should have been moved over."""
+    several = isinstance(expected, plan.OneOf)
+    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
+    kept = several and any(isinstance(one, plan.Unchanged) for one in alternatives)
+    wanted = [one for one in alternatives if isinstance(one, ByteString)]
+    if not row.moved or not (kept or wanted):
         return
-    before: list[ByteString] = []
     by: Span | None = None
+    known = True
     for part in observed.parts:
         start, length = part.start, part.length
         if not isinstance(start, int) or not isinstance(length, int):
@@ -183,15 +188,14 @@ def _already_there(row: RowState, observed: plan.Content, expected: ByteString, 
                 by = where
         for piece in row.ledger.buffers[part.name].pieces:
             if piece.data is None and piece.start < start + length and start < piece.end:
-                return
-    if by is None:
+                known = False
+    if by is None or not (kept or known):
         return
-    for part in observed.parts:
-        before.append(row.ledger.content(part, span))
-    if _same(join(before), expected):
+    there = join([row.ledger.content(part, span) for part in observed.parts]) if known else None
+    if kept or (there is not None and any(_same(there, one) for one in wanted)):
         row.diagnostics.warning(
             "MKS0611",
-            "these bytes are there already, whatever is moved",
+            ("one of these is" if several else "these bytes are") + " there already, whatever is moved",
             span,
             notes=(Note("before this moves them", by),),
             help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
@@ -221,11 +225,13 @@ def _overlap(part: Part, low: int, high: int) -> bool:
 
 def look_finished(row: RowState) -> None:
     """At the end of a row: wires that no statement has looked at."""
-    for span in row.ledger.unseen.values():
+    for unseen in row.ledger.unseen.values():
         row.held.warning(
             "MKS0616",
-            "nobody looks at what this puts on the wire",
-            span,
+            "nobody looks at "
+            + ("" if unseen.whole else f"bytes {', '.join(f'{a}..{b}' for a, b in unseen.ranges)} of ")
+            + "what this puts on the wire",
+            unseen.span,
             help="expect wire == …",
         )
 

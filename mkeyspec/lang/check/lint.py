@@ -175,8 +175,11 @@ def _both_ends(
 
 
 def _observes(step: plan.Step) -> bool:
-    """A claim of a refusal, or of exact completions, observes as well as `expect`, `check` and `record` do."""
-    if isinstance(step, (plan.Expect, plan.Check, plan.Record, plan.Await)):
+    """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do."""
+    if isinstance(step, plan.Expect):
+        items = step.expected.items if isinstance(step.expected, plan.Sequence) else (step.expected,)
+        return not all(isinstance(item, plan.Any) for item in items)
+    if isinstance(step, (plan.Check, plan.Await)):
         return True
     return bool(getattr(step, "claim", ()))
 
