@@ -120,7 +120,8 @@ class Bench:
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF
-        self._wr_id = FIRST_WR_ID
+        # A row's own numbers: a QP that another row had before must not tell its completion for one of this row.
+        self._wr_id = FIRST_WR_ID + (self._canary << 16)
 
     # Objects ---------------------------------------------------------------------------------
 

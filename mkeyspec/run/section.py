@@ -334,7 +334,10 @@ def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
     failures = drain.reset(bench, end.pair, attempt.at, claimed)
     for side, receive in waiting:
-        post_receive(bench, side, receive)
+        if refused := post_receive(bench, side, receive):
+            message = f"a receive that waited was refused with {refused} when it was posted again"
+            details = (("posted again", f"behind the reset at {attempt.at.line}:{attempt.at.column}"),)
+            failures.append(Failure("MKS2001", receive.at, message, details, True))
     return failures
 
 

@@ -9,10 +9,24 @@ from typing import Any
 import pytest
 
 from mkeyspec.device.protocol import AsyncEvent, Refused, SignatureError
-from mkeyspec.plan import Accepted, Await, Check, Mkey, Qp, Receive, Rejected, Transmit
+from mkeyspec.plan import (
+    Accepted,
+    Await,
+    Check,
+    Configure,
+    Mkey,
+    Post,
+    Qp,
+    Receive,
+    Recv,
+    Rejected,
+    SetAccess,
+    Transmit,
+)
+from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.layout import Part
-from tests.run.bed import SIGNATURE, at, changed, codes, failures, generating, plain, rig, run, transmit, wire
+from tests.run.bed import SIGNALED, SIGNATURE, at, changed, codes, failures, generating, plain, rig, run, transmit, wire
 
 # Receives of the short forms -------------------------------------------------------------------
 
@@ -190,3 +204,50 @@ def test_an_event_before_anything_is_posted_is_not_awaited() -> None:
 def test_an_event_of_a_qp_names_it() -> None:
     steps = on_q(*DRAINED[:-1], transmit(), wire(Counter(64)), DRAINED[-1])
     assert codes(draining("posted", qp=False), *steps) == ["MKS2006"]
+
+
+# Behind a reset --------------------------------------------------------------------------------
+
+
+def test_a_receive_that_waits_is_taken_again_behind_a_reset() -> None:
+    """A receive that no message has used is posted again (docs/language.md, Claims), and nothing is wrong with it."""
+    tested, device = rig()
+    refused = Post(at(9), (Configure(at(9), "k", (SetAccess(0),) * 2, False, SIGNALED),), claim=(Rejected("complete"),))
+    steps = (*plain(), Recv(at(8), (Part("m", 0, 64),)), refused)
+    assert run(tested, *steps).status == "pass"
+    reconnect, post_recv = device.device.reconnect, device.device.post_recv
+    again: list[object] = []
+
+    def reset(pair: Any) -> Any:
+        again.append(pair)
+        return reconnect(pair)
+
+    device.device.reconnect = reset
+    device.device.post_recv = lambda *args: 12 if again else post_recv(*args)
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2001", at(8))
+
+
+# Another case ----------------------------------------------------------------------------------
+
+
+def test_a_completion_of_an_earlier_case_is_not_taken_for_one_of_this() -> None:
+    """A pair that two cases have, one behind the other, tells a completion of the first in place of the second's."""
+    tested, device = rig()
+    poll, old = device.device.poll, list[Any]()
+
+    def first(qp: Any) -> list[Any]:
+        found: list[Any] = poll(qp)
+        old.extend(one for one in found if one.opcode == "rdma_write" and qp.side == "owner")
+        return found
+
+    def second(qp: Any) -> list[Any]:
+        return [told.pop() if told and one.opcode == "rdma_write" else one for one in poll(qp)]
+
+    device.device.poll = first
+    assert run(tested, *plain(), transmit(by="write"), wire(Counter(64)), id="a.mks::first").status == "pass"
+    device.device.poll, told = second, old[:1]
+    with pytest.raises(CaseFailed) as failed:
+        run(tested, *plain(), transmit(by="write"), wire(Counter(64)), id="a.mks::second")
+    assert failed.value.failures[0].code == "MKS2004"
+    assert f"id {old[0].wr_id}" in str(failed.value)

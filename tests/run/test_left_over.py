@@ -37,7 +37,7 @@ def test_a_completion_for_an_unsignaled_request() -> None:
     posted = device.named("post")
     assert type(posted[-1][1][0]).__name__ == "Write", "the closing zero-length write"
     assert posted[-1][1][0].sges == ()
-    device.twist = lambda found: [changed(found[0], wr_id=(1 << 32) + 2), *found]
+    device.twist = lambda found: [changed(found[0], wr_id=found[0].wr_id + 1), *found]
     assert codes(tested, *steps[:1], *steps[3:]) == ["MKS2201"]
 
 
