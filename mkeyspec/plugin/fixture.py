@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
-from mkeyspec.plugin.outcome import BEGUN, RIG, Unfinished, Unhealthy, Unmet
+from mkeyspec.plugin.outcome import BEGUN, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.plugin.watch import watched
 from mkeyspec.run.mark import case_of, row_needs
@@ -64,7 +64,7 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case."""
-    rig = _rig(item)
+    rig = rig_taken(item)
     blocked = rig.blocked if rig is not None else None
     if blocked is not None:
         raise Blocked(blocked.culprit, blocked.symptom)
@@ -74,7 +74,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Begin the case, and see that it ends. Not a fixture of each test: pytest spends on one what the model spends
     on a whole case."""
-    rig = _rig(pyfuncitem)
+    rig = rig_taken(pyfuncitem)
     if rig is None:
         return (yield)
     _begin(pyfuncitem, rig)
@@ -90,7 +90,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """What a test function left by an exception of its own is given back at once: the last one's too."""
-    rig = _rig(item)
+    rig = rig_taken(item)
     before = after = None
     if rig is not None and rig.under_way:
         before = rig.blocked
@@ -101,12 +101,6 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     if after is not None and after is not before:
         raise Unhealthy(f"error[MKS2206]: the device is not healthy after this case: {after.symptom}")
     return result
-
-
-def _rig(item: pytest.Item) -> Rig | None:
-    """The rig that a test takes."""
-    rig: Rig | None = getattr(item, "funcargs", {}).get("rig")
-    return rig
 
 
 def _begin(item: pytest.Function, rig: Rig) -> None:

@@ -109,6 +109,12 @@ def _add_properties(item: pytest.Item) -> None:
     item.stash[_OURS] = ours
 
 
+def rig_taken(item: pytest.Item) -> Rig | None:
+    """The rig that a test takes; None if it takes none, or if its `rig` is a fixture of somebody else's."""
+    taken = getattr(item, "funcargs", {}).get("rig")
+    return taken if taken is not None and taken is item.config.stash.get(RIG, None) else None
+
+
 def _rig_of(item: pytest.Item) -> Rig | None:
     stash = item.config.stash
     return stash[RIG] if stash.get(BEGUN, None) is item else None

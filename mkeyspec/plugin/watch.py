@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.plugin.guard import Guard
+from mkeyspec.plugin.outcome import rig_taken
 
 NAME = "mkeyspec-watch"
 DEADLINES, GRACE = 10, 10.0
@@ -37,7 +38,7 @@ class Watch:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """The case alone: how long others' fixtures and tests may take is not for us to say."""
-        if "rig" not in pyfuncitem.funcargs:
+        if rig_taken(pyfuncitem) is None:
             return (yield)
         with self.over(f"in {pyfuncitem.nodeid}"):
             return (yield)

@@ -131,3 +131,19 @@ def test_a_test_that_never_reaches_finish_fails(project: Project) -> None:
     assert done.out.count(" - error[MKS2011]: the test ended without rig.finish()") == 2
     assert "assert 1 == 2" in done.out
     assert 'failures="3"' in (project.path / "r.xml").read_text()
+
+
+OTHERS_RIG = """\
+import pytest
+
+@pytest.fixture
+def rig(): return "of an oil field"
+
+def test_of_theirs(rig): assert rig == "of an oil field"
+"""
+
+
+def test_a_rig_of_somebody_else_is_left_alone(project: Project) -> None:
+    """The plugin is loaded in every session of its environment."""
+    project.put("tests/test_own.py", OTHERS_RIG)
+    assert project.pytest("tests").counts == {"passed": 1}
