@@ -125,7 +125,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
     run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
     run.add_argument("--defect", metavar="NAME", help=argparse.SUPPRESS)
-    run.add_argument("--junit", metavar="FILE", help="where the report goes (default: reports/junit.xml)")
+    junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
+    run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("-k", metavar="EXPR", help="only cases that match, e.g. 'crc32c and not write' or CRC-02")
     run.add_argument("-m", metavar="MARK", help="only cases with this mark, e.g. negative")

@@ -44,6 +44,8 @@ class Tally:
     def __init__(self) -> None:
         self.rows: dict[str, tuple[str, str]] = {}
         """Of each row by its id: (kind, reason)."""
+        self._no_rows: set[str] = set()
+        """Of those, what was no row: a file that could not be collected, or the process itself."""
         self.reruns = 0
         self.not_run = 0
         self.broken = False
@@ -82,12 +84,17 @@ class Tally:
             self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
+        if not report.failed:
+            return
+        self._no_rows.add(report.nodeid)
+        if getattr(report, "lost", None):  # the process ended outside of any row
+            self._count(report, "lost", str(report.lost))
+        else:
             self._failed(report)
             self.broken = True
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self.not_run = max(0, session.testscollected - len(self.rows))
+        self.not_run = max(0, session.testscollected - len(self.rows.keys() - self._no_rows))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """pytest and pytest-xdist stop a run after its last allowed failure in the same way as at a pressed key."""
@@ -202,8 +209,8 @@ def _exit_code(code: int, tally: Tally) -> int:
 
 
 def _plugin() -> list[str]:
-    """In a checkout that is not installed, pytest has to be told of the plugin."""
-    installed: Any = entry_points(group="pytest11")
+    """In a checkout that is not installed, or where pytest loads no plugin by itself, it has to be told of this one."""
+    installed: Any = () if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") else entry_points(group="pytest11")
     return [] if any(entry.name == "mkeyspec" for entry in installed) else ["-p", "mkeyspec.plugin"]
 
 

@@ -84,6 +84,8 @@ class Replay:
                 begun[rest[0]] = rest[1]
             else:
                 report = hook.pytest_report_from_serializable(config=self.config, data=rest[0])
+                if isinstance(report.longrepr, list):  # of a skipped row; JSON has no tuples, and pytest insists on one
+                    report.longrepr = tuple(report.longrepr)
                 if report.when == "teardown":
                     begun.pop(report.nodeid, None)
                 hook.pytest_runtest_logreport(report=report)
@@ -92,9 +94,17 @@ class Replay:
             report = pytest.TestReport(nodeid, tuple(location), {}, "failed", None, "teardown")
             lose(self.config, report, why)
             hook.pytest_runtest_logreport(report=report)
-        if why and not begun:
-            hook.pytest_collectreport(report=pytest.CollectReport("the device", "failed", why, []))
+        if not begun:
+            self._lost_outside(why)
         return True
+
+    def _lost_outside(self, why: str) -> None:
+        """The process ended in no row: while the device was opened or closed, before the first or after the last."""
+        code = "MKS2010" if why else "MKS2012"
+        text = why or f"error[{code}]: the process ended outside of any case, by a crash or from outside"
+        report = pytest.CollectReport("the device" if why else "the process", "failed", text, [])
+        report.__dict__.update(lost=code)
+        self.config.hook.pytest_collectreport(report=report)
 
 
 # Lost rows -----------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -52,6 +54,15 @@ def test_run_needs_no_argument(project: Project) -> None:
     assert project.mkeyspec("run").code == 0
 
 
+def test_run_without_plugins_loaded_by_themselves(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    command = [sys.executable, "-m", "mkeyspec", "run", "cases"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 passed" in done.stdout
+
+
 def test_a_failed_case_is_1(project: Project) -> None:
     project.put("cases/a.mks", CASES)
     done = project.mkeyspec("run", "cases")
@@ -92,12 +103,24 @@ def test_options_of_pytest_are_taken(project: Project, arguments: list[str]) -> 
     assert done.code == 0, done.out + done.err
 
 
-def test_the_report_can_go_elsewhere(project: Project) -> None:
-    assert project.mkeyspec("run", "--junit", "out/r.xml", "--generated", "made").code == 0
+@pytest.mark.parametrize("option", ["--junit", "--junitxml", "--junit-xml"])
+def test_the_report_can_go_elsewhere(project: Project, option: str) -> None:
+    """By pytest's names of the option as well: the last line names the file that was written."""
+    done = project.mkeyspec("run", option, "out/r.xml", "--generated", "made")
+    assert done.code == 0
+    assert last_line(done).endswith("; report: out/r.xml")
     assert ElementTree.parse(project.path / "out" / "r.xml").getroot().tag == "testsuites"
     assert (project.path / "made" / "cases" / "test_a.py").exists()
     assert not (project.path / "generated").exists()
     assert not (project.path / "reports").exists()
+
+
+def test_skipped_rows_before_the_crash_are_told(project: Project) -> None:
+    project.put("conftest.py", KILLED.format(how="os._exit(0)").replace("fails[n=2]", "setup_module"))
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 1, done.out + done.err
+    counts = r"5 passed, 0 failed, 1 lost \(1 MKS2012\), 1 skipped \(1 needs crypto.wrapped, .*\)"
+    assert re.fullmatch(rf"mkeyspec: {counts} on model in [\d.]+ s; report: reports/junit.xml", last_line(done))
 
 
 KILLED = """\
@@ -129,6 +152,32 @@ def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: 
     assert found["fails[n=2]"]["lost"] == "MKS2012"
     assert found["passes[n=1]"]["device"] == "model"
     assert found[""]["device"] == "model"
+
+
+NONE = "0 passed, 0 failed, 1 lost (1 MKS2012), 0 skipped on"
+ALL = "6 passed, 0 failed, 1 lost (1 MKS2012), 1 skipped"
+
+
+@pytest.mark.parametrize(
+    ("hook", "counts", "workers"),
+    [
+        ("pytest_sessionstart", NONE, []),
+        ("pytest_sessionstart", NONE, ["-n", "2"]),
+        ("pytest_collection_modifyitems", NONE, []),
+        ("pytest_sessionfinish", ALL, []),
+        ("pytest_sessionfinish", ALL, ["-n", "2"]),
+        ("pytest_unconfigure", ALL, []),
+    ],
+)
+def test_a_process_that_ends_in_no_row(project: Project, hook: str, counts: str, workers: list[str]) -> None:
+    """Neither a green report nor "no case was selected"."""
+    project.put("conftest.py", f"import os\ndef {hook}(): 'PYTEST_XDIST_WORKER' in os.environ or os._exit(0)\n")
+    done = project.mkeyspec("run", "cases", *workers)
+    assert done.code == 1, done.out + done.err
+    assert counts in last_line(done)
+    assert "not run" not in last_line(done)
+    report = ElementTree.parse(project.path / "reports" / "junit.xml")
+    assert "error[MKS2012]: the process ended outside of any case" in str(report.findtext(".//testcase/error"))
 
 
 @pytest.mark.parametrize(
