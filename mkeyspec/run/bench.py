@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
@@ -108,7 +109,7 @@ class Bench:
         """How many had come before the last section that may fail was posted: it has not caused these."""
         self.uses: list[Use] = []
         """What mlx5dv_mkey_check may have something to tell of."""
-        self.failed_qps: set[int] = set()
+        self.failed_qps: Counter[int] = Counter()
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
         self.quiet: list[tuple[At, str]] = []
         """Where a bounded time without anything new took the place of a marker."""

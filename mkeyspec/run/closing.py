@@ -6,6 +6,7 @@ buffer, its guards included. What the ledger has unjudged is judged here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -72,14 +73,17 @@ def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure 
 
 def _events(bench: Bench) -> Iterator[Failure]:
     bench.look_for_events()
+    raised: Counter[tuple[int, str]] = Counter()
     for entry in bench.events:
         if entry.judged:
             continue
         event = entry.event
-        if event.kind in QP_ERROR_EVENTS and entry.of_failure:
-            # IBTA: access, request and fatal errors of a QP raise an event of their own.
-            entry.judge("consequence of the QP's failure")
-            continue
+        if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
+            # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
+            raised[event.qp.handle, event.kind] += 1
+            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle]:
+                entry.judge("consequence of the QP's failure")
+                continue
         entry.judge("the closing rule")
         of = f" of QP {event.qp.number:#x} ({event.qp.side})" if event.qp is not None else ""
         yield Failure("MKS2203", entry.at, f"an async event is left over: {event.kind}{of}")

@@ -256,6 +256,8 @@ def _follows(end: End, due: Due) -> bool:
     """Whether an error is the echo of one that was judged: a flush of what was posted, or what the other end sees."""
     assert due.got is not None
     if due.got.status == FLUSH:
+        if due.queue == "send" and end.ordered and end.fails_behind(due):
+            return False
         # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
         return not due.stray or due.receive is not None or due.wr_id in end.configurations
     return due.queue == "recv" and not due.stray
@@ -320,4 +322,4 @@ def fail_qps(bench: Bench, pair: Pair) -> None:
     for entry in bench.events[bench.seen_events :]:
         if entry.event.qp is not None and entry.event.qp.handle in handles:
             entry.of_failure = True
-    bench.failed_qps |= handles
+    bench.failed_qps.update(handles)

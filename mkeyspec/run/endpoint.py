@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side, Unsupported
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
-from mkeyspec.run.evidence import SUCCESS, Due
+from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 
 if TYPE_CHECKING:
     from mkeyspec.run.bench import MkeyState
@@ -200,6 +200,15 @@ class End:
         for i in range(self._first, len(arrived)):
             if not arrived[i].judged:
                 yield arrived[i]
+
+    def fails_behind(self, due: Due) -> bool:
+        """Whether the error that its send queue failed by came behind `due`: nothing is flushed before that."""
+        later = False
+        for one in reversed(self.arrived):
+            if one is due:
+                return later
+            later = later or (one.queue == "send" and one.failed and one.got is not None and one.got.status != FLUSH)
+        return False
 
     @property
     def broken(self) -> bool:

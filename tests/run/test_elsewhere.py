@@ -14,7 +14,9 @@ from mkeyspec.plan import (
     Await,
     Check,
     Configure,
+    Memory,
     Mkey,
+    Options,
     Post,
     Qp,
     Receive,
@@ -22,6 +24,7 @@ from mkeyspec.plan import (
     Rejected,
     SetAccess,
     Transmit,
+    Write,
 )
 from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.value.bytestring import Counter
@@ -251,3 +254,52 @@ def test_a_completion_of_an_earlier_case_is_not_taken_for_one_of_this() -> None:
         run(tested, *plain(), transmit(by="write"), wire(Counter(64)), id="a.mks::second")
     assert failed.value.failures[0].code == "MKS2004"
     assert f"id {old[0].wr_id}" in str(failed.value)
+
+
+# Before a claimed failure, and after it --------------------------------------------------------
+
+FAILING = Transmit(at(12), Part("k", 0, 65), "send", claim=(Rejected("completion", "local_protection"),))
+
+
+@pytest.mark.parametrize("signaled", [True, False])
+def test_what_is_flushed_comes_behind_the_failure(signaled: bool) -> None:
+    """What was posted before the failing request is not flushed: a queue's completions come in order."""
+    tested, device = rig()
+    target = Memory(at(8), "w", 64, Counter(64), peer=True)
+    write = Write(at(9), (Part("m", 0, 64),), Part("w", 0, 64), None, Options(signaled=signaled))
+    steps = (*plain(), target, Post(at(9), (write,), wait=False), FAILING)
+    assert run(tested, *steps).status == "pass"
+    poll = device.device.poll
+
+    def flushed(qp: Any) -> list[Any]:
+        found: list[Any] = poll(qp)
+        wrong = [one for one in found if one.status == "loc_prot_err"]
+        if wrong and not signaled:
+            first = replace(wrong[0], wr_id=device.named("post")[-2][1][0].wr_id, status="wr_flush_err")
+            return [first, *found]
+        return [replace(one, status="wr_flush_err") if wrong and one.status == "success" else one for one in found]
+
+    device.device.poll = flushed
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2005" if signaled else "MKS2201", at(9))
+
+
+def test_a_failure_explains_one_event_of_a_kind() -> None:
+    """A QP goes to the error state once; what it raises in later transfers has no cause."""
+    tested, device = rig()
+    steps = (*plain(), FAILING, transmit(line=13), wire(Counter(64)))
+    post, told = device.device.post, list[Any]()
+
+    def posted(qp: Any, requests: Any, **options: Any) -> int:
+        if len(told) < most and device.named("reconnect"):
+            told.append(device.stuck_events.append(AsyncEvent("qp_fatal", qp)))
+        errno: int = post(qp, requests, **options)
+        return errno
+
+    device.device.post = posted
+    most = 1
+    assert run(tested, *steps).status == "pass", "the failure's own, however late"
+    device.calls.clear()
+    told.clear()
+    most = 2
+    assert codes(tested, *steps) == ["MKS2203"]

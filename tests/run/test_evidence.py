@@ -444,11 +444,15 @@ def test_an_error_is_listed_by_its_id() -> None:
 def test_an_error_that_a_poll_lists_leaves_the_pair_usable() -> None:
     tested, device = rig()
     pair = device.device.default_pair
-    device.twist = lambda found: (
-        device.stuck_events.append(AsyncEvent("qp_access_err", pair.owner)) or found
-        if found[-1].status != "success"
-        else found
-    )
+    raised: list[AsyncEvent] = []
+
+    def twist(found: list[Completion]) -> list[Completion]:
+        if found[-1].status != "success" and not raised:
+            raised.append(AsyncEvent("qp_access_err", pair.owner))
+            device.stuck_events += raised
+        return found
+
+    device.twist = twist
     bad = changed(BAD, options=changed(SIGNALED, id=6))
     poll = Poll(at(11), claim=(Completes((Entry("error", (("id", 6),)), Entry("error", (("id", 7),)))),))
     flushed = changed(WRITE, options=changed(SIGNALED, id=7))
