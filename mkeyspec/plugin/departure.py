@@ -6,8 +6,6 @@ controller, of the cases of which every row has run.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from mkeyspec.run.mark import case_of, row_count
@@ -27,25 +25,30 @@ class Absences:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.cases: dict[str, tuple[int, Counter[str], pytest.TestReport]] = {}
-        """Of each case: how many rows it has, how many of them did not show which departure, and one's report."""
+        self.cases: dict[str, dict[str, frozenset[str]]] = {}
+        """Of each case: its rows that have run, by their ids, each with the departures that it never showed."""
+        self.told: dict[str, tuple[int, pytest.TestReport]] = {}
+        """Of each case in which a row did not show one: how many rows it has, and that row's report."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when != "teardown":
             return
         properties = dict(report.user_properties)
-        absent = properties.get("absent")
-        if not isinstance(absent, str):
-            return
-        case = report.nodeid.split("[", 1)[0]
-        _, counts, _ = self.cases.setdefault(case, (int(str(properties["rows"])), Counter(), report))
-        counts.update(absent.split())
+        absent = frozenset(str(properties.get("absent", "")).split())
+        file, _, name = report.nodeid.partition("::")  # a folder may be called `x[1]`
+        case = f"{file}::{name.split('[', 1)[0]}"
+        rows = self.cases.setdefault(case, {})
+        # A row may run several times, as with --dist=each.
+        rows[report.nodeid] = absent & rows.get(report.nodeid, absent)
+        if absent:
+            self.told.setdefault(case, (int(str(properties["rows"])), report))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        for case, (rows, counts, report) in self.cases.items():
-            for id, absent in counts.items():
-                if absent == rows:
+        for case, (number, report) in self.told.items():
+            rows = self.cases[case].values()
+            if len(rows) >= number:  # more where another plugin made several of each
+                for id in sorted(frozenset.intersection(*rows)):
                     self._fail(session, case, id, report)
 
     def _fail(self, session: pytest.Session, case: str, id: str, report: pytest.TestReport) -> None:

@@ -51,6 +51,31 @@ def test_a_listed_departure_that_no_row_shows_fails(known: Project, workers: lis
     assert 'failures="1"' in (known.path / "r.xml").read_text()
 
 
+def test_a_folder_with_a_bracket_hides_no_case(known: Project) -> None:
+    """Each case is counted by itself."""
+    for name, numbers in (("a", "1, 2"), ("b", "1, 2, 3")):
+        known.put(f"more/x[1]/{name}.mks", CASES.split("case shows_it_once")[0].replace("1, 2", numbers))
+    done = known.pytest("more", "--expectations=list.toml")
+    assert done.counts == {"passed": 5, "failed": 2}
+
+
+@pytest.mark.parametrize("arguments", [["--tx=2*popen", "--dist=each"], ["-p", "twice"]], ids=["each", "repeated"])
+def test_rows_that_run_twice_are_one_row(known: Project, arguments: list[str]) -> None:
+    known.put(
+        "twice.py",
+        "import pytest\n"
+        "@pytest.hookimpl(trylast=True)\n"
+        "def pytest_generate_tests(metafunc):\n"
+        "    metafunc.fixturenames.append('again')\n"
+        "    metafunc.parametrize('again', [1, 2])\n",
+    )
+    known.put("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    done = known.pytest("cases", "--expectations=list.toml", *arguments)
+    assert done.code == 1
+    assert done.counts == {"passed": 6, "xfailed": 2, "failed": 1}
+    assert "shows_it_once" not in done.out.split("MKS2301", 1)[1]
+
+
 def test_mkeyspec_counts_it(known: Project) -> None:
     done = known.mkeyspec("run", "cases", "--expectations", "list.toml")
     assert done.code == 1
