@@ -46,7 +46,9 @@ class Unwritable(Exception):
         place = path
         while not os.path.lexists(place) and place != place.parent:
             place = place.parent
-        if place == path and path.is_dir() and isinstance(error, (IsADirectoryError, PermissionError)):
+        # If it is something in the directory that can't be written, that is in nothing's place.
+        inside = error.filename is not None and Path(os.fsdecode(error.filename)).parent == path
+        if place == path and path.is_dir() and not inside and isinstance(error, (IsADirectoryError, PermissionError)):
             mend = f"a directory is in its place: move it away, or name another place with {option}"
         elif not place.is_dir() and (place != path or isinstance(error, FileExistsError)):
             mend = f"{os.path.relpath(place)} is not a directory: move it away, or name another place with {option}"

@@ -56,7 +56,10 @@ class Expectations:
                 raise ExpectationError(f"{path.name}: {error}") from error
             for unknown in document.keys() - {"title", "shows"}:
                 raise ExpectationError(f"{path.name}: unknown key `{unknown}`; the tables are called [[shows]]")
-            for table in document.get("shows", []):
+            shows = document.get("shows", [])
+            if not isinstance(shows, list):
+                raise ExpectationError(f"{path.name}: shows is a list of tables: write [[shows]]")
+            for table in shows:
                 if _applies(table, info, path.name):
                     departures.update((id, (path.name, str(seen))) for id, seen in table["ids"].items())
         return cls(departures)
@@ -67,12 +70,15 @@ def _applies(table: Any, info: Info, file: str) -> bool:
         raise ExpectationError(f'{file}: a [[shows]] table needs ids = {{ X-DIFF-nn = "what is seen" }}')
     for unknown in table.keys() - _KEYS:
         raise ExpectationError(f"{file}: unknown key `{unknown}` in [[shows]]; known: {', '.join(sorted(_KEYS))}")
+    for name in ("device", "firmware"):
+        if not isinstance(table.get(name, ""), str):
+            raise ExpectationError(f'{file}: {name} is one pattern, as "mlx5_*"; write a table for each')
     versions = table.get("versions", {})
     if not isinstance(versions, dict):
         raise ExpectationError(f'{file}: versions is a table: {{ rdma-core = ">=35" }}')
     return (
-        fnmatchcase(info.device, str(table.get("device", "*")))
-        and fnmatchcase(info.firmware, str(table.get("firmware", "*")))
+        fnmatchcase(info.device, table.get("device", "*"))
+        and fnmatchcase(info.firmware, table.get("firmware", "*"))
         and all(_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items())
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from mkeyspec import __version__, cli
 from mkeyspec.code import CODES
 from mkeyspec.session import Tally
+from mkeyspec.store import Unwritable
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Done, Project, properties
 
 GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
@@ -212,6 +214,13 @@ def test_a_file_in_the_place_of_a_folder(project: Project, name: str) -> None:
     assert done.err.startswith(f"mkeyspec: error[MKS0902]: can't write {name}")
     assert f"{name} is not a directory: move it away, or name another place with --" in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_folder_that_can_not_be_written_is_not_in_its_own_place(tmp_path: Path) -> None:
+    for number, what in ((errno.EACCES, "Permission denied"), (errno.EPERM, "Operation not permitted")):
+        raised = OSError(number, what, str(tmp_path / ".probe"))
+        assert f"{what}; make " in str(Unwritable(tmp_path, raised))
+    assert "a directory is in its place" in str(Unwritable(tmp_path, OSError(errno.EPERM, "no", str(tmp_path))))
 
 
 def test_what_is_in_the_way_of_a_module_is_named(project: Project) -> None:

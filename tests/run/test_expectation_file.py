@@ -59,6 +59,9 @@ def test_the_file_and_its_words_are_kept(tmp_path: Path) -> None:
         ("[[shows]]\nids = {}\nversions = { a = 'new' }\n", "`new` is no range of versions"),
         ("[[shows]]\nids = {}\nversions = '1'\n", "versions is a table"),
         ("shows = [1]\n", "needs ids"),
+        ("shows = 3\n", "shows is a list of tables"),
+        ("[[shows]]\nids = {}\ndevice = ['x']\n", "device is one pattern"),
+        ("[[shows]]\nids = {}\nfirmware = 20\n", "firmware is one pattern"),
     ],
 )
 def test_a_bad_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
