@@ -224,7 +224,12 @@ def _overlap(part: Part, low: int, high: int) -> bool:
 
 
 def look_finished(row: RowState) -> None:
-    """At the end of a row: wires that no statement has looked at."""
+    """At the end of a row: what was moved, onto the wire or into memory, and no statement has looked at since.
+
+    Memory that changed and is not named fails by the closing rule. It does not change where the same bytes were there.
+    """
+    for *_, moved in row.moved:
+        row.held.warning("MKS0616", "nobody looks at what this moves", moved, help="expect what is there behind it")
     for unseen in row.ledger.unseen.values():
         row.held.warning(
             "MKS0616",
