@@ -149,7 +149,8 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span) -> Non
     except Fault:
         return
     for name, start, size in segments:
-        row.moved = (*row.moved, (name, start, start + size, span))
+        if size:
+            row.moved = (*row.moved, (name, start, start + size, span))
 
 
 def _anything_known(row: RowState, mkey: str) -> bool:
