@@ -159,7 +159,8 @@ def run_session(
     """
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
-    junit.unlink(missing_ok=True)  # whatever happens, the last run's report does not stay for this one's
+    if junit.is_file():  # and no device, as /dev/null
+        junit.unlink()  # whatever happens, the last run's report does not stay for this one's
     fixed = [
         f"--rootdir={project}",
         f"--junitxml={junit}",
