@@ -138,7 +138,7 @@ def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Att
         assert failed.got is not None
         attempt.phase, attempt.reason = "completion", failed.got.status
     attempt.earlier = _earlier(section)
-    attempt.fault = _fault(bench, section, failed) or unsettled
+    attempt.fault = _fault(bench, section, failed) or _far_alone(section, attempt, failed) or unsettled
     for due in (*section.dues, *section.far, *attempt.listed):
         # What came unasked is the closing rule's, unless the list has it.
         if not due.judged and due.got is not None and (due.signaled or due.failed or section.listed is not None):
@@ -220,6 +220,13 @@ def _elsewhere(section: Section, failed: Due) -> Failure | None:
             )
             return Failure("MKS2005", due.at, message, details, True)
     return None
+
+
+def _far_alone(section: Section, attempt: Attempt, failed: Due | None) -> Failure | None:
+    """A receive of the other end that failed, while all that the list speaks of succeeded: no claim covers it."""
+    if section.listed is None or failed is None or failed not in section.far:
+        return None
+    return None if any(due.failed for due in attempt.listed) else misfit(failed, section.what)
 
 
 def _earlier(section: Section) -> Failure | None:
