@@ -351,6 +351,8 @@ def test_the_far_end_of_a_listed_section_is_judged(member: str, value: object) -
     assert codes(tested, *steps, listed) == ["MKS2005"]
     failing = section(send, BAD, claim=(Rejected("completion", "local_protection"),))
     assert codes(tested, *steps, W, failing) == ["MKS2005"], "before a claimed failure too"
+    device.twist = lambda found: [changed(one, status="status 77") if one.queue == "recv" else one for one in found]
+    assert codes(tested, *steps, listed) == ["MKS2005"], "a list of successes claims no failure of the other end"
     device.twist = None
     assert run(tested, *steps, listed, content("r", Counter(64))).status == "pass"
 
