@@ -107,7 +107,8 @@ class TagUnchecked(KeyTable):
 @defect("refused_write_lands")
 class RefusedWriteLands(Transfer):
     def write(self, queue: Queue, request: Write) -> tuple[str, int]:
-        status, length = super().write(queue, request)
+        status, count = super().write(queue, request)
+        length = sum(sge.length for sge in request.sges)
         if status == self.profile.status_remote and length and queue.peer is not None:
             _, places = self._sources(queue, request.sges, length)
             try:
@@ -115,7 +116,7 @@ class RefusedWriteLands(Transfer):
                 self.movement.absorb(queue.peer, [target], self.movement.emit(queue, places))
             except Violation:
                 pass
-        return status, length
+        return status, count
 
 
 # Configurations ------------------------------------------------------------------------------

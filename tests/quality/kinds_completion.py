@@ -71,8 +71,11 @@ def by(change: Callable[[Completion], Completion]) -> Callable[[Tap, Completion]
 # Too many and too few ------------------------------------------------------------------------
 
 def followed(subject: Subject, seen: Seen) -> bool:
-    """Something comes behind it in its queue: whoever waits for that meets what lies between."""
-    return any(
+    """A success that something follows in its queue: whoever waits for that meets what lies between.
+
+    A QP that has failed takes no marker, so that only a bounded number of polls looks at it.
+    """
+    return good(subject, seen) and any(
         (one.qp, one.queue, one.place) == (seen.qp, seen.queue, seen.place + 1) for one in subject.record.seen
     )
 

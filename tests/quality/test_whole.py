@@ -37,7 +37,7 @@ watch.GRACE, watch.DEADLINES = 1.0, 0
 def pytest_configure(config):
     if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
         return
-    config.pluginmanager.register(watch.Watch(config), watch.NAME)
+    config.pluginmanager.register(watch.Watch(config, None), watch.NAME)
 
 def hang():
     time.sleep(600)

@@ -110,7 +110,7 @@ def test_rows_that_show_nothing_give_way_to_the_others(project: Path, capfd: pyt
 def test_a_vacuous_case(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In the whole matrix only: a case is not vacuous for the defects that were left out."""
     with (project / "cases" / "small.mks").open("a") as file:
-        file.write("\ncase nothing\n    verifies MKY-01\n    mkey k\n")
+        file.write("\ncase nothing\n    verifies MKY-01\n    memory m = counter(8)\n")
     assert cli.main(["sabotage", "--matrix", "m.json", "-n", "2"]) == 1
     said = capfd.readouterr().out
     assert "VACUOUS  cases/small.mks::nothing kills nothing" in said
