@@ -13,6 +13,7 @@ from mkeyspec.lang.operand import place
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.vacuous import look_poll
+from mkeyspec.lang.width import fitting
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
@@ -140,7 +141,8 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
 
 def cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`cancel 2 on q as c`: mlx5dv_qp_cancel_posted_send_wrs; `c.count` is how many."""
-    number = as_int(evaluate(sentence.operand, scope), scope, sentence.operand.span, "`cancel`")
+    span = sentence.operand.span
+    number = fitting(as_int(evaluate(sentence.operand, scope), scope, span, "`cancel`"), "id", span)
     qp = row.qp(sentence, scope)
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     if not claims_rejection(claim):
