@@ -145,7 +145,7 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _TABLE}
 class Broken(NamedTuple):
     """A rule that a step breaks, or may break.
 
-    `forced`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection (charter G4).
+    `forced`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.
     `certain`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
     `phases` of the rule, unless the step narrows them.
