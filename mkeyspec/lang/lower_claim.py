@@ -89,6 +89,11 @@ def claims_rejection(found: plan.Claim) -> bool:
     return bool(found) and all(isinstance(item, plan.Rejected) for item in found)
 
 
+def fails_under_way(found: plan.Claim) -> bool:
+    """Does the claim allow an error completion? Bytes may have moved before it."""
+    return any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in found)
+
+
 def goes_through(found: plan.Claim) -> bool:
     """Does the claim allow that the statement does what it says?"""
     if not found:

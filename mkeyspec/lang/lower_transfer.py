@@ -8,7 +8,7 @@ from mkeyspec.lang.check import judge
 from mkeyspec.lang.coercion import as_bytes, as_word, fault
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import claims_rejection, goes_through
+from mkeyspec.lang.lower_claim import claims_rejection, fails_under_way, goes_through
 from mkeyspec.lang.lower_request import DEFAULT_IMM, live_int, options
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import mkey_place, whole_length
@@ -45,8 +45,8 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.spans.put(part, expr.span)
     row.ledger.mkeys[name] = shape._replace(received=False)
     label = row.label(sentence, scope)
-    if claims_rejection(claim):
-        row.ledger.wires.pop(None, None)  # what a refused transmit leaves at the peer is no wire
+    if claims_rejection(claim) and not fails_under_way(claim):
+        row.ledger.wires.pop(None, None)  # nothing was posted
     else:
         row.ledger.new_wire(
             label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)

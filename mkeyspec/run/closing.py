@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mkeyspec.device.protocol import Refused
+from mkeyspec.plan import At, Rejected
 from mkeyspec.run import difference, drain, suspect
 from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench, MkeyState, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
@@ -113,7 +114,7 @@ def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes) -> list[F
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
-            failures.append(_blame(guard, buffer, named, suspects(bench.taken, key, buffer.born)))
+            failures.append(_blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)))
     want, have = content[GUARD:end], got[GUARD:end]
     where = difference.positions(want, have, buffer.free)
     if len(where):
@@ -127,16 +128,26 @@ def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes) -> list[F
         plural = "s" if len(where) > 1 else ""
         message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
         unnamed = Failure("MKS2103", buffer.at, message, details)
-        failures.append(_blame(unnamed, buffer, named, suspects(bench.taken, key, buffer.looked_at(where))))
+        failures.append(_blame(bench, unnamed, buffer, named, suspects(bench.taken, key, buffer.looked_at(where))))
     return failures
 
 
-def _blame(failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
+def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
     """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
     if len(found.places) != 1:
         return replace(failure, suspects=(found.label, found.places))
     declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
-    return replace(failure, at=found.places[0], details=(*failure.details, *declared))
+    mend = (("mend", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()
+    return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
+
+
+_IN_PART = "if a message that fails may land in part, say how much: `expect … == any` behind the claim"
+
+
+def _may_fail(bench: Bench, at: At) -> bool:
+    """Whether the statement at `at` claims an error completion, before which bytes may have landed."""
+    claims = [getattr(step, "claim", ()) for step in bench.taken if step.at == at]
+    return any(isinstance(one, Rejected) and one.phase == "completion" for claim in claims for one in claim)
 
 
 def _guard(buffer: Buffer, zone: str, base: int, want: Bytes, got: Bytes, where: difference.Positions) -> Failure:

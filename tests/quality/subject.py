@@ -212,8 +212,6 @@ class Subject:
                 internal = made[-1].number if made else None
                 if step.label is not None and internal is not None:
                     labels[step.label] = internal
-                if internal is not None and "completion" in self.phases(number):
-                    found |= {(internal, GUARD + at) for at in range(self._room(internal))}
             recorded = isinstance(step, plan.Record) and isinstance(step.observed, plan.Wire)
             if not isinstance(step, (plan.Expect, plan.Record)) or not (
                 recorded or (number >= since and isinstance(step, plan.Expect))
@@ -244,9 +242,6 @@ class Subject:
                 first = GUARD + part.start
                 found += [(self.number_of[part.name], at) for at in range(first, first + part.length)]
         return found
-
-    def _room(self, region: int) -> int:
-        return self.record.regions[region].memory.length - 2 * GUARD
 
 
 def named(value: Any, found: dict[str, list[tuple[int, int]]]) -> None:

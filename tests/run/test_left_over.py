@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mkeyspec.device.protocol import AsyncEvent, Refused, SignatureError
-from mkeyspec.plan import Check, Memory, Options, Post, Rejected, Transmit, Write
+from mkeyspec.plan import Any as AnyBytes
+from mkeyspec.plan import Check, Expect, Memory, Options, Post, Rejected, Transmit, Wire, Write
+from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import Counter, Flip, Framed
 from mkeyspec.value.layout import Part
 from tests.run.bed import CRC32, at, changed, codes, failures, generating, plain, rig, run, transmit, validating, wire
@@ -168,3 +173,37 @@ def test_a_check_that_was_refused_is_judged_once(again: int | None, code: str | 
         assert run(tested, *steps).status == "pass"
     else:
         assert codes(tested, *steps) == [code]
+
+
+# What a message that fails has moved ---------------------------------------------------------------
+
+
+FAILING = Transmit(at(5), Part("k", 0, 65), "send", claim=(Rejected("completion", "local_protection"),))
+
+
+def lands(length: int, start: int = 0) -> tuple[Rig, Any]:
+    """A rig whose device lays that much of a failing message down in the peer's buffer."""
+    tested, device = rig()
+
+    def scribble(qp: Any) -> None:
+        if len(device.memories) > 1:
+            device.device.write(device.memories[-1], GUARD + start, bytes(range(100, 100 + length)))
+
+    device.after_post = scribble
+    return tested, device
+
+
+def test_part_of_a_failed_message_may_have_landed_where_the_case_says_so() -> None:
+    says = Expect(at(6), Wire(8), "==", AnyBytes())
+    [failure] = failures(lands(8)[0], *plain(), FAILING)
+    assert (failure.code, failure.at) == ("MKS2103", at(5))
+    assert "expect … == any" in dict(failure.details)["mend"]
+    assert run(lands(8)[0], *plain(), FAILING, says).status == "pass"
+    assert run(rig()[0], *plain(), FAILING, says).status == "pass", "nothing landed"
+
+
+@pytest.mark.parametrize(("length", "start"), [(9, 0), (1, 64), (1, 65)])
+def test_bytes_that_the_case_does_not_open_are_judged(length: int, start: int) -> None:
+    says = Expect(at(6), Wire(8), "==", AnyBytes())
+    [failure] = failures(lands(length, start)[0], *plain(), FAILING, says)
+    assert failure.code == ("MKS2104" if start == 65 else "MKS2103")

@@ -54,7 +54,7 @@ configure k { access remote_write; layout list(m) }
         ("expect k.max_entries == fill(0, 4)", "MKS0316 a number is compared with bytes"),
         ("transmit k by send\nexpect wire == unchanged", "MKS0316 every wire is new: it can't be unchanged"),
         ("expect wire == m", "MKS0321 there is no wire here: no `transmit` before this goes through"),
-        ("transmit k but tag 1 by send rejected at completion\nexpect wire == m",
+        ("transmit k by send rejected at complete with EINVAL\nexpect wire == m",
          "MKS0321 there is no wire here: no `transmit` before this goes through"),
         ("write m to w as l\nexpect l.wire == m", "MKS0321 `l` has no wire: only a `transmit` has"),
         ("expect 4 == 4", "MKS0322 nothing is observed here: this is an int"),
