@@ -115,21 +115,35 @@ def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes) -> list[F
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
             failures.append(_blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)))
-    want, have = content[GUARD:end], got[GUARD:end]
-    where = difference.positions(want, have, buffer.free)
+    where = difference.positions(content[GUARD:end], got[GUARD:end], buffer.free)
     if len(where):
-        details = difference.describe(
-            want,
-            have,
-            where,
-            reason=buffer.reason,
-            place=lambda i: f"{buffer.name}[{i}]",
-        )
-        plural = "s" if len(where) > 1 else ""
-        message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
-        unnamed = Failure("MKS2103", buffer.at, message, details)
-        failures.append(_blame(bench, unnamed, buffer, named, suspects(bench.taken, key, buffer.looked_at(where))))
+        failures.append(_unnamed(bench, buffer, got[GUARD:end], where))
     return failures
+
+
+def written_over(bench: Bench, buffer: Buffer, start: int, length: int) -> Failure | None:
+    """What changed of the bytes that the host is about to write over, and that no statement named: nothing would tell
+    of it at the end."""
+    want, free = buffer.expected(0, buffer.length), buffer.free
+    got = bench.device.read(buffer.memory, GUARD, buffer.length)
+    where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
+    return _unnamed(bench, buffer, got, where) if len(where) else None
+
+
+def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+    named = bench.buffers.get(buffer.name) is buffer
+    key = buffer.name if named else suspect.unnamed(buffer.at)
+    details = difference.describe(
+        buffer.expected(0, buffer.length),
+        got,
+        where,
+        reason=buffer.reason,
+        place=lambda i: f"{buffer.name}[{i}]",
+    )
+    plural = "s" if len(where) > 1 else ""
+    message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
+    failure = Failure("MKS2103", buffer.at, message, details)
+    return _blame(bench, failure, buffer, named, suspects(bench.taken, key, buffer.looked_at(where)))
 
 
 def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:

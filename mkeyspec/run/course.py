@@ -351,6 +351,8 @@ class Course:
         start = bench.evaluate(step.to.start)
         data = evaluate(step.data, bench.read)
         inside(buffer, buffer.addr + start, len(data))
+        if (changed := closing.written_over(bench, buffer, start, len(data))) is not None:
+            self.fail(changed)
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
 

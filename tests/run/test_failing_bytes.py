@@ -141,6 +141,24 @@ def test_a_byte_that_changes_after_it_was_matched() -> None:
     assert (failure.code, failure.at) == ("MKS2103", at(8))
 
 
+def test_what_a_store_writes_over_is_judged_before() -> None:
+    """Behind it nothing tells any more what the device had written there."""
+    tested, device = rig()
+    device.after_post = lambda qp: device.flip(0, GUARD + 5)
+    over = Store(at(8), Part("m", 4, 8), Literal(b"\xee" * 8))
+    whole = (content("m", Literal(Counter(4).data + b"\xee" * 8 + Counter(64).data[12:]), line=9),)
+    [failure] = failures(tested, *plain(), over, *whole)
+    assert (failure.code, failure.at) == ("MKS2103", at(2))
+    assert dict(failure.details)["first at"] == "m[5]"
+    beside = changed(over, to=Part("m", 6, 6), data=Literal(b"\xee" * 6))
+    assert codes(tested, *plain(), beside) == ["MKS2103"], "the closing rule's, as ever"
+    device.after_post = None
+    assert run(tested, *plain(), over, *whole).status == "pass"
+    named = Expect(at(7), Content((Part("m", 0, 64),), "m"), "==", Any())
+    assert codes(tested, *plain(), receive(), over) == ["MKS2103", "MKS2103"], "written over, and what is left"
+    assert run(tested, *plain(), receive(), named, over).status == "pass"
+
+
 @pytest.mark.parametrize(
     ("index", "offset", "message"),
     [
