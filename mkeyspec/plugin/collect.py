@@ -202,7 +202,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""
     broken = [item for item in items if isinstance(item, BrokenFile)]
     chosen = config.stash.get(SELECTED, None)
@@ -210,25 +212,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
         items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
         config.hook.pytest_deselected(items=left)
-        broken += _gone(config, items, left, chosen)
+        broken += _gone(session, items, left, chosen)
     yield
     kept = {id(item) for item in items}
     items[:0] = [item for item in broken if id(item) not in kept]
 
 
 def _gone(
-    config: pytest.Config, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
+    session: pytest.Session, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
 ) -> list[BrokenFile]:
-    """One failing item if the profile lists what is not there, in files that were collected whole or are gone."""
+    """One failing item if the profile lists what is not there, in files that were to be collected whole."""
+    config = session.config
     there = {_id(item) for item in items}
-    whole = {_file_of(_id(item)) for item in (*items, *left)}
-    whole -= {source_name(Path(config.invocation_params.dir, _path_of(one)), config.rootpath) for one in _parts(config)}
     # Of a broken file nothing is known but that it is broken.
-    whole -= {source_name(item.path, config.rootpath) for item in items if isinstance(item, BrokenFile)}
-    gone = sorted(id for id in chosen - there if _file_of(id) in whole or not (config.rootpath / _file_of(id)).exists())
-    if not gone or not items + left:
+    broken = {source_name(item.path, config.rootpath) for item in items if isinstance(item, BrokenFile)}
+    # --lf does not collect the files in which nothing failed.
+    collected = {_file_of(_id(item)) for item in (*items, *left)} if config.getoption("lf", False) else None
+    gone = sorted(
+        id for id in chosen - there
+        if (file := _file_of(id)) not in broken and _whole(config, file) and (collected is None or file in collected)
+    )  # fmt: skip
+    if not gone:
         return []
-    session = (items + left)[0].session
     path = file_of(config.getoption("--case-profile"), config.rootpath)
     name = source_name(path, config.rootpath)
     what = "1 item that is not there" if len(gone) == 1 else f"{len(gone)} items that are not there"
@@ -245,9 +250,21 @@ _TOLD_GONE = 5
 """So many ids are written out."""
 
 
-def _parts(config: pytest.Config) -> list[str]:
-    """Arguments that name a part of a file."""
-    return [argument for argument in config.args if "::" in argument]
+def _whole(config: pytest.Config, file: str) -> bool:
+    """Whether a file of the project, or its module, lies in what the session was asked to collect whole."""
+    source = config.rootpath / file
+    places = (source, compilation(config).store.module_of(source))
+    ignored = [Path(config.invocation_params.dir, one) for one in config.getoption("ignore") or ()]
+    named = [Path(config.invocation_params.dir, one) for one in config.args if "::" not in one]
+    return any(_below(place, named) and not _below(place, ignored) for place in places)
+
+
+def _below(place: Path, folders: Iterable[Path]) -> bool:
+    return any(
+        Path(os.path.abspath(place)).is_relative_to(os.path.abspath(folder))
+        or place.resolve().is_relative_to(folder.resolve())
+        for folder in folders
+    )
 
 
 def _file_of(id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.project import CASES, Project
+from tests.plugin.project import CASES, LIBRARY, Project
 
 CASE = """\
 case {name}
@@ -80,6 +80,32 @@ def test_an_item_of_a_profile_that_is_not_there_fails(suite: Project, gone: str,
     assert done.counts["passed"] == 1
     assert done.counts["failed"] == 1
     assert f"error[MKS0922]: cases/few.toml lists 1 item that is not there: {gone}" in done.out
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("there", [(PASSES,), ()], ids=["with others", "alone"])
+def test_a_listed_file_that_has_become_a_library_fails(
+    suite: Project, there: tuple[str, ...], workers: list[str]
+) -> None:
+    """It gives no item, and is on disk all the same."""
+    suite.put("cases/b.mks", LIBRARY)
+    suite.put("cases/few.toml", listed(*there, "cases/b.mks::moved"))
+    done = suite.pytest("--case-profile=few", *workers)
+    assert done.counts.get("failed") == 1
+    assert "error[MKS0922]: cases/few.toml lists 1 item that is not there: cases/b.mks::moved" in done.out
+    assert suite.pytest("--case-profile=few", "generated", *workers).counts.get("failed") == 1
+
+
+def test_what_was_left_out_on_purpose_is_not_missed(suite: Project) -> None:
+    suite.put("cases/b.mks", CASES)
+    suite.put("cases/few.toml", listed(PASSES, "cases/a.mks::fails[n=2]", "cases/b.mks::passes[n=2]"))
+    done = suite.pytest("--case-profile=few", "--ignore=cases/b.mks")
+    assert done.counts == {"passed": 1, "failed": 1, "deselected": 5}
+    done = suite.pytest("--case-profile=few", "--lf")
+    assert done.counts == {"failed": 1, "deselected": 1}
+    assert "MKS0922" not in done.out
+    suite.put("cases/few.toml", listed(PASSES, "cases/none.mks::a"))
+    assert suite.pytest("--case-profile=few", "cases/a.mks").counts == {"passed": 1, "deselected": 6}
 
 
 def test_run_ends_with_2(suite: Project) -> None:
