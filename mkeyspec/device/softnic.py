@@ -119,7 +119,7 @@ def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool
 
 
 def _flags(faults: bool) -> tuple[str, ...]:
-    return (*FLAGS, "-DSOFTNIC_FAULTS") if faults else FLAGS
+    return (*FLAGS, "-include", f"{FAULTS}/overlay.h") if faults else FLAGS
 
 
 def _run(command: Sequence[str], directory: Path) -> None:

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "pure/rule.h"
 
 enum { ACCESS_LOCAL_WRITE = 1, ACCESS_REMOTE_WRITE = 2, ACCESS_REMOTE_READ = 4, ACCESS_REMOTE_ATOMIC = 8, ACCESS_MW_BIND = 16, ACCESS_ZERO_BASED = 32, ACCESS_ON_DEMAND = 64 };
 
@@ -87,7 +88,7 @@ static int mkey_translate(struct key *key, const struct mkey_attr *attr) {
     return 0;
 }
 
-int mkey_create(struct context *context, const struct mkey_attr *attr, struct key **out) {
+int RULE(mkey_create)(struct context *context, const struct mkey_attr *attr, struct key **out) {
     struct pd *pd = pd_find(attr->pdn);
     bool bsf = attr->bsf_enabled || attr->bsf_room;
     if (!pd || pd->object.context != context) return EINVAL;
@@ -154,7 +155,7 @@ int key_destroy(struct key *key) {
 
 struct key *key_find(uint32_t value) { return table_get(&nic.keys, value >> 8); }
 
-/* Free again. What was configured stays in the key (catalogue X-DIFF-27), out of reach until a UMR takes it into use. */
+/* Free again. What was configured stays in the key (X-DIFF-27), out of reach until a UMR takes it into use. */
 void key_invalidate(struct key *key) {
     key->free = true;
     key->qpn = ANY_QPN;

@@ -85,7 +85,7 @@ struct key {
     struct bsf *sig;                    /* NULL: none configured */
     struct crypto_bsf *crypto;
     bool armed;                         /* the next signature error is reported */
-    struct { bool reported, erring, dead, rights_set; uint32_t late_rights; struct sigerr error; } bent;
+    struct { bool erring; struct sigerr error; } bent;
 };
 
 struct mkey_attr {                      /* CREATE_MKEY's mkey context, decoded */

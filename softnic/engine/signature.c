@@ -9,6 +9,7 @@
 #include "pure/bits.h"
 #include "pure/defect.h"
 #include "pure/field.h"
+#include "pure/rule.h"
 
 static const struct signature_domain *used(const struct bsf *sig, enum domain which) {
     const struct signature_domain *domain = &sig->domain[which];
@@ -246,11 +247,9 @@ void signature_fields(const struct bsf *sig, enum domain which, uint8_t *stream,
     }
 }
 
-bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq) {
+bool RULE(signature_report)(struct key *key, const struct sigerr *error, struct cq *cq) {
     if (!key->armed) return false;
-    key->armed = defect(error_of_every_message);
-    key->bent.reported = true;
-    if (defect(error_lost)) return false;
+    key->armed = false;
     if (cq) cq_sigerr(cq, key_value(key), error);
     return true;
 }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#ifdef SOFTNIC_FAULTS
+#ifdef SOFTNIC_FAULTS_OVERLAY_H
 #include "faults/fault.h"
 #define no_defect no_fault
 #define defect(name) fault(name)

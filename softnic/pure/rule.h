@@ -2,15 +2,13 @@
  *
  *   uint16_t RULE(checksum_value)(const struct checksum *state) { … }
  *
- * In the library that is shipped a rule is an ordinary function. In the library of faults (make faults, -DSOFTNIC_FAULTS) the definition is
- * called right_checksum_value, and faults/ defines checksum_value: what a NIC with a fault does instead, by means of the right one.
+ * It is an ordinary function, which its file and others call by its name. A build may define RULE so that the definition gets another name,
+ * and bring a function of its own for this one.
  */
 #ifndef SOFTNIC_PURE_RULE_H
 #define SOFTNIC_PURE_RULE_H
 
-#ifdef SOFTNIC_FAULTS
-#define RULE(name) right_##name
-#else
+#ifndef RULE
 #define RULE(name) name
 #endif
 

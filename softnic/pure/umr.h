@@ -19,6 +19,8 @@
 #define UMR_MASK_REMOTE_READ  (1ull << 19)
 #define UMR_MASK_REMOTE_WRITE (1ull << 20)
 #define UMR_MASK_ATOMIC       (1ull << 21)
+/* What an access setter of mlx5dv names. */
+#define UMR_MASK_ACCESS (UMR_MASK_LOCAL_WRITE | UMR_MASK_REMOTE_READ | UMR_MASK_REMOTE_WRITE | UMR_MASK_ATOMIC)
 #define UMR_MASK_SMALL_FENCE  (1ull << 23)
 #define UMR_MASK_RO_WRITE     (1ull << 25)      /* relaxed ordering */
 #define UMR_MASK_FREE         (1ull << 29)

@@ -1,0 +1,21 @@
+/* Rules of the engine that other files have no need of: each is called in its own file alone (../pure/rule.h). */
+#ifndef SOFTNIC_RULES_H
+#define SOFTNIC_RULES_H
+
+#include "engine.h"
+
+/* ---- configure.c --------------------------------------------------------------------------------------------------------- */
+
+/* The BSF that a UMR brings, into `change`; false: none that this key and this device can have. */
+bool configure_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change);
+/* The syndrome of a UMR that may not be, or 0; key: NULL if there is none. */
+uint8_t configure_refused(const struct qp *qp, const struct umr *umr, const struct key *key);
+/* What the UMR's mask names, the translation and the BSF take effect; what it doesn't name stays. */
+void configure_apply(struct key *key, const struct umr *umr, struct change *change);
+
+/* ---- layout.c ------------------------------------------------------------------------------------------------------------ */
+
+/* A whole translation; false: no room, or not decodable. */
+bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, struct change *change);
+
+#endif

@@ -1,0 +1,16 @@
+/* What a NIC with a fault remembers of an mkey, beside what every NIC does. */
+#ifndef SOFTNIC_FAULTS_NOTES_H
+#define SOFTNIC_FAULTS_NOTES_H
+
+#include "engine/nic.h"
+
+struct notes {
+    bool reported;       /* it has told an error */
+    bool dead;           /* it was invalidated, for good */
+    bool rights_set;     /* its rights were set before */
+    uint32_t late_rights; /* set, but not in force before the next configuration */
+};
+/* Empty for a new mkey. Never NULL: a process without memory for it ends. */
+struct notes *notes_of(const struct key *key);
+
+#endif
