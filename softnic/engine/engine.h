@@ -44,6 +44,18 @@ bool doorbell_covers(uint64_t addr, uint64_t length);
 uint8_t *bytes_new(size_t length);      /* NULL: no memory. What is in it is left from others. */
 void bytes_free(uint8_t *bytes);        /* NULL is fine */
 
+/* ---- share.c: memory that another process has as well -------------------------------------------------------------- */
+
+struct area;
+struct region { struct area *area; uint64_t offset, length; };  /* area NULL: none */
+struct area *area_new(int *fd);         /* NULL: not here. The descriptor is for the other process */
+struct area *area_of_peer(int fd);      /* NULL: it is not what area_new makes */
+void area_release(struct area *area);   /* NULL is fine */
+uint8_t *area_at(const struct area *area, uint64_t offset, uint64_t length);    /* NULL: outside */
+bool region_new(struct area *area, uint64_t length, struct region *out);        /* false: no room */
+uint8_t *region_bytes(const struct region *region);
+void region_free(struct region *region);
+
 /* ---- reach.c: what a key reaches ---------------------------------------------------------------------------------------------------- */
 
 enum violation {
@@ -227,6 +239,7 @@ struct message {
     uint64_t payload_length;
     uint8_t *payload;
     struct transfer *unread;            /* instead of a payload that was not gathered yet: plain memory of this process */
+    struct region region;               /* where the payload stands, if the process it goes to has that too */
     unsigned references;                /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);
@@ -236,10 +249,11 @@ struct answer {
     enum verdict verdict;
     uint8_t syndrome;                   /* NAK: what the requester completes with */
     uint8_t rnr_timer;                  /* RNR: the responder's min_rnr_timer code */
-    uint8_t *data;                      /* READ and atomics; owned by whoever got the answer */
+    uint8_t *data;                      /* READ and atomics; owned by whoever got the answer, but for: */
     uint64_t length;
+    uint8_t *room;                      /* memory of that length for the data, which the requester has too; NULL: none */
 };
-/* The payload as bytes; false: its memory can't be read. */
+/* The payload as bytes of its own; false: its memory can't be read. */
 bool message_gather(struct message *message);
 void respond(struct message *message, struct answer *answer);
 /* Whether the receive is there that this message wants: VERDICT_READY, RNR or SILENCE. Its payload is not looked at. */
@@ -264,6 +278,8 @@ int fabric_start(void);                 /* 0 if there is a fabric and we have an
 bool fabric_is_up(void);
 uint32_t fabric_slot(void);
 enum verdict fabric_send(struct qp *qp, struct message *message, bool ask);     /* LATER, BUSY, SILENCE: there is nobody */
+/* Room for a message's payload that its destination sees as well; false: there is none, or it isn't worth it. */
+bool fabric_region(uint32_t destination, uint64_t length, struct region *out);
 void fabric_forget(struct qp *qp);
 struct pollfd;
 size_t fabric_poll_fds(struct pollfd *fds, size_t room);

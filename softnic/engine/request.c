@@ -139,7 +139,10 @@ static uint8_t build(struct qp *qp, struct call *call) {
         message->unread = &mine;
         return 0;
     }
-    if (!(message->payload = bytes_new(mine.length))) return CQE_LOCAL_QP_OP;
+    /* What is worked on in place (ciphers) is not shown to another process before it is done. */
+    if (transfer_is_plain(&mine) && !transport_is_local(message) && fabric_region(message->destination, mine.length, &message->region))
+        message->payload = region_bytes(&message->region);
+    else if (!(message->payload = bytes_new(mine.length))) return CQE_LOCAL_QP_OP;
     if (transfer_emit(&mine, message->payload)) return CQE_LOCAL_PROTECTION;
     call->sigerr = mine.sigerr;
     return 0;
@@ -200,11 +203,15 @@ static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever)
 
 static void deliver(struct qp *qp, bool ask);
 
+static void answer_free(const struct answer *answer) {
+    if (answer->data != answer->room) bytes_free(answer->data);
+}
+
 void request_answered(struct qp *qp, struct answer *answer) {
     struct call *call = qp->call;
     uint8_t syndrome = 0;
     if (!call) {                        /* a QP that talks to itself broke as its own responder */
-        bytes_free(answer->data);
+        answer_free(answer);
         return;
     }
     call->sent = false;
@@ -239,7 +246,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
         call->due = 0;
         break;
     }
-    bytes_free(answer->data);
+    answer_free(answer);
 }
 
 /* A peer that wasn't ready is asked whether it is, before the payload goes its way again. */

@@ -197,7 +197,8 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
     if (!message->length) return;
     transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
     enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->length, RIGHT_REMOTE_READ, false);
-    if (!bad && !(answer->data = bytes_new(message->length))) {
+    if (!bad && answer->room && transfer_is_plain(&theirs)) answer->data = answer->room;
+    else if (!bad && !(answer->data = bytes_new(message->length))) {
         deny(qp, answer, CQE_REMOTE_OPERATION);
         return;
     }

@@ -207,10 +207,12 @@ static enum violation emit_transaction(struct transfer *transfer, struct place *
     return FINE;
 }
 
-static enum violation absorb_transaction(struct transfer *transfer, struct place *place, const uint8_t *wire) {
-    uint8_t *memory = buffer(0, place->memory);
+/* The bytes are copied first: another process may have them too, and change them between two looks. */
+static enum violation absorb_transaction(struct transfer *transfer, struct place *place, const uint8_t *given) {
+    uint8_t *memory = buffer(0, place->memory), *wire = buffer(1, place->wire);
     struct sigerr error = {0};
-    if (!memory) return NO_MEMORY;
+    if (!memory || !wire) return NO_MEMORY;
+    memcpy(wire, given, place->wire);
     transaction_receive(place->key->sig, place, wire, memory, &error);
     tell(transfer, place, &error);
     return scatter(transfer, place, memory) ? FINE : BAD_MEMORY;

@@ -1,5 +1,6 @@
 /* Between requester and responder: this process answers at once, another through the fabric. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 
@@ -17,8 +18,18 @@ void transport_send(struct qp *qp, struct message *message, bool ask, struct ans
     respond(message, answer);
 }
 
+/* Out of the memory that another process has too: what waits for long would take the room of others. */
+static void settle(struct message *message) {
+    uint8_t *bytes = message->region.area ? bytes_new(message->payload_length) : NULL;
+    if (!bytes) return;
+    memcpy(bytes, message->payload, message->payload_length);
+    region_free(&message->region);
+    message->payload = bytes;
+}
+
 bool message_gather(struct message *message) {
     struct transfer *source = message->unread;
+    if (message->references == 1) settle(message);
     if (!source) return true;
     message->unread = NULL;
     message->payload = bytes_new(message->payload_length);
@@ -27,6 +38,7 @@ bool message_gather(struct message *message) {
 
 void message_release(struct message *message) {
     if (--message->references) return;
-    bytes_free(message->payload);
+    if (message->region.area) region_free(&message->region);
+    else bytes_free(message->payload);
     free(message);
 }
