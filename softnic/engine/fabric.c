@@ -23,10 +23,10 @@ enum { MAGIC = 0x4d4b5332, REQUEST = 1, ANSWER = 2, QUESTION = 3, OFFER = 4, TAK
 struct frame {                          /* both ends are this code on this machine: host order, magic and size tell if not */
     uint32_t magic, size, kind, qpn;    /* qpn: the requester's */
     uint64_t serial, length;            /* of the call; bytes of payload */
-    uint64_t shared;                    /* REQUEST: 1 + where in the memory of both the payload is, or the answer's is wanted;
-                                         * ANSWER: 1: it is there; 0: the payload follows on the socket */
     struct message message;             /* REQUEST, but its pointers; QUESTION: whether the peer is ready for it */
     struct answer answer;               /* ANSWER, but its pointers */
+    uint64_t shared;                    /* REQUEST: 1 + where in the memory of both the payload is, or the answer's is wanted;
+                                         * ANSWER: 1: it is there; 0: the payload follows on the socket */
 };
 
 struct chunk {                          /* on its way out, or waiting for the answer */

@@ -1,7 +1,7 @@
 /* Any bytes over the connections between two processes: requests to this one, and answers to what it has sent.
  *
  * An input is a row of frames. Each begins with a byte: bit 0 an answer rather than a request, bit 1 a question, bit 2
- * no header that fits, bit 3 a pause in the middle, bits 4 to 6 which QP. What follows is laid over a frame that fits, by exclusive or, so
+ * no header that fits, bit 3 a pause in the middle, bits 4 to 6 which QP, bit 7 a payload in the memory of both. What follows is laid over a frame that fits, by exclusive or, so
  * that zeros are a good one; then come as many payload bytes as the frame says, as far as there are any.
  */
 #include "engine/fabric.c"
@@ -38,16 +38,27 @@ static void connected(enum qp_type type) {
     world_receives(world, type, 8);
 }
 
+/* Both connections have memory that the other end sees. */
+static void shares(void) {
+    for (size_t i = 0; i < link_count; i++) {
+        int fd = -1;
+        if (!links[i]->area) links[i]->area = area_new(&fd);
+        if (fd >= 0) close(fd);
+        links[i]->shares = links[i]->area && links[i]->outgoing;
+    }
+}
+
 static void swallow(int fd) {
     uint8_t some[65536];
     while (fd >= 0 && recv(fd, some, sizeof some, MSG_DONTWAIT) > 0) {}
 }
 
-static struct frame template(bool answer, bool question, const struct qp *qp) {
+static struct frame template(bool answer, bool question, bool shared, const struct qp *qp) {
     struct frame frame;
     memset(&frame, 0, sizeof frame);
     frame.magic = MAGIC, frame.size = sizeof frame;
     frame.kind = answer ? ANSWER : question ? QUESTION : REQUEST;
+    frame.shared = shared;
     if (answer) {
         frame.qpn = qp->number, frame.serial = serials;
         frame.length = frame.answer.length = 0;
@@ -64,25 +75,26 @@ static struct frame template(bool answer, bool question, const struct qp *qp) {
 static size_t feed(const uint8_t *data, size_t size, int incoming) {
     uint8_t how = data[0], *bytes;
     struct qp *qp = world->end[(how >> 4 & 7) % TYPES].qp;
-    struct frame frame = template(how & 1, how & 2, qp);
+    struct frame frame = template(how & 1, how & 2, how >> 7, qp);
     size_t used = size - 1 < sizeof frame ? size - 1 : sizeof frame, payload;
     int fd = how & 1 ? far_end : incoming;
     for (size_t i = 0; i < used; i++) ((uint8_t *)&frame)[i] ^= data[1 + i];
     if (!(how & 4)) {
-        struct frame good = template(how & 1, how & 2, qp);
+        struct frame good = template(how & 1, how & 2, how >> 7, qp);
         frame.magic = good.magic, frame.size = good.size, frame.kind = good.kind;
         frame.length %= 8192;
         if (frame.kind == REQUEST) frame.message.payload_length = frame.length;
         if (frame.kind == ANSWER) frame.answer.length = frame.length;
     }
     used++;
-    payload = frame.length < size - used ? (size_t)frame.length : size - used;
+    uint64_t follow = following(&frame);
+    payload = follow < size - used ? (size_t)follow : size - used;
     if (fd < 0) return used + payload;
     bytes = calloc(1, sizeof frame + 8192);
     MUST(bytes);
     memcpy(bytes, &frame, sizeof frame);
     memcpy(bytes + sizeof frame, data + used, payload < 8192 ? payload : 8192);
-    size_t total = sizeof frame + (frame.length < 8192 ? (size_t)frame.length : 8192), half = how & 8 ? total / 2 : 0;
+    size_t total = sizeof frame + (follow < 8192 ? (size_t)follow : 8192), half = how & 8 ? total / 2 : 0;
     uint64_t next;
     if (half && send(fd, bytes, half, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) nic_round(&next);
     if (send(fd, bytes + half, total - half, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) nic_round(&next);
@@ -99,8 +111,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned type = 0; type < TYPES; type++) connected((enum qp_type)type);
     store_be32(world->srq_db, world->srq->consumed + 4u);
     MUST(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) && link_add(pair[0], false, 0));
+    /* The first message makes the connection; the second, if it is large, goes through the memory of both. */
     world_post(world, QP_RC, 0, opcodes[data[0] % 8], data[0] & 8 ? 8 : 64);
     nic_round(&next);
+    shares();
+    if (data[0] & 16) {
+        world_post(world, QP_UC, 0, opcodes[data[0] % 8], 8192);
+        nic_round(&next);
+    }
     swallow(far_end);
     size_t at = 1;
     for (unsigned n = 0; n < MOST && at < size; n++) {

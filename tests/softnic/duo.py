@@ -6,6 +6,8 @@ Nothing is judged here: test_wire.py holds the expected values. Runs where pyver
 import contextlib
 import json
 import os
+import random
+import resource
 import signal
 import socket
 import sys
@@ -13,7 +15,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from peer import End, QPAttr, e
+from peer import SGE, End, QPAttr, crc, e
 
 ERROR = QPAttr(qp_state=e.IBV_QPS_ERR)
 
@@ -216,6 +218,132 @@ def receiver_not_ready():
         return [share, line.hear(), statuses(end, 1)]
 
     return play(requester, responder)
+
+
+# Large messages ------------------------------------------------------------------------------
+
+LARGE = 3 << 20
+
+
+def pattern(seed, length):
+    return random.Random(seed).randbytes(length)
+
+
+def shared():
+    """Whether this process has memory in common with another one of its fabric."""
+    return "/memfd:softnic" in Path("/proc/self/maps").read_text()
+
+
+def crossed(before=lambda: None):
+    """Large writes, reads and sends, plain and through signatures, with their bytes compared; and who shares memory."""
+    blocks, half = 256, LARGE // 2
+    wire = blocks * 4100
+
+    def both(end):
+        key = end.signed()
+        end.configure(key, [(0, blocks * 4096)], wire=crc("crc32c", 1), block=4096)
+        return key
+
+    def responder(line):
+        end = meet(line, LARGE)
+        key = both(end)
+        end.mr.write(pattern(1, half), half)
+        end.receive(end.sge(half, half))
+        end.receive(SGE(0, wire, key.lkey))
+        line.say(key.rkey)
+        line.hear()
+        seen = [statuses(end, 1), end.mr.read(half, half) == pattern(2, half)]
+        line.say("first")
+        line.hear()
+        seen += [statuses(end, 1), end.mr.read(blocks * 4096, 0) == pattern(3, blocks * 4096)]
+        line.say("second")
+        line.hear()
+        line.say(*seen, end.mr.read(half, half) == pattern(4, half), shared())
+        line.hear()
+
+    def requester(line, peer):
+        before()
+        end = meet(line, LARGE)
+        [rkey] = line.hear()
+        key, seen = both(end), {}
+
+        def done(what, *sges, opcode=e.IBV_WR_SEND, **where):
+            end.post(opcode, *sges, **where)
+            seen[what] = statuses(end, 1)
+
+        done("first, small", end.sge(0, 8), opcode=e.IBV_WR_RDMA_WRITE, rkey=end.rkey, raddr=end.there + half)
+        done("read", end.sge(half, half), opcode=e.IBV_WR_RDMA_READ, rkey=end.rkey, raddr=end.there)
+        seen["read, bytes"] = end.mr.read(half, half) == pattern(1, half)
+        done("read through both keys", SGE(0, wire, key.lkey), opcode=e.IBV_WR_RDMA_READ, rkey=rkey, raddr=0)
+        seen["read through both keys, bytes"] = end.mr.read(blocks * 4096, 0) == pattern(1, half)[: blocks * 4096]
+        end.mr.write(pattern(2, half), half)
+        done("send", end.sge(0, half))
+        line.say("sent")
+        line.hear()
+        end.mr.write(pattern(3, half), half)
+        end.mr.write(pattern(3, blocks * 4096), blocks * 4096)
+        done("send through both keys", SGE(0, wire, key.lkey))
+        line.say("sent")
+        line.hear()
+        end.mr.write(pattern(4, half), half)
+        for _ in range(20):
+            end.post(
+                e.IBV_WR_RDMA_WRITE, end.sge(0, half), rkey=end.rkey, raddr=end.there + half, signaled=False
+            )
+        done("write", end.sge(0, half), opcode=e.IBV_WR_RDMA_WRITE, rkey=end.rkey, raddr=end.there + half)
+        line.say("written")
+        return [seen, line.hear(), shared()]
+
+    return play(requester, responder)
+
+
+def crossed_without_files():
+    """A limit on the size of files leaves no memory to share."""
+    return crossed(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+
+
+def many_wait():
+    """Messages for which no receive is there take no room from others."""
+    count, size = 8, 4 << 20
+
+    def responder(line):
+        ends = [meet(line, 8192) for _ in range(count)]
+        last = meet(line, LARGE)
+        line.hear()
+        line.say(last.mr.read(LARGE, 0) == pattern(5, LARGE), shared())
+        line.hear()
+        del ends
+
+    def requester(line, peer):
+        ends = [meet(line, size) for _ in range(count)]
+        last = meet(line, LARGE)
+        write(last)
+        statuses(last, 1)
+        for end in ends:
+            end.post(e.IBV_WR_SEND, end.sge(0, size))
+        last.mr.write(pattern(5, LARGE), LARGE)
+        write(last, LARGE)
+        seen = statuses(last, 1)
+        line.say("written")
+        return [seen, line.hear()]
+
+    return play(requester, responder)
+
+
+def killed_among_large_messages():
+    """The end of a peer that looks into memory of both: the write is told as failed, and the next peer is as good."""
+
+    def requester(line, peer):
+        end = meet(line, LARGE, timeout=10, retry=1)
+        line.hear()
+        write(end)
+        seen = statuses(end, 1)
+        stop(peer)
+        write(end, LARGE)
+        os.kill(peer, signal.SIGKILL)
+        return [seen, statuses(end, 1)]
+
+    return [play(requester, receiver(0)) for _ in range(3)]
 
 
 def spent(pid):

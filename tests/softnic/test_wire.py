@@ -225,3 +225,31 @@ def test_an_rnr_retry_sends_no_payload() -> None:
     share, received, sent = duo("receiver_not_ready")
     assert share < 0.25
     assert (received, sent) == ([OK, "whole"], [OK])
+
+
+CROSSED = {
+    "first, small": [OK],
+    "read": [OK],
+    "read, bytes": True,
+    "read through both keys": [OK],
+    "read through both keys, bytes": True,
+    "send": [OK],
+    "send through both keys": [OK],
+    "write": [OK],
+}
+
+
+@pytest.mark.parametrize(("scenario", "both"), [("crossed", True), ("crossed_without_files", False)])
+def test_large_messages_are_whole_with_and_without_memory_of_both(scenario: str, both: bool) -> None:
+    seen, there, here = duo(scenario)
+    assert seen == CROSSED
+    assert there == [[OK], True, [OK], True, True, both]
+    assert here is both
+
+
+def test_messages_that_wait_for_a_receive_take_no_room_from_others() -> None:
+    assert duo("many_wait") == [[OK], [True, True]]
+
+
+def test_the_end_of_a_peer_that_shares_memory_is_an_error() -> None:
+    assert duo("killed_among_large_messages") == [[[OK], [RETRY]]] * 3
