@@ -16,11 +16,14 @@ class Rejected:
 
     `reason`: an errno's name, a completion status or a class of them (`constants.STATUS_CLASS`), or None.
     `rule`: the one rule of the pages that the checker found broken; the profile knows the errno it earns.
+    `requests`: of a section of several, at completion: which of them break a rule, counted from 0; () if the checker
+    can't tell.
     """
 
     phase: str
     reason: Optional[str] = None
     rule: Optional[str] = None
+    requests: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

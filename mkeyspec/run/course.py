@@ -246,6 +246,10 @@ class Course:
             done.listed = max(listed)
         refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
         late = "completion" in refusals
+        known = step.known.outcome if step.known is not None else None
+        for outcome in (*step.claim, known):
+            if isinstance(outcome, plan.Rejected) and outcome.phase == "completion":
+                done.breaking = done.breaking or outcome.requests
         if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
             self.fail(failure)
             return

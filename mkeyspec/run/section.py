@@ -34,6 +34,8 @@ class Section:
     far: list[Due] = field(default_factory=list)
     listed: int | None = None
     """How many completions the claim lists, of the send queue."""
+    breaking: tuple[int, ...] | None = None
+    """An error completion is claimed: the requests that break a rule, () if nobody has said which."""
 
     @property
     def owed(self) -> list[Due]:
@@ -199,7 +201,34 @@ def _fault(bench: Bench, section: Section, failed: Due | None) -> Failure | None
     if failed is None:
         dues = section.far if section.listed is not None else (*section.owed, *section.far)
         return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
-    return _elsewhere(section, failed) or _around(section, failed)
+    return _elsewhere(section, failed) or _another(section, failed) or _around(section, failed)
+
+
+def _another(section: Section, failed: Due) -> Failure | None:
+    """A failure claimed of a section of several, and the wrong request of it failed.
+
+    It is due to those that break a rule; where the checker can't tell which, to those that name an mkey, if there are
+    any. What memcpy takes the device alone says.
+    """
+    if section.breaking is None or failed.got is None or failed.got.status == FLUSH or len(section.planned) == 1:
+        return None
+    dues = (*section.dues, *section.far)
+    named = {due.order for due in dues if due.names_mkey}
+    orders = set(section.breaking) or (named | {due.order for due in dues if due.opcode == "driver3"} if named else ())
+    if not orders:
+        return None
+    which = ", ".join(f"{at.line}:{at.column}" for at in (section.planned[order].at for order in sorted(orders)))
+    if failed.order not in orders:
+        why = "breaks no rule" if section.breaking else "names no mkey"
+        message = f"the `{failed.opcode}` of `{section.what}` failed, which {why}"
+        details = (("expected", f"an error of the request at {which}"), ("got", describe(failed.got)))
+        return Failure("MKS2005", failed.at, message, details, True)
+    for due in section.dues:
+        if due.order in section.breaking and due.order < failed.order and due.over and not due.failed:
+            message = f"the `{due.opcode}` of `{section.what}` went through, and should be refused"
+            got = "no error" if due.got is None else describe(due.got)
+            return Failure("MKS2005", due.at, message, (("expected", "an error"), ("got", got)), True)
+    return None
 
 
 def _elsewhere(section: Section, failed: Due) -> Failure | None:

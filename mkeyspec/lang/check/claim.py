@@ -62,8 +62,8 @@ def settle(
     if len(names) > 1:
         if any(outcome.reason is None for outcome in rejections):
             _two(matching, rejections, spans, step, diagnostics)
-        return claim
-    return _pinned(claim, matching)
+        return _placed(claim, matching)
+    return _placed(_pinned(claim, matching), matching)
 
 
 def _phase(broken: Broken) -> int:
@@ -87,6 +87,18 @@ def _pinned(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
         return replace(outcome, rule=found.rule.name, reason=reason)
 
     return tuple(pin(outcome) for outcome in claim)
+
+
+def _placed(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+    """The claim with the requests that an error completion is due to, of a section of several."""
+
+    def place(outcome: plan.Outcome) -> plan.Outcome:
+        if not isinstance(outcome, plan.Rejected) or outcome.phase != "completion":
+            return outcome
+        which = {b.request for b in matching if b.request is not None and outcome.phase in b.rule.phases}
+        return replace(outcome, requests=tuple(sorted(which))) if which else outcome
+
+    return tuple(place(outcome) for outcome in claim)
 
 
 # Diagnostics -----------------------------------------------------------------------------------

@@ -60,7 +60,8 @@ def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
     several = len(step.requests) > 1
     look = Look(world.fork() if several else world, step, spans, world.qp(step.qp), step.peer)
     strays = sum(isinstance(request, plan.StraySetter) for request in step.requests)
-    for request in step.requests:
+    for number, request in enumerate(step.requests):
+        before = len(look.found)
         if isinstance(request, plan.Configure):
             if transfer.look_configuration_posted(look, request):
                 configure.look_configure(look, request, strays)
@@ -72,6 +73,7 @@ def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
         else:
             transfer.look_request(look, request)
         if several:
+            look.found[before:] = [found._replace(request=number) for found in look.found[before:]]
             look.world.request(request, (step.qp, not step.peer))
     if step.abort:
         # Nothing of an aborted section is carried out: what could only show in a completion never does.

@@ -148,7 +148,7 @@ class Broken(NamedTuple):
     `forced`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.
     `certain`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
-    `phases` of the rule, unless the step narrows them.
+    `phases` of the rule, unless the step narrows them. `request`: which of a section of several, from 0.
     """
 
     rule: Rule
@@ -159,6 +159,7 @@ class Broken(NamedTuple):
     forced: bool = False
     certain: bool = True
     reason: str | None = None
+    request: int | None = None
 
 
 class Spans:
