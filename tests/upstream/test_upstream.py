@@ -68,9 +68,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def unpack(directory: Path) -> None:
+def unpack(directory: Path, source: Path = PACKAGED) -> None:
     (directory / "tests").mkdir()
-    for path in PACKAGED.iterdir():
+    for path in source.iterdir():
         target = directory / "tests" / path.name.removesuffix(".gz")
         if path.suffix == ".gz":
             with gzip.open(path) as packed, target.open("wb") as out:
