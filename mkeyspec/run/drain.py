@@ -145,11 +145,18 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
             message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
             return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
         end.used = None
+        lost = []
         for due in end.quiet():
             if dc is None or due.dc == dc:
+                flushed = end.ordered and 0 < end.stopped < due.place
                 due.passed = True
-                due.judge("marker")
+                due.succeeded = not flushed and end.ordered
+                due.judge("nothing came" if flushed else "marker")
                 end.send.remove(due)
+                if flushed:
+                    lost.append(late(bench, end, due, f"the {due.opcode} behind a failed request"))
+        if lost:
+            return True, lost
     return True, []
 
 
@@ -163,8 +170,8 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
     after which the pair is reset; a section refused by the driver leaves it in no state for a marker.
     """
     failures: list[Failure] = []
+    _wait(bench, pair, patient)
     for end in pair.ends:
-        _wait(bench, end, patient)
         missing = any(due.queue == "send" for due in end.owed())
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
         unmarked = patient and _unmarked(end) and not missing and not end.broken and not pair.failed
@@ -181,19 +188,47 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
         bench.poll(end)
         if reset is not None:
             _look(bench, end, GRACE)
+    if patient:
+        failures += _flushes(bench, pair) + _contradictions(pair)
     failures += leftovers(pair)
     for end in pair.ends:
         for line in (end.send, end.recv):
             for due in line:
                 if due.judged:
                     continue
-                if pair.failed or not patient:
+                if not patient or (pair.failed and not _must_come(end, due)):
                     due.judge(f"consequence of {pair.failed or 'a failure'}")
                     continue
                 due.judge("nothing came")
                 if due.signaled:  # of the others the marker has told
                     failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
             line.clear()
+    return failures
+
+
+def _flushes(bench: Bench, pair: Pair) -> list[Failure]:
+    """Receives that wait at a QP in the error state are flushed (IBTA 10.3.1.7)."""
+    failures = []
+    for end in pair.ends if pair.attributes.type == "rc" else ():
+        if end.failed and end.receives:
+            wait.until(bench, lambda end=end: not end.receives, lambda end=end: bench.poll(end))  # type: ignore[misc]
+            for receive in end.receives:
+                due = Due(receive.at, "recv", receive.wr_id, "flushed")
+                failures.append(late(bench, end, due, "the receive of a QP that has failed"))
+            end.receives.clear()
+    return failures
+
+
+def _contradictions(pair: Pair) -> list[Failure]:
+    """Receives that failed, as a claim says, of messages whose requests were told success."""
+    failures = []
+    for end in pair.ends:
+        for due in end.arrived:
+            if due.judged and due.failed and end.owes(due) and due.request is not None and due.got is not None:
+                due.request.succeeded = False  # told once
+                status = due.got.status
+                message = f"the {due.request.opcode} succeeded, and the receive of its message completed with {status}"
+                failures.append(Failure("MKS2005", due.request.at, message, (("got", describe(due.got)),), True))
     return failures
 
 
@@ -211,23 +246,27 @@ def leftovers(pair: Pair) -> list[Failure]:
     return failures + [failure for end, due in left if (failure := _left(end, due)) is not None]
 
 
-def _wait(bench: Bench, end: End, patient: bool) -> None:
-    owed = [due for due in end.owed() if not due.judged]
+def _must_come(end: End, due: Due) -> bool:
+    """Whether a completion must come although the pair has failed: with success, or flushed behind the failure."""
+    return due.signaled and (end.owes(due) or (due.queue == "send" and end.ordered and end.stopped > 0))
+
+
+def _wait(bench: Bench, pair: Pair, patient: bool) -> None:
+    owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged]
     if not owed:
         return
-    other = end.other
 
     def look() -> None:
-        bench.poll(end)
-        bench.poll(other)
+        for end in pair.ends:
+            bench.poll(end)
 
     def done() -> bool:
-        missing = [due for due in owed if due.got is None]
+        missing = [(end, due) for end, due in owed if due.got is None]
         if not missing:
             return True
-        if end.pair.failed or end.broken or other.broken:
+        if pair.failed or any(end.broken for end in pair.ends):
             # What was posted is flushed; a message that never came leaves its receive waiting.
-            return all(due.queue == "recv" for due in missing)
+            return all(due.queue == "recv" and not end.owes(due) for end, due in missing)
         return False
 
     if patient:
@@ -255,6 +294,8 @@ def _left(end: End, due: Due) -> Failure | None:
 def _follows(end: End, due: Due) -> bool:
     """Whether an error is the echo of one that was judged: a flush of what was posted, or what the other end sees."""
     assert due.got is not None
+    if due.overtaken or end.owes(due):
+        return False
     if due.got.status == FLUSH:
         if due.queue == "send" and end.ordered and end.fails_behind(due):
             return False

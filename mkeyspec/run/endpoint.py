@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from mkeyspec.run.bench import MkeyState
 
 
+ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})
+"""QP types on which a request succeeds only once the other end has taken its message (IBTA, reliable services)."""
+
+
 class Unobserved(LookupError):
     """A live value that nothing has shown yet: the member of a step that was refused before it could have one."""
 
@@ -88,6 +92,7 @@ class End:
         "_places",
         "arrived",
         "configurations",
+        "failed",
         "last",
         "markers",
         "number_of",
@@ -98,6 +103,7 @@ class End:
         "recv",
         "send",
         "side",
+        "stopped",
         "strange",
         "used",
     )  # fmt: skip
@@ -121,6 +127,10 @@ class End:
         """Everything before it in `arrived` is judged."""
         self.ordered = pair.attributes.type != "dci"
         """Whether a completion tells of all requests before it: the streams of a DCI go on one without another."""
+        self.failed = False
+        """One of its queues has had an error of its own: the QP is in the error state, and flushes all that it has."""
+        self.stopped = 0
+        """The place of the request that its send queue failed by: what is behind it is flushed, signaled or not."""
         self.number_of: dict[int, At] = {}
         """wr_id to the place of the request, for messages."""
         self.used: At | None = None
@@ -159,6 +169,11 @@ class End:
             else:
                 self.last[due.queue] = due.place
         due.got = completion
+        due.succeeded = completion.status == SUCCESS
+        if due.failed and completion.status != FLUSH:
+            self.failed = True
+            if due.queue == "send" and not self.stopped:
+                self.stopped = due.place
         self.arrived.append(due)
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
@@ -174,8 +189,10 @@ class End:
 
     def _take(self, line: deque[Due], taken: Due) -> Due:
         while self.ordered and line[0] is not taken and not line[0].signaled:
+            if 0 < self.stopped < line[0].place:
+                break  # behind a failure it has a completion of its own
             passed = line.popleft()
-            passed.passed = True
+            passed.passed = passed.succeeded = True
             passed.judge("a completion behind it")
         line.remove(taken)
         return taken
@@ -215,6 +232,15 @@ class End:
         """Whether something failed here that was not judged yet."""
         return any(due.failed for due in self.unjudged())
 
+    def owes(self, due: Due) -> bool:
+        """Whether a completion of this pair must come, with success, whatever has failed: requests of its queue that
+        were posted later have completed, or it is a receive whose message was acknowledged."""
+        if due.stray:
+            return False
+        if due.queue == "send":
+            return self.ordered and 0 < due.place < self.last["send"]
+        return due.request is not None and due.request.succeeded and self.pair.attributes.type in ACKNOWLEDGED
+
     # What is open ----------------------------------------------------------------------------
 
     def owed(self) -> list[Due]:
@@ -227,7 +253,7 @@ class End:
 
     def cancel(self, wr_id: int) -> None:
         """The other end's requests of this number deliver no message: the receives they had wait for the next."""
-        for due in [due for due in reversed(self.recv) if due.sender == wr_id]:
+        for due in [due for due in reversed(self.recv) if due.request is not None and due.request.wr_id == wr_id]:
             self.recv.remove(due)
             due.judge("cancel")
             if due.receive is not None:
@@ -268,4 +294,6 @@ class Pair:
             assert not end.recv
             end.qp = qp
             end.used = None
+            end.failed = False
+            end.stopped = 0
             end.receives.clear()

@@ -56,14 +56,16 @@ class Due(Entry):
     byte_lens: tuple[int, ...] = ()
     imm: int | None = None
     invalidated: int | None = None
-    sender: int | None = None
-    """Of a receive: the wr_id of the request whose message it takes."""
+    request: Due | None = None
+    """Of a receive: the request whose message it takes."""
     receive: Receive | None = None
     dc: DcAddress | None = None
     stray: bool = False
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
-    """Not signaled, and a completion behind it has come: it went through."""
+    """Not signaled, and over: a completion behind it has come, or a quiet time."""
+    succeeded: bool = field(default=False, init=False)
+    """It has its completion, with success; or one behind it in its queue has come, and none of its own."""
     place: int = field(default=0, init=False)
     """Its place among the requests of its queue."""
     overtaken: bool = field(default=False, init=False)

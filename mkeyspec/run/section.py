@@ -80,11 +80,11 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         if planned.layout is not None:
             planned.layout[0].entries = planned.layout[1]
         if planned.delivers is not None and end.other.receives:
-            section.far.append(owe(end.other, planned, order))
+            section.far.append(owe(end.other, planned, due))
     return None
 
 
-def owe(end: End, planned: Planned, order: int) -> Due:
+def owe(end: End, planned: Planned, request: Due) -> Due:
     """The first waiting receive of `end` will take this message."""
     receive = end.receives.popleft()
     due = Due(
@@ -93,11 +93,11 @@ def owe(end: End, planned: Planned, order: int) -> Due:
         receive.wr_id,
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
-        order,
+        request.order,
         byte_lens=byte_lens(receive.signed, planned.delivers or 0),
         imm=planned.imm,
         invalidated=planned.invalidated,
-        sender=planned.wr_id,
+        request=request,
         receive=receive,
     )
     receive.due = due
@@ -201,7 +201,7 @@ def _fault(bench: Bench, section: Section, failed: Due | None) -> Failure | None
     if failed is None:
         dues = section.far if section.listed is not None else (*section.owed, *section.far)
         return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
-    return _elsewhere(section, failed) or _another(section, failed) or _around(section, failed)
+    return _elsewhere(section, failed) or _another(section, failed) or _around(bench, section, failed)
 
 
 def _another(section: Section, failed: Due) -> Failure | None:
@@ -273,9 +273,9 @@ def _earlier(section: Section) -> Failure | None:
     return None
 
 
-def _around(section: Section, failed: Due) -> Failure | None:
+def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
     """Whether everything before the failed request succeeded as it should, and nothing behind it did."""
-    streams = section.end.pair.attributes.streams
+    what, streams = section.what, section.end.pair.attributes.streams
     for due in () if section.listed is not None else section.dues:
         if due is failed or due.got is None:
             continue
@@ -293,6 +293,8 @@ def _around(section: Section, failed: Due) -> Failure | None:
         message = f"around the failed request of `{section.what}` another completed with {status}"
         return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
     for due in section.far:
+        if section.end.owes(due) and (due.got is None or due.got.status != SUCCESS):
+            return misfit(due, what) if due.got is not None else late(bench, section.end.other, due, what)
         if due.got is None or due.got.status != SUCCESS:
             continue
         if due.order >= failed.order:

@@ -37,7 +37,7 @@ def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
     """Wait until `end` has paid `dues` and its other end `far`.
 
     Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide, unless
-    the error says that the message met a receive which could not take it.
+    the error says that the message met a receive which could not take it, or its request succeeded.
     """
     other = end.other
 
@@ -52,16 +52,16 @@ def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
                 return False
         for due in far:
             if due.got is None:
-                return (failed(end, dues) or failed(other, far)) and not _met(dues, due)
+                return (failed(end, dues) or failed(other, far)) and not _met(due) and not end.owes(due)
         return True
 
     return until(bench, done, look)
 
 
-def _met(dues: list[Due], far: Due) -> bool:
+def _met(far: Due) -> bool:
     """Whether the request of this receive failed since the receive did."""
-    sent = [due.got.status for due in dues if due.got is not None and due.wr_id == far.sender]
-    return any(status in REFUSED_BY_RECEIVE for status in sent)
+    got = far.request.got if far.request is not None else None
+    return got is not None and got.status in REFUSED_BY_RECEIVE
 
 
 def failed(end: End, dues: list[Due]) -> bool:
