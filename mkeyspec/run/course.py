@@ -241,9 +241,8 @@ class Course:
         end = bench.pair(step.qp, step.at).end(step.peer)
         planned = [self.builder.request(wr) for wr in step.requests]
         done = Section(step.at, _what(step), end, planned)
-        listed = [len(item.entries) for item in step.claim if isinstance(item, plan.Completes)]
-        if listed:
-            done.listed = max(listed)
+        done.listed = section.most_listed(step.claim)
+        listed = done.listed is not None
         refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
         late = "completion" in refusals
         known = step.known.outcome if step.known is not None else None
@@ -256,10 +255,10 @@ class Course:
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):
-                attempt = section.settle(bench, done, expect_error=late and len(step.claim) == 1)
+                attempt = section.settle(bench, done, expect_error=late, expect_success=len(step.claim) > 1)
             else:
                 attempt = Attempt(step.at, done.what)
-        if step.known is not None and isinstance(step.known.outcome, plan.Completes) and not listed:
+        if section.departs_by_list(done, step.known):
             section.gather(bench, done, attempt)
         if step.label is not None:
             label = bench.labels.setdefault(step.label, Label())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec.device.protocol import Refused
-from mkeyspec.plan import At, Completes
+from mkeyspec.plan import At, Claim, Completes, Known
 from mkeyspec.run import drain, wait
 from mkeyspec.run.bench import Bench, byte_lens, errno_name
 from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
@@ -120,8 +120,21 @@ def post_receive(bench: Bench, end: End, receive: Receive) -> str:
     return ""
 
 
-def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Attempt:
-    """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail."""
+def most_listed(claim: Claim) -> int | None:
+    """How many completions the longest list of a claim has; None without one."""
+    return max((len(item.entries) for item in claim if isinstance(item, Completes)), default=None)
+
+
+def departs_by_list(section: Section, known: Known | None) -> bool:
+    """Whether a known departure lists completions where the claim does not."""
+    return section.listed is None and known is not None and isinstance(known.outcome, Completes)
+
+
+def settle(
+    bench: Bench, section: Section, *, expect_error: bool = False, expect_success: bool = False
+) -> Attempt:
+    """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail;
+    `expect_success`: or not."""
     end, what, at = section.end, section.what, section.at
     attempt = Attempt(at, what)
     owed, unsettled = section.owed, None
@@ -131,6 +144,8 @@ def settle(bench: Bench, section: Section, *, expect_error: bool = False) -> Att
         attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
     elif owed or section.far:
         wait.for_dues(bench, end, owed, section.far)
+    elif expect_error and expect_success:
+        unsettled = drain.exact(bench, end, at)  # a marker tells which
     elif expect_error:
         wait.until(bench, lambda: end.broken, lambda: bench.poll(end))
     else:

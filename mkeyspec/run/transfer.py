@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from mkeyspec.device import protocol
 from mkeyspec.plan import At, Receive, Transmit
+from mkeyspec.run import drain
 from mkeyspec.run import section as sections
 from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.buffer import GUARD, inside
@@ -74,7 +75,7 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
             planned.delivers = count
             refused = _receive(bench, pair.peer, step.at, (), mkey=False)
     what = f"transmit {step.part.name} by {step.by}"
-    done = _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=step.by == "peer_read")
+    done = _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
         view.whole = True
         wire.free = [(0, length)] if length else []
@@ -125,19 +126,24 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
             planned.delivers = step.data.length
             refused = _receive(bench, pair.owner, step.at, (), mkey=False, signed=signed)
     what = f"receive into {step.part.name} by {step.by}"
-    return _run(bench, Section(step.at, what, end, (planned,)), step.label, refused, passive=passive)
+    return _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=passive)
 
 
-def _run(bench: Bench, section: Section, label: str | None, refused: str, *, passive: bool) -> Transfer:
+def _run(bench: Bench, section: Section, step: Transmit | Receive, refused: str, *, passive: bool) -> Transfer:
     """Post, wait, and drain the owner's CQs where the owner had no part in it."""
-    seen = None if label is None else bench.labels.setdefault(label, Label())
+    seen = None if step.label is None else bench.labels.setdefault(step.label, Label())
+    section.listed = sections.most_listed(step.claim)
     if refused:
         # Of ibv_post_recv, not of the request that a claim speaks of; and nothing is wrong with this receive.
         message = f"the receive of `{section.what}` was refused with {refused}"
         fault = Failure("MKS2001", section.at, message, hard=True)
         attempt = Attempt(section.at, section.what, "complete", refused, fault=fault)
+    elif section.listed is not None and (late := drain.before(bench, section.end, section.at)) is not None:
+        attempt = Attempt(section.at, section.what, fault=late)
     else:
         attempt = sections.post(bench, section) or sections.settle(bench, section)
+        if sections.departs_by_list(section, step.known):
+            sections.gather(bench, section, attempt)
     if passive:
         bench.poll(section.end.other)
     if seen is not None:

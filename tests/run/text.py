@@ -19,7 +19,7 @@ KEY = """\
     memory m = fill(1, 64)
     peer memory w[64]
     mkey k
-    configure k { access local_write | remote_read; layout list(m) }
+    configure k { access local_write | remote_read | remote_write; layout list(m) }
 """
 """Lines 4 to 7 of a case: a buffer, one of the peer, a key over the first."""
 
