@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "engine.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 #include "pure/xts.h"
+#include "rules.h"
 
 enum crypto_step crypto_step(const struct crypto_bsf *crypto) {
     switch (crypto->order) {
@@ -22,12 +22,12 @@ enum crypto_step crypto_step(const struct crypto_bsf *crypto) {
 
 static bool encrypts_on_transmit(const struct crypto_bsf *crypto) { return crypto->order == CRYPTO_WIRE_OUTSIDE || crypto->order == CRYPTO_WIRE_RAW; }
 
-static bool keytag_fits(const struct dek *dek, const struct crypto_bsf *crypto) {
-    return defect(keytag_unchecked) || !dek->attr.has_keytag || !memcmp(dek->keytag, crypto->keytag, sizeof dek->keytag);
+bool RULE(keytag_fits)(const struct dek *dek, const struct crypto_bsf *crypto) {
+    return !dek->attr.has_keytag || !memcmp(dek->keytag, crypto->keytag, sizeof dek->keytag);
 }
 
 /* The length rule of XTS (the page's NOTES): whole data units, or a rest of whole AES blocks that isn't too long. */
-static bool job_fits(uint64_t length, uint64_t unit) { return length % unit == 0 || (length % 16 == 0 && length % unit <= unit - 16); }
+bool RULE(job_fits)(uint64_t length, uint64_t unit) { return length % unit == 0 || (length % 16 == 0 && length % unit <= unit - 16); }
 
 static uint64_t stream_length(const struct crypto_bsf *crypto, const struct place *place) {
     switch (crypto_step(crypto)) {
@@ -44,29 +44,20 @@ enum violation crypto_check(const struct key *key, struct place *place) {
     if (!keytag_fits(dek, crypto)) return BAD_KEYTAG;
     if (!crypto->block) return BAD_JOB;
     uint64_t length = place->coded = stream_length(crypto, place);
-    if (!job_fits(length, crypto->block) && !defect(crypto_job_unchecked)) return BAD_JOB;
+    if (!job_fits(length, crypto->block)) return BAD_JOB;
     if (!personality()->crypto_multi_block && length > crypto->block) return BAD_JOB;
     return FINE;
 }
 
-enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes, uint64_t length, uint64_t before) {
+enum violation RULE(crypto_apply)(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes, uint64_t length, uint64_t before) {
     const struct dek *dek = dek_find(crypto->dek);
     struct xts xts;
     uint8_t number[16];
     if (!dek || !xts_init(&xts, dek->key, dek->attr.size256 ? 64 : 32)) return BAD_DEK;
-    if (defect(xts_transmit_plain) && transmit) return FINE;
-    if (defect(xts_receive_plain) && !transmit) return FINE;
     /* Multi-block engines take the tweak big endian, single-block ones little endian (the capability's name). */
-    if (personality()->crypto_multi_block != defect(xts_tweak_big_endian)) xts_number_reverse(crypto->tweak, number);
+    if (personality()->crypto_multi_block) xts_number_reverse(crypto->tweak, number);
     else memcpy(number, crypto->tweak, sizeof number);
-    uint64_t unit = defect(xts_unit_512) ? 512 : crypto->block;
-    if (defect(xts_tweak_ignored)) memset(number, 0, sizeof number);
-    if (defect(xts_tweak_early)) before += unit;
-    if (defect(xts_tweak_restarts_with_sge)) before = 0;
-    if (defect(xts_last_unit_plain) && length) length -= (length - 1) % unit + 1;
-    if (defect(crypto_job_unchecked) && !job_fits(length, unit)) length -= length % unit;
-    xts_number_add(number, before / unit);
-    bool decrypt = (encrypts_on_transmit(crypto) != transmit) != defect(xts_direction_swapped);
-    if (!length) return FINE;
-    return xts_units(&xts, decrypt, number, unit, bytes, bytes, length) ? FINE : BAD_JOB;
+    xts_number_add(number, before / crypto->block);
+    bool decrypt = encrypts_on_transmit(crypto) != transmit;
+    return xts_units(&xts, decrypt, number, crypto->block, bytes, bytes, length) ? FINE : BAD_JOB;
 }

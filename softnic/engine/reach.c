@@ -1,22 +1,11 @@
 /* Translation: from a key and an address to pieces of this process' memory. Every rule that may refuse a key stands here. */
 #include <stdlib.h>
 
-#include "engine.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
+#include "rules.h"
 
 enum { DEPTH = 8 };                     /* mkeys of mkeys of … end here, so a ring of them is refused, not followed */
 enum { MOST_PIECES = 1 << 22 };
-
-static uint32_t needed(const struct key *key, uint32_t rights) {
-    if (defect(local_write_unchecked) && key->type == KEY_MKEY) return rights & ~RIGHT_LOCAL_WRITE;
-    if (defect(remote_write_unchecked)) return rights & ~RIGHT_REMOTE_WRITE;
-    if (defect(remote_read_unchecked)) return rights & ~RIGHT_REMOTE_READ;
-    if (defect(remote_atomic_unchecked)) return rights & ~RIGHT_ATOMIC;
-    if (defect(remote_rights_swapped))
-        return (rights & ~(RIGHT_REMOTE_READ | RIGHT_REMOTE_WRITE)) | (rights & RIGHT_REMOTE_READ ? RIGHT_REMOTE_WRITE : 0)
-               | (rights & RIGHT_REMOTE_WRITE ? RIGHT_REMOTE_READ : 0);
-    return rights;
-}
 
 /* The key of no memory, which every PD has: not for others. */
 static enum violation claim_null(uint32_t rights, struct key **out) {
@@ -25,21 +14,20 @@ static enum violation claim_null(uint32_t rights, struct key **out) {
     return rights & ~null.rights ? NO_RIGHT : FINE;
 }
 
-enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights, struct key **out) {
+enum violation RULE(key_claim)(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights, struct key **out) {
     if (value == NULL_KEY) return claim_null(rights, out);
     struct key *key = key_find(value);
-    if (!key || (key->tag != (value & 0xff) && !defect(tag_unchecked))) return BAD_KEY;
+    if (!key || key->tag != (value & 0xff)) return BAD_KEY;
     if (key->free) return KEY_FREE;
-    if (key->pd != pd && !defect(pd_unchecked)) return FOREIGN_PD;
+    if (key->pd != pd) return FOREIGN_PD;
     if (key->qpn != ANY_QPN && key->qpn != qpn) return FOREIGN_QP;
-    if (needed(key, rights) & ~key->rights) return NO_RIGHT;
+    if (rights & ~key->rights) return NO_RIGHT;
     *out = key;
     return FINE;
 }
 
-static bool outside(const struct key *key, uint64_t addr, uint64_t length) {
-    if (defect(bounds_one_less) && key->type == KEY_MKEY && addr - key->start + length == key->length) return true;
-    return addr < key->start || addr - key->start > key->length || length > key->length - (addr - key->start);
+bool RULE(key_covers)(const struct key *key, uint64_t addr, uint64_t length) {
+    return addr >= key->start && addr - key->start <= key->length && length <= key->length - (addr - key->start);
 }
 
 static enum violation append(struct reach *reach, uint64_t addr, uint64_t length) {
@@ -71,16 +59,15 @@ static enum violation nowhere(struct reach *reach, uint64_t length, bool write) 
     return bad;
 }
 
-static enum violation descend(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth);
+/* Behind an mkey only the local right counts, and a signature or crypto mkey as an entry is raw (hardware rule 14). */
+enum violation RULE(entry_claim)(const struct key *outer, uint32_t value, bool write, struct key **inner) {
+    return key_claim(outer->pd, ANY_QPN, value, write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ, inner);
+}
 
-/* Behind an mkey only the local right counts, and a signature or crypto mkey as an entry is raw (hardware.md 14). */
 static enum violation entry(const struct key *outer, uint32_t value, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth) {
-    struct key *inner = key_find(value);
-    uint32_t rights = defect(entry_rights_unchecked) ? 0 : write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ;
-    const struct pd *pd = defect(entry_pd_unchecked) && inner ? inner->pd : outer->pd;
-    if (defect(pd_unchecked) && inner && inner->pd != pd) return FOREIGN_PD;    /* that defect is of what requests name */
-    enum violation bad = key_claim(pd, ANY_QPN, value, rights, &inner);
-    return bad ? bad : descend(inner, addr, length, write, reach, depth + 1);
+    struct key *inner;
+    enum violation bad = entry_claim(outer, value, write, &inner);
+    return bad ? bad : key_descend(inner, addr, length, write, reach, depth + 1);
 }
 
 static uint64_t klm_length(const struct key *key, const struct klm *klm) { return key->log_entity_size ? 1ull << key->log_entity_size : klm->length; }
@@ -102,33 +89,8 @@ static enum violation descend_list(const struct key *key, uint64_t offset, uint6
     return length ? BEYOND : FINE;
 }
 
-/* All blocks of an entry, then those of the next. */
-static enum violation descend_by_entry(const struct key *key, uint64_t offset, uint64_t length, bool write, struct reach *reach, int depth) {
-    for (uint64_t n = 0; length && n < (uint64_t)key->repeat * key->strides; n++) {
-        const struct stride *stride = &key->stride[n / key->repeat];
-        if (offset >= stride->length) {
-            offset -= stride->length;
-            continue;
-        }
-        uint64_t take = stride->length - offset < length ? stride->length - offset : length;
-        enum violation bad = entry(key, stride->key, stride->addr + n % key->repeat * stride->stride + offset, take, write, reach, depth);
-        if (bad) return bad;
-        length -= take;
-        offset = 0;
-    }
-    return length ? BEYOND : FINE;
-}
-
-/* At which turn's place a turn goes on. */
-static uint64_t turn_place(const struct key *key, uint64_t turn) {
-    if (defect(interleaved_repeat_once)) return 0;
-    if (defect(interleaved_repeat_short) && turn && turn + 1 == key->repeat) return turn - 1;
-    return turn;
-}
-
 static enum violation descend_strided(const struct key *key, uint64_t offset, uint64_t length, bool write, struct reach *reach, int depth) {
     if (!key->bytes_per_repeat) return BEYOND;
-    if (defect(interleaved_by_entry)) return descend_by_entry(key, offset, length, write, reach, depth);
     uint64_t turn = offset / key->bytes_per_repeat;
     offset %= key->bytes_per_repeat;
     for (; length && turn < key->repeat; turn++) {
@@ -139,7 +101,7 @@ static enum violation descend_strided(const struct key *key, uint64_t offset, ui
                 continue;
             }
             uint64_t take = stride->length - offset < length ? stride->length - offset : length;
-            enum violation bad = entry(key, stride->key, stride->addr + turn_place(key, turn) * stride->stride + offset, take, write, reach, depth);
+            enum violation bad = entry(key, stride->key, stride->addr + turn * stride->stride + offset, take, write, reach, depth);
             if (bad) return bad;
             length -= take;
             offset = 0;
@@ -148,14 +110,9 @@ static enum violation descend_strided(const struct key *key, uint64_t offset, ui
     return length ? BEYOND : FINE;
 }
 
-static enum violation descend(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth) {
+enum violation RULE(key_descend)(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth) {
     if (depth >= DEPTH) return TOO_DEEP;
-    if (defect(missing_layout_ignored) && key->type == KEY_MKEY && key->layout == LAYOUT_NONE) return nowhere(reach, length, write);
-    if (defect(bounds_one_more) && key->type == KEY_MKEY && length && addr - key->start + length == key->length + 1) {
-        enum violation bad = length > 1 ? descend(key, addr, length - 1, write, reach, depth) : FINE;
-        return bad ? bad : nowhere(reach, 1, write);
-    }
-    if (outside(key, addr, length)) return BEYOND;
+    if (!key_covers(key, addr, length)) return BEYOND;
     uint64_t offset = addr - key->start;
     if (key->layout == LAYOUT_NULL) return nowhere(reach, length, write);
     if (key->type == KEY_MR || key->layout == LAYOUT_MEMORY) return append(reach, key->base + offset, length);
@@ -167,5 +124,5 @@ static enum violation descend(const struct key *key, uint64_t addr, uint64_t len
 }
 
 enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach) {
-    return descend(key, addr, length, write, reach, 0);
+    return key_descend(key, addr, length, write, reach, 0);
 }

@@ -18,4 +18,17 @@ void configure_apply(struct key *key, const struct umr *umr, struct change *chan
 /* A whole translation; false: no room, or not decodable. */
 bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, struct change *change);
 
+/* ---- reach.c ------------------------------------------------------------------------------------------------------------- */
+
+bool key_covers(const struct key *key, uint64_t addr, uint64_t length);
+/* The key that an entry of `outer` names. */
+enum violation entry_claim(const struct key *outer, uint32_t value, bool write, struct key **inner);
+/* key_reach, `depth` mkeys below the one that a request names. */
+enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth);
+
+/* ---- crypto.c ------------------------------------------------------------------------------------------------------------ */
+
+bool keytag_fits(const struct dek *dek, const struct crypto_bsf *crypto);
+bool job_fits(uint64_t length, uint64_t unit);
+
 #endif
