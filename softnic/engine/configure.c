@@ -143,7 +143,7 @@ uint8_t RULE(configure_refused)(const struct qp *qp, const struct umr *umr, cons
     return 0;
 }
 
-uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe) {
+uint8_t RULE(configure_umr)(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe) {
     struct umr umr;
     if (!umr_decode(bytes, len, &umr)) return CQE_LOCAL_QP_OP;
     struct key *key = key_find(wqe->imm);

@@ -156,7 +156,7 @@ int key_destroy(struct key *key) {
 struct key *key_find(uint32_t value) { return table_get(&nic.keys, value >> 8); }
 
 /* Free again. What was configured stays in the key (X-DIFF-27), out of reach until a UMR takes it into use. */
-void key_invalidate(struct key *key) {
+void RULE(key_invalidate)(struct key *key) {
     key->free = true;
     key->qpn = ANY_QPN;
 }

@@ -227,7 +227,6 @@ struct qp {
     uint64_t progress;                  /* when the last answer came, while ending */
     uint64_t stream_error;              /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
-    struct { bool stop; } bent;
     struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
 };
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out);

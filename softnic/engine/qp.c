@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out) {
     struct qp *qp = calloc(1, sizeof *qp);
@@ -96,7 +96,7 @@ void qp_fail(struct qp *qp) {
     if (qp->attr.srq) event_qp(qp, EVENT_LAST_WQE);
 }
 
-/* What was posted before the change still runs (hardware rules: modify to error). */
+/* What was posted before the change still runs (hardware rule 21). */
 static void run_posted(struct qp *qp) {
     uint16_t producer;
     if (qp->state == STATE_RTS && qp->attr.sq_blocks && doorbell_record(qp->attr.db, NULL, &producer))
@@ -134,15 +134,6 @@ void qp_sq_drained(struct qp *qp) {
     event_qp(qp, EVENT_SQ_DRAINED);
 }
 
-static void drop_first(struct qp *qp) {
-    uint8_t bytes[WQE_BYTES];
-    uint16_t producer, blocks;
-    size_t len;
-    if (!doorbell_record(qp->attr.db, NULL, &producer)) return;
-    enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
-    if (fetch == FETCH_FINE || fetch == FETCH_BAD) qp->sq_head += blocks;
-}
-
 static void to_state(struct qp *qp, enum qp_state to) {
     switch (to) {
     case STATE_RESET:
@@ -160,7 +151,6 @@ static void to_state(struct qp *qp, enum qp_state to) {
         if (!qp->draining && qp->set.en_sqd_async_notify) qp_sq_drained(qp);
         return;
     default:
-        if (defect(pipelining_resume_drops) && qp->state == STATE_SQD && to == STATE_RTS) drop_first(qp);
         if (qp->state == STATE_SQE) qp->told_error = false;
         qp->state = to;
     }
@@ -177,7 +167,7 @@ static bool in_range(const struct qp_change *change) {
     return !(mask & ATTR_DEST_RD_ATOMIC) || change->max_dest_rd_atomic <= MOST_RD_ATOMIC;
 }
 
-int qp_modify(struct qp *qp, const struct qp_change *change) {
+int RULE(qp_modify)(struct qp *qp, const struct qp_change *change) {
     enum qp_state from = qp_uverbs_state(qp), to = change->mask & ATTR_STATE ? (enum qp_state)change->state : from;
     if (to > STATE_ERR) return EINVAL;
     /* cur_state may only say what a racing completion has changed: RTS for SQE and the like. */

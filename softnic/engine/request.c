@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine.h"
-#include "pure/defect.h"
 
 enum { LONGEST = 1u << 31, DATAGRAM = 4096 };
 static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;   /* ns between two looks at a peer that isn't ready */
@@ -38,10 +37,6 @@ static void fail(struct qp *qp, uint8_t syndrome) {
 }
 
 static void succeed(struct qp *qp, uint32_t length) {
-    if (defect(error_fails_request) && qp->call->sigerr) {
-        fail(qp, CQE_LOCAL_PROTECTION);
-        return;
-    }
     struct call *call = detach(qp);
     wqe_complete(qp, &call->wqe, length, call->sigerr);
     call_free(call);

@@ -2,24 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
-#include "pure/defect.h"
 #include "pure/bits.h"
+#include "pure/rule.h"
+#include "rules.h"
 
 enum { ACCESS_WRITE = 2, ACCESS_READ = 4, ACCESS_ATOMIC = 8, GRH_BYTES = 40 };     /* enum ibv_access_flags */
 static struct transfer theirs;
 
 static bool reliable(const struct qp *qp) { return qp->attr.type == QP_RC || qp->attr.type == QP_DCT; }
 
-/* The CQ that learns of signature errors on the passive side (hardware.md 4). */
-static struct cq *passive_cq(const struct qp *qp, const struct message *message) {
-    bool writes = message->opcode == OPCODE_RDMA_WRITE || message->opcode == OPCODE_RDMA_WRITE_IMM;
-    const struct qp *initiator = defect(error_to_initiator) ? qp_find(message->source) : NULL;
-    if (initiator) return initiator->attr.send_cq;
-    if (defect(error_on_reading_lost) && message->opcode == OPCODE_RDMA_READ) return NULL;
-    if (defect(error_on_writing_lost) && writes) return NULL;
-    return qp->attr.recv_cq;
-}
+/* The CQ that learns of signature errors on the passive side (hardware rule 4). */
+struct cq *RULE(passive_cq)(const struct qp *qp) { return qp->attr.recv_cq; }
 
 /* Whether a packet with this address comes to our port: by its LID, which RoCE has none of; a GRH must name one of our GIDs. */
 static bool reaches(const struct message *message) {
@@ -34,13 +27,13 @@ static bool reaches(const struct message *message) {
 }
 
 /* Whether the QP takes this message at all; one that isn't meant for it is dropped in silence. */
-static bool addressed(const struct qp *qp, const struct message *message) {
+bool RULE(addressed)(const struct qp *qp, const struct message *message) {
     if (qp->state < STATE_RTR || qp->state > STATE_SQE || qp->ending || !reaches(message)) return false;
     switch (qp->attr.type) {
     case QP_RC: return message->service == QP_RC && qp->set.dest_qpn == message->source && qp->set.rq_psn == message->psn;
     case QP_UC: return message->service == QP_UC && qp->set.dest_qpn == message->source;
     case QP_UD: return message->service == QP_UD && qp->set.qkey == message->qkey;
-    case QP_DCT: return message->service == QP_DCI && (qp->attr.dc_key == message->dc_key || defect(dc_key_unchecked));
+    case QP_DCT: return message->service == QP_DCI && qp->attr.dc_key == message->dc_key;
     default: return false;
     }
 }
@@ -71,18 +64,13 @@ static void receive_fail(struct qp *qp, const struct receive *receive, uint8_t h
     qp_fail(qp);
 }
 
-static void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message, uint8_t opcode, uint64_t length) {
+void RULE(receive_complete)(struct qp *qp, const struct receive *receive, const struct message *message, uint8_t opcode, uint64_t length) {
     struct cqe cqe = {
         .opcode = opcode, .solicited = message->solicited, .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = receive->index,
         .byte_count = (uint32_t)length, .imm = opcode == CQE_SEND ? 0 : message->imm, .src_qpn = message->source, .sl = message->sl,
         .slid = message->slid, .grh = message->grh && qp->attr.type == QP_UD,
     };
     receive_take(qp, receive);
-    if (defect(recv_byte_len_zero)) cqe.byte_count = 0;
-    if (defect(recv_imm_swapped) && opcode != CQE_SEND_INV) cqe.imm = __builtin_bswap32(cqe.imm);
-    if (defect(invalidated_rkey_zero) && opcode == CQE_SEND_INV) cqe.imm = 0;
-    if (defect(write_imm_as_recv) && opcode == CQE_WRITE_IMM) cqe.opcode = CQE_SEND_IMM;
-    if (defect(recv_completion_lost) && opcode == CQE_SEND) return;
     if (qp->attr.recv_cq) cq_post(qp->attr.recv_cq, &cqe, message->solicited);
 }
 
@@ -115,17 +103,17 @@ static void grh_encode(const struct message *message, uint8_t out[GRH_BYTES]) {
 }
 
 /* A type 1 window is unbound by its owner alone (IBTA 10.6.7.2.2). */
-static bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
+bool RULE(invalidable)(const struct qp *qp, uint32_t value, struct key **key) {
     return !key_claim(qp->attr.pd, qp->number, value, 0, key)
-           && ((*key)->remote_invalidate || ((*key)->type == KEY_MW && (*key)->mw_type == 2) || (defect(remote_inv_unasked) && (*key)->type == KEY_MKEY));
+           && ((*key)->remote_invalidate || ((*key)->type == KEY_MW && (*key)->mw_type == 2));
 }
 
-/* Puts what was sent where it belongs. *source: it could not be read, which is the requester's own fault. */
-static enum violation take_in(struct message *message, bool *source) {
+/* Puts what was sent where it belongs. *source: it could not be read, which is the requester's own error. */
+static enum violation take_in(struct transfer *to, struct message *message, bool *source) {
     *source = false;
-    if (message->unread && transfer_joins(message->unread, &theirs)) return transfer_join(message->unread, &theirs, source);
+    if (message->unread && transfer_joins(message->unread, to)) return transfer_join(message->unread, to, source);
     *source = !message_gather(message);
-    return *source ? BAD_MEMORY : transfer_absorb(&theirs, message->payload);
+    return *source ? BAD_MEMORY : transfer_absorb(to, message->payload);
 }
 
 static void respond_send(struct qp *qp, struct message *message, struct answer *answer) {
@@ -140,7 +128,7 @@ static void respond_send(struct qp *qp, struct message *message, struct answer *
         receive_fail(qp, &receive, CQE_LOCAL_LENGTH, CQE_REMOTE_INVALID_REQUEST, answer);
         return;
     }
-    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
     if (transfer_add_segs(&theirs, receive.seg, receive.segs, length, true)) {
         receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
@@ -153,22 +141,19 @@ static void respond_send(struct qp *qp, struct message *message, struct answer *
         grh_encode(message, with_grh);
         if (message->payload_length) memcpy(with_grh + GRH_BYTES, message->payload, message->payload_length);
     }
-    if (datagram ? transfer_absorb(&theirs, with_grh) : take_in(message, &source)) {
+    if (datagram ? transfer_absorb(&theirs, with_grh) : take_in(&theirs, message, &source)) {
         if (source) refuse(answer, CQE_LOCAL_PROTECTION);
         else receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
     }
-    if (invalid && !(defect(remote_inv_ignored) && invalid->type == KEY_MKEY)) key_invalidate(invalid);
+    if (invalid) key_invalidate(invalid);
     uint8_t opcode = message->opcode == OPCODE_SEND_IMM ? CQE_SEND_IMM : message->opcode == OPCODE_SEND_INVAL ? CQE_SEND_INV : CQE_SEND;
     receive_complete(qp, &receive, message, opcode, length);
 }
 
-static enum violation write_in(struct message *message, bool *source) {
-    enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, RIGHT_REMOTE_WRITE, true);
-    if (defect(refused_write_lands) && bad == NO_RIGHT && !transfer_add(&theirs, message->rkey, message->raddr, message->payload_length, 0, true))
-        transfer_absorb(&theirs, message->payload);
-    if (!bad) bad = take_in(message, source);
-    return bad ? bad : defect(error_fails_request) && theirs.sigerr ? BAD_MEMORY : FINE;
+enum violation RULE(write_in)(struct transfer *to, struct message *message, bool *source) {
+    enum violation bad = transfer_add(to, message->rkey, message->raddr, message->payload_length, RIGHT_REMOTE_WRITE, true);
+    return bad ? bad : take_in(to, message, source);
 }
 
 static void respond_write(struct qp *qp, struct message *message, struct answer *answer) {
@@ -179,9 +164,9 @@ static void respond_write(struct qp *qp, struct message *message, struct answer 
         return;
     }
     if (immediate && !receive_wanted(qp, &receive, answer)) return;
-    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
     /* A write of no bytes needs no key (IBTA 9.7.4.1.5). */
-    if (message->payload_length && write_in(message, &source)) {
+    if (message->payload_length && write_in(&theirs, message, &source)) {
         if (source) refuse(answer, CQE_LOCAL_PROTECTION);
         else deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
@@ -195,7 +180,7 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
         return;
     }
     if (!message->length) return;
-    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp, message));
+    transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
     enum violation bad = transfer_add(&theirs, message->rkey, message->raddr, message->length, RIGHT_REMOTE_READ, false);
     if (!bad && answer->room && transfer_is_plain(&theirs)) answer->data = answer->room;
     else if (!bad && !(answer->data = bytes_new(message->length))) {
@@ -210,7 +195,7 @@ static void respond_read(struct qp *qp, const struct message *message, struct an
 }
 
 /* 8 bytes of host order, aligned; signatures have no part in it. */
-static void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
+void RULE(respond_atomic)(struct qp *qp, const struct message *message, struct answer *answer) {
     struct key *key;
     uint64_t old, new;
     if (!(access_of(qp) & ACCESS_ATOMIC)) {
@@ -227,7 +212,7 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
         deny(qp, answer, CQE_REMOTE_ACCESS);
         return;
     }
-    if (message->opcode == OPCODE_ATOMIC_FA) new = old + (defect(fetch_add_no_add) ? 0 : message->swap_add);
+    if (message->opcode == OPCODE_ATOMIC_FA) new = old + message->swap_add;
     else new = old == message->compare ? message->swap_add : old;
     if (!memory_scatter(theirs.reach.piece, theirs.reach.pieces, (uint8_t *)&new)) {
         deny(qp, answer, CQE_REMOTE_ACCESS);
@@ -237,7 +222,7 @@ static void respond_atomic(struct qp *qp, const struct message *message, struct 
         deny(qp, answer, CQE_REMOTE_OPERATION);
         return;
     }
-    memcpy(answer->data, defect(fetch_add_new_value) && message->opcode == OPCODE_ATOMIC_FA ? &new : &old, 8);
+    memcpy(answer->data, &old, 8);
     answer->length = 8;
 }
 
@@ -249,7 +234,7 @@ void respond_ask(const struct message *message, struct answer *answer) {
     else answer->verdict = VERDICT_READY;
 }
 
-void respond(struct message *message, struct answer *answer) {
+void RULE(respond)(struct message *message, struct answer *answer) {
     struct qp *qp = qp_find(message->destination);
     if (!qp || !addressed(qp, message)) {
         answer->verdict = VERDICT_SILENCE;

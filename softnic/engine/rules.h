@@ -31,4 +31,25 @@ enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length
 bool keytag_fits(const struct dek *dek, const struct crypto_bsf *crypto);
 bool job_fits(uint64_t length, uint64_t unit);
 
+/* ---- execute.c ----------------------------------------------------------------------------------------------------------- */
+
+/* The completion of a WQE that went well, if it asks for one. */
+void complete_success(struct qp *qp, const struct wqe *wqe, uint32_t length);
+/* Whether the send queue stops behind a WQE; sigerr: it found a signature error. */
+bool sq_stops(const struct qp *qp, bool sigerr);
+/* The WQE at the SQ's head, as sq_fetch gave it. */
+void wqe_execute(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len, uint16_t blocks);
+
+/* ---- respond.c ----------------------------------------------------------------------------------------------------------- */
+
+bool addressed(const struct qp *qp, const struct message *message);
+struct cq *passive_cq(const struct qp *qp);
+/* The payload of an RDMA WRITE to its place, of which there is none yet in `to`. */
+enum violation write_in(struct transfer *to, struct message *message, bool *source);
+void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer);
+/* Whether a SEND with invalidate may name this key, which it gives back. */
+bool invalidable(const struct qp *qp, uint32_t value, struct key **key);
+/* The receive is used up, and tells of the message; opcode: CQE_* of ../pure/cqe.h. */
+void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message, uint8_t opcode, uint64_t length);
+
 #endif

@@ -1,0 +1,91 @@
+/* Faults of the responder: whom it answers, what a receive tells, atomics, invalidation. */
+#include <string.h>
+
+#include "engine/rules.h"
+#include "faults/fault.h"
+
+REPLACES(respond);
+REPLACES(passive_cq);
+REPLACES(addressed);
+REPLACES(receive_complete);
+REPLACES(invalidable);
+REPLACES(key_invalidate);
+REPLACES(write_in);
+REPLACES(respond_atomic);
+
+static const struct message *answered;
+
+void respond(struct message *message, struct answer *answer)
+{
+    answered = message;
+    right_respond(message, answer);
+}
+
+struct cq *passive_cq(const struct qp *qp)
+{
+    uint8_t opcode = answered->opcode;
+    bool writes = opcode == OPCODE_RDMA_WRITE || opcode == OPCODE_RDMA_WRITE_IMM;
+    const struct qp *initiator = fault(error_to_initiator) ? qp_find(answered->source) : NULL;
+    if (initiator) return initiator->attr.send_cq;
+    if (fault(error_on_reading_lost) && opcode == OPCODE_RDMA_READ) return NULL;
+    if (fault(error_on_writing_lost) && writes) return NULL;
+    return right_passive_cq(qp);
+}
+
+bool addressed(const struct qp *qp, const struct message *message)
+{
+    struct message other = *message;
+    if (fault(dc_key_unchecked)) other.dc_key = qp->attr.dc_key;
+    return right_addressed(qp, &other);
+}
+
+void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message,
+                      uint8_t opcode, uint64_t length)
+{
+    struct message other = *message;
+    if (fault(recv_completion_lost) && opcode == CQE_SEND) {
+        receive_take(qp, receive);
+        return;
+    }
+    if (fault(recv_byte_len_zero)) length = 0;
+    if (fault(recv_imm_swapped) && opcode != CQE_SEND_INV)
+        other.imm = __builtin_bswap32(message->imm);
+    if (fault(invalidated_rkey_zero) && opcode == CQE_SEND_INV) other.imm = 0;
+    if (fault(write_imm_as_recv) && opcode == CQE_WRITE_IMM) opcode = CQE_SEND_IMM;
+    right_receive_complete(qp, receive, &other, opcode, length);
+}
+
+bool invalidable(const struct qp *qp, uint32_t value, struct key **key)
+{
+    if (right_invalidable(qp, value, key)) return true;
+    return fault(remote_inv_unasked) && !key_claim(qp->attr.pd, qp->number, value, 0, key)
+           && (*key)->type == KEY_MKEY;
+}
+
+void key_invalidate(struct key *key)
+{
+    if (!fault(remote_inv_ignored) || key->type != KEY_MKEY) right_key_invalidate(key);
+}
+
+enum violation write_in(struct transfer *to, struct message *message, bool *source)
+{
+    enum violation bad = right_write_in(to, message, source);
+    uint64_t length = message->payload_length;
+    if (fault(refused_write_lands) && bad == NO_RIGHT
+        && !transfer_add(to, message->rkey, message->raddr, length, 0, true))
+        transfer_absorb(to, message->payload);
+    return !bad && fault(error_fails_request) && to->sigerr ? BAD_MEMORY : bad;
+}
+
+void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer)
+{
+    struct message other = *message;
+    bool adds = message->opcode == OPCODE_ATOMIC_FA;
+    uint64_t value;
+    if (fault(fetch_add_no_add) && adds) other.swap_add = 0;
+    right_respond_atomic(qp, &other, answer);
+    if (!fault(fetch_add_new_value) || !adds || !answer->data) return;
+    memcpy(&value, answer->data, sizeof value);
+    value += message->swap_add;
+    memcpy(answer->data, &value, sizeof value);
+}
