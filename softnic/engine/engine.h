@@ -97,6 +97,8 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
 enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire);       /* may change wire */
 /* Only memory, with nothing to be done on the way but to make fields of whole blocks. */
 bool transfer_is_plain(const struct transfer *transfer);
+/* Making its wire bytes checks nothing: no error of a signature can be told. */
+bool transfer_is_quiet(const struct transfer *transfer);
 /* From one plain transfer to another of equal length, in one go. False: they overlap, or this can't be done here. */
 bool transfer_joins(const struct transfer *from, const struct transfer *to);
 /* *source: the fault was the source's. */
@@ -172,8 +174,8 @@ uint32_t event_retract(struct channel *channel, uint64_t user_handle);
 enum { WQE_BYTES = 1024 };
 enum { ANY_QPN = 0xffffff };
 enum fetch { FETCH_NONE, FETCH_FINE, FETCH_BAD, FETCH_FAULT };
-/* The WQE at the SQ's head, wrapped around and copied out; `producer` as the doorbell record says. *len and *blocks are what it occupies. */
-enum fetch sq_fetch(const struct qp *qp, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks);
+/* The WQE at block `at` of the SQ, wrapped around and copied out; `producer` as the doorbell record says. *len and *blocks are what it occupies. */
+enum fetch sq_fetch(const struct qp *qp, uint16_t at, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks);
 struct receive { struct wqe_seg seg[WQE_MAX_SEGS]; unsigned segs; uint16_t index; uint64_t length; uint8_t bytes[1024]; };
 enum fetch receive_peek(struct qp *qp, struct receive *out);
 void receive_take(struct qp *qp, const struct receive *receive);
@@ -217,11 +219,17 @@ struct call {                           /* a WQE whose message is under way, or 
     uint64_t started, interval, due;    /* since when the peer isn't ready; when to look again */
     uint64_t serial;                    /* the fabric's name for it; 0: its answer is not wanted any more */
     uint8_t reason;                     /* the syndrome if that lasts too long */
+    size_t len;                         /* of the bytes */
+    uint64_t link;                      /* on which it was sent; 0: it was not, or only asked about */
+    struct call *next;                  /* sent behind it */
 };
 void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
 void request_again(struct qp *qp);                                  /* the timer ran out, or the peer may be ready */
 void request_flush(struct qp *qp);       /* the WQE in hand ends with "flushed" */
 void request_drop(struct qp *qp);
+/* Sends a WQE behind others that have no answer yet. False: it has to wait for them. */
+bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
+uint16_t request_blocks(const struct qp *qp);                      /* how much of the SQ is under way */
 /* The message that is under way goes on without its QP; adds what it holds. False: it waits for its peer, and is not left. */
 bool request_leave(struct qp *qp, uint64_t *bytes);
 
@@ -243,8 +251,8 @@ struct message {
     unsigned references;                /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);
-/* READY: to a question, instead of RNR. LATER, BUSY: not from the responder; it was sent, or can't be sent just now. */
-enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_READY, VERDICT_LATER, VERDICT_BUSY };
+/* READY: to a question, instead of RNR. DROPPED: what it was sent behind was not taken. LATER, BUSY: not from the responder; it was sent, or can't be sent just now. */
+enum verdict { VERDICT_ACK, VERDICT_RNR, VERDICT_NAK, VERDICT_SILENCE, VERDICT_READY, VERDICT_DROPPED, VERDICT_LATER, VERDICT_BUSY };
 struct answer {
     enum verdict verdict;
     uint8_t syndrome;                   /* NAK: what the requester completes with */
@@ -277,7 +285,9 @@ enum { QPN_BITS = 13 };                 /* of a QPN: the number inside the proce
 int fabric_start(void);                 /* 0 if there is a fabric and we have an address in it */
 bool fabric_is_up(void);
 uint32_t fabric_slot(void);
-enum verdict fabric_send(struct qp *qp, struct message *message, bool ask);     /* LATER, BUSY, SILENCE: there is nobody */
+enum verdict fabric_send(struct qp *qp, bool ask);     /* the call at the head. LATER, BUSY, SILENCE: there is nobody */
+/* The same behind a message that was sent and has no answer; false: this one has to wait for that. */
+bool fabric_send_behind(const struct qp *qp, struct call *call, const struct call *front);
 /* Room for a message's payload that its destination sees as well; false: there is none, or it isn't worth it. */
 bool fabric_region(uint32_t destination, uint64_t length, struct region *out);
 void fabric_forget(struct qp *qp);

@@ -31,7 +31,7 @@ void RULE(wqe_complete)(struct qp *qp, const struct wqe *wqe, uint32_t length, b
     if (sq_stops(qp, sigerr)) {
         qp->state = STATE_SQD;
         qp_sq_drained(qp);
-    } else if (qp->state == STATE_SQD && qp->draining) {
+    } else if (qp->state == STATE_SQD && qp->draining && !qp->call) {
         qp->draining = false;
         if (qp->set.en_sqd_async_notify) qp_sq_drained(qp);
     }
@@ -60,7 +60,7 @@ static bool sq_flush(struct qp *qp, uint16_t producer) {
     bool any = false;
     struct wqe wqe;
     while (qp->sq_head != producer && (qp->state == STATE_ERR || qp->state == STATE_SQE)) {
-        enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
+        enum fetch fetch = sq_fetch(qp, qp->sq_head, producer, bytes, &len, &blocks);
         if (fetch == FETCH_NONE) break;
         if (fetch == FETCH_FAULT) {
             qp->sq_head = producer;
@@ -118,6 +118,21 @@ void RULE(wqe_execute)(struct qp *qp, enum fetch fetch, const uint8_t *bytes, si
     }
 }
 
+/* What may be sent before its predecessors are answered. */
+static bool run_behind(struct qp *qp, uint16_t producer) {
+    uint8_t bytes[WQE_BYTES];
+    size_t len;
+    uint16_t blocks;
+    bool any = false;
+    while (qp->state == STATE_RTS && qp->call && qp->call->sent && !round_is_over()) {
+        uint16_t at = (uint16_t)(qp->sq_head + request_blocks(qp));
+        if (at == producer || sq_fetch(qp, at, producer, bytes, &len, &blocks) != FETCH_FINE) break;
+        if (!request_behind(qp, bytes, len, blocks)) break;
+        any = true;
+    }
+    return any;
+}
+
 bool qp_run(struct qp *qp, uint16_t producer) {
     uint8_t bytes[WQE_BYTES];
     size_t len;
@@ -126,7 +141,7 @@ bool qp_run(struct qp *qp, uint16_t producer) {
     if (qp->state == STATE_ERR || qp->state == STATE_SQE) return sq_flush(qp, producer);
     for (int i = 0; i < BUDGET && qp->state == STATE_RTS && !qp->call; i++, any = true) {
         if (i && round_is_over()) break;
-        enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
+        enum fetch fetch = sq_fetch(qp, qp->sq_head, producer, bytes, &len, &blocks);
         if (fetch == FETCH_NONE) break;
         if (fetch == FETCH_FAULT) {     /* the application freed its queue: nothing can be told but that */
             qp->sq_head = producer;
@@ -136,5 +151,6 @@ bool qp_run(struct qp *qp, uint16_t producer) {
         }
         wqe_execute(qp, fetch, bytes, len, blocks);
     }
+    any |= run_behind(qp, producer);
     return any;
 }

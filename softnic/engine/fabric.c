@@ -27,6 +27,7 @@ struct frame {                          /* both ends are this code on this machi
     struct answer answer;               /* ANSWER, but its pointers */
     uint64_t shared;                    /* REQUEST: 1 + where in the memory of both the payload is, or the answer's is wanted;
                                          * ANSWER: 1: it is there; 0: the payload follows on the socket */
+    uint64_t after;                     /* REQUEST: of the same QP, without an answer when this was sent; 0: there is none */
 };
 
 struct chunk {                          /* on its way out, or waiting for the answer */
@@ -40,8 +41,11 @@ struct chunk {                          /* on its way out, or waiting for the an
     struct chunk *next;
 };
 
+struct refusal { uint32_t qpn; uint64_t serial; };
+
 struct link {
     int fd;
+    uint64_t number;                    /* of no other link */
     uint32_t slot;                      /* outgoing: the process at the other end */
     bool outgoing, broken, begun;       /* begun: a whole frame came */
     struct area *area;
@@ -52,10 +56,12 @@ struct link {
     uint8_t *payload;
     size_t got;                         /* bytes of the frame and its payload so far */
     int in_fd;                          /* came with the first frame; -1 */
+    struct refusal *refusal;            /* incoming: QPs whose last request was not taken */
+    size_t refusals, refusal_room;
 };
 
 static uint32_t own_slot;
-static uint64_t serials;
+static uint64_t serials, numbers;
 static struct link *links[LINKS_MOST];
 static size_t link_count;
 
@@ -88,6 +94,7 @@ static struct link *link_add(int fd, bool outgoing, uint32_t slot) {
         return NULL;
     }
     link->fd = fd, link->outgoing = outgoing, link->slot = slot, link->in_fd = -1;
+    link->number = ++numbers;
     link->last = &link->first;
     links[link_count++] = link;
     return link;
@@ -113,6 +120,7 @@ static void link_free(struct link *link) {
     chunks_free(link->waiting);
     bytes_free(link->payload);
     area_release(link->area);
+    free(link->refusal);
     if (link->in_fd >= 0) close(link->in_fd);
     close(link->fd);
     free(link);
@@ -248,20 +256,32 @@ static void share(struct link *link, struct chunk *chunk) {
     }
 }
 
-enum verdict fabric_send(struct qp *qp, struct message *message, bool ask) {
-    struct link *link = link_to(message->destination >> QPN_BITS);
-    if (!link) return errno == EAGAIN ? VERDICT_BUSY : VERDICT_SILENCE;
+static bool send_call(struct link *link, const struct qp *qp, struct call *call, bool ask, uint64_t after) {
+    struct message *message = call->message;
     struct chunk *chunk = chunk_new(ask ? QUESTION : REQUEST, qp->number, ++serials, message->payload, ask ? 0 : message->payload_length);
-    if (!chunk) return VERDICT_BUSY;
+    if (!chunk) return false;
+    chunk->frame.after = after;
     chunk->frame.message = *message;
     chunk->frame.message.payload = NULL, chunk->frame.message.region.area = NULL;
     chunk->request = message;
     message->references++;
     if (!ask) share(link, chunk);
-    qp->call->serial = chunk->frame.serial;
+    call->serial = chunk->frame.serial, call->link = ask ? 0 : link->number;
     chunk_queue(link, chunk);
     link_write(link);
-    return VERDICT_LATER;
+    return true;
+}
+
+enum verdict fabric_send(struct qp *qp, bool ask) {
+    struct link *link = link_to(qp->call->message->destination >> QPN_BITS);
+    if (!link) return errno == EAGAIN ? VERDICT_BUSY : VERDICT_SILENCE;
+    return send_call(link, qp, qp->call, ask, 0) ? VERDICT_LATER : VERDICT_BUSY;
+}
+
+bool fabric_send_behind(const struct qp *qp, struct call *call, const struct call *front) {
+    for (size_t i = 0; i < link_count; i++)
+        if (links[i]->number == front->link && !links[i]->broken) return send_call(links[i], qp, call, false, front->serial);
+    return false;
 }
 
 /* What is half out goes out whole; its answer finds nobody. */
@@ -273,7 +293,7 @@ static bool frame_fine(const struct link *link) {
     const struct frame *in = &link->in;
     if (in->magic != MAGIC || in->size != sizeof *in || in->length > PAYLOAD_MOST) return false;
     if (link->outgoing && in->kind == TAKEN) return link->area && !in->length && !in->shared;
-    if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_READY && in->shared <= 1;
+    if (link->outgoing) return in->kind == ANSWER && in->answer.verdict <= VERDICT_DROPPED && in->shared <= 1;
     if (in->kind == OFFER) return !link->begun && !in->length && !in->shared;
     if (in->kind == QUESTION ? in->length || in->shared : in->kind != REQUEST || in->message.payload_length != in->length) return false;
     if (in->message.solicited > 1 || in->message.grh > 1) return false;
@@ -297,6 +317,34 @@ static void take_offer(struct link *link) {
     if (link->area) reply(link, chunk_new(TAKEN, 0, 0, NULL, 0));
 }
 
+/* A request that is behind one which was not taken is not taken either: the QP sends both again, in order. */
+static bool is_dropped(struct link *link) {
+    for (size_t i = 0; i < link->refusals; i++) {
+        struct refusal *refusal = &link->refusal[i];
+        if (refusal->qpn != link->in.qpn) continue;
+        if (link->in.after && link->in.after == refusal->serial) {
+            refusal->serial = link->in.serial;
+            return true;
+        }
+        *refusal = link->refusal[--link->refusals];
+        return false;
+    }
+    return false;
+}
+
+static void not_taken(struct link *link) {
+    if (link->refusals == link->refusal_room) {
+        size_t room = link->refusal_room ? link->refusal_room * 2 : 8;
+        struct refusal *more = room > 1u << QPN_BITS ? NULL : realloc(link->refusal, room * sizeof *more);
+        if (!more) {
+            link->broken = true;
+            return;
+        }
+        link->refusal = more, link->refusal_room = room;
+    }
+    link->refusal[link->refusals++] = (struct refusal){link->in.qpn, link->in.serial};
+}
+
 static void take_request(struct link *link) {
     struct answer answer = {0};
     /* A process acknowledges what it got before it replies to it: the acknowledgment, on another connection, is told first. */
@@ -308,7 +356,11 @@ static void take_request(struct link *link) {
     message->payload = shared && link->in.length ? shared : link->payload;
     if (shared && !link->in.length) answer.room = shared;
     if (link->in.kind == QUESTION) respond_ask(message, &answer);
-    else respond(message, &answer);
+    else if (is_dropped(link)) answer.verdict = VERDICT_DROPPED;
+    else {
+        respond(message, &answer);
+        if (answer.verdict != VERDICT_ACK) not_taken(link);
+    }
     bool there = answer.room && answer.length && answer.length <= message->length;
     if (there && answer.data != answer.room) memcpy(answer.room, answer.data, answer.length);
     if (answer.data == answer.room) answer.data = NULL;

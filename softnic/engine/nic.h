@@ -227,7 +227,7 @@ struct qp {
     uint64_t progress;                  /* when the last answer came, while ending */
     uint64_t stream_error;              /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
-    struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer */
+    struct call *call;                  /* the WQE at the head, if its message is under way or waits for its peer; behind it what was sent ahead of its answer */
 };
 int qp_create(struct context *context, const struct qp_attr *attr, struct qp **out);
 int qp_modify(struct qp *qp, const struct qp_change *change);           /* EINVAL: not allowed, or out of range. Wakes the device itself. */

@@ -15,21 +15,21 @@ bool doorbell_record(uint64_t db, uint16_t *rq, uint16_t *sq) {
     return true;
 }
 
-/* `count` blocks from the head on, across the ring's end. */
-static bool blocks_read(const struct qp *qp, uint16_t count, uint8_t *out) {
-    uint32_t at = qp->sq_head & (qp->attr.sq_blocks - 1), straight = qp->attr.sq_blocks - at;
+/* `count` blocks from this one on, across the ring's end. */
+static bool blocks_read(const struct qp *qp, uint16_t from, uint16_t count, uint8_t *out) {
+    uint32_t at = from & (qp->attr.sq_blocks - 1), straight = qp->attr.sq_blocks - at;
     if (straight > count) straight = count;
     struct piece piece[2] = {{qp->attr.sq_buf + (uint64_t)at * WQE_BLOCK, straight * WQE_BLOCK}, {qp->attr.sq_buf, (count - straight) * WQE_BLOCK}};
     return memory_gather(piece, straight == count ? 1 : 2, out);
 }
 
-enum fetch sq_fetch(const struct qp *qp, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks) {
+enum fetch sq_fetch(const struct qp *qp, uint16_t at, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks) {
     enum { AHEAD = 4 };                 /* most WQEs are not longer */
-    uint16_t posted = (uint16_t)(producer - qp->sq_head);
+    uint16_t posted = (uint16_t)(producer - at);
     if (!posted || !qp->attr.sq_blocks) return FETCH_NONE;
     if (posted > qp->attr.sq_blocks) posted = (uint16_t)qp->attr.sq_blocks;
     uint16_t have = posted < AHEAD ? posted : AHEAD;
-    if (!blocks_read(qp, have, wqe)) return FETCH_FAULT;
+    if (!blocks_read(qp, at, have, wqe)) return FETCH_FAULT;
     unsigned ds = load_be32(wqe + 4) & 0x3f;
     *len = ds * WQE_UNIT;
     *blocks = ds ? (uint16_t)((ds + 3) / 4) : 1;
@@ -39,7 +39,7 @@ enum fetch sq_fetch(const struct qp *qp, uint16_t producer, uint8_t wqe[WQE_BYTE
         return FETCH_BAD;
     }
     if (!ds) return FETCH_BAD;
-    if (*blocks > have && !blocks_read(qp, *blocks, wqe)) return FETCH_FAULT;
+    if (*blocks > have && !blocks_read(qp, at, *blocks, wqe)) return FETCH_FAULT;
     return FETCH_FINE;
 }
 

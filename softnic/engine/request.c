@@ -14,8 +14,19 @@ static void call_free(struct call *call) {
     free(call);
 }
 
+/* What was sent behind the call at the head is not known any more: it is sent again from the queue, or flushed there. */
+static void drop_behind(struct qp *qp) {
+    struct call *call = qp->call ? qp->call->next : NULL;
+    if (call) qp->call->next = NULL;
+    for (struct call *next; call; call = next) {
+        next = call->next;
+        call_free(call);
+    }
+}
+
 void request_drop(struct qp *qp) {
     if (!qp->call) return;
+    drop_behind(qp);
     if (qp->call->sent) fabric_forget(qp);
     call_free(qp->call);
     qp->call = NULL;
@@ -25,12 +36,14 @@ void request_drop(struct qp *qp) {
 static struct call *detach(struct qp *qp) {
     struct call *call = qp->call;
     if (call->sent) fabric_forget(qp);
-    qp->call = NULL;
+    qp->call = call->next;
     qp->sq_head += call->blocks;
+    if (qp->call) trace_wqe(qp, qp->call->bytes, qp->call->len);
     return call;
 }
 
 static void fail(struct qp *qp, uint8_t syndrome) {
+    drop_behind(qp);
     struct call *call = detach(qp);
     wqe_fail(qp, &call->wqe, syndrome);
     call_free(call);
@@ -44,6 +57,7 @@ static void succeed(struct qp *qp, uint32_t length) {
 
 void request_flush(struct qp *qp) {
     if (!qp->call) return;
+    drop_behind(qp);
     struct call *call = detach(qp);
     wqe_fail(qp, &call->wqe, CQE_FLUSHED);
     call_free(call);
@@ -108,7 +122,7 @@ static bool at_once(const struct qp *qp, const struct message *message) {
 
 /* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out before their scatter list is
  * looked at, so that the responder's refusal comes first (IBTA 9.7.5.1). */
-static uint8_t build(struct qp *qp, struct call *call) {
+static uint8_t build(struct qp *qp, struct call *call, bool behind) {
     const struct wqe *wqe = &call->wqe;
     if (reads(wqe->opcode)) {
         transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
@@ -130,6 +144,7 @@ static uint8_t build(struct qp *qp, struct call *call) {
     message->length = atomic(wqe->opcode) ? 8 : mine.length;
     if (reads(wqe->opcode) || !mine.length) return 0;
     message->payload_length = mine.length;
+    if (behind && !transfer_is_quiet(&mine)) return CQE_LOCAL_QP_OP;
     if (at_once(qp, message)) {
         message->unread = &mine;
         return 0;
@@ -211,6 +226,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
     }
     call->sent = false;
     qp->progress = now();
+    if (answer->verdict != VERDICT_ACK && answer->verdict != VERDICT_LATER) drop_behind(qp);
     switch (answer->verdict) {
     case VERDICT_ACK:
         if (reads(call->wqe.opcode)) syndrome = place(qp, call, answer);
@@ -225,7 +241,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
         if (reliable(qp)) hold(qp, CQE_RNR_RETRY, rnr_time(answer->rnr_timer) * qp->set.rnr_retry, qp->set.rnr_retry == 7);
         else succeed(qp, (uint32_t)call->message->length);
         break;
-    case VERDICT_SILENCE:
+    case VERDICT_SILENCE: case VERDICT_DROPPED:
         if (reliable(qp)) hold(qp, CQE_TRANSPORT_RETRY, retry_time(qp), qp->set.timeout == 0);
         else succeed(qp, (uint32_t)call->message->length);
         break;
@@ -255,14 +271,54 @@ void request_again(struct qp *qp) {
     if (!qp->call->sent) deliver(qp, qp->call->reason == CQE_RNR_RETRY);
 }
 
-void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+static struct call *call_new(const struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
     struct call *call = calloc(1, sizeof *call);
-    if (!call) return;                  /* tried again with the next round */
+    if (!call) return NULL;
     memcpy(call->bytes, bytes, len);
-    call->blocks = blocks;
+    call->len = len, call->blocks = blocks;
     wqe_decode(call->bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &call->wqe);
+    return call;
+}
+
+void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+    struct call *call = call_new(qp, bytes, len, blocks);
+    if (!call) return;                  /* tried again with the next round */
     qp->call = call;
-    uint8_t syndrome = build(qp, call);
+    uint8_t syndrome = build(qp, call, false);
     if (syndrome) fail(qp, syndrome);
     else deliver(qp, false);
+}
+
+/* ---- one behind the other ----------------------------------------------------------------------------------------- */
+
+uint16_t request_blocks(const struct qp *qp) {
+    uint16_t sum = 0;
+    for (const struct call *call = qp->call; call; call = call->next) sum += call->blocks;
+    return sum;
+}
+
+static bool sends(uint8_t opcode) {
+    return opcode == OPCODE_SEND || opcode == OPCODE_SEND_IMM || opcode == OPCODE_RDMA_WRITE || opcode == OPCODE_RDMA_WRITE_IMM;
+}
+
+/* Sends and writes to another process need not wait for one another's answers: if one is not taken, its responder takes none of those
+ * behind it (fabric.c). Nor do they change what the next one reads, nor tell an error at this end. */
+bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+    enum { MOST = 16, BYTES = 4 << 20, STRONG_FENCE = 2 };
+    struct call *front = qp->call;
+    unsigned n = 1;
+    uint64_t under_way = front->message->payload_length;
+    if (qp->attr.type != QP_RC || !sends(front->wqe.opcode)) return false;
+    for (; front->next; front = front->next, n++) under_way += front->next->message->payload_length;
+    if (n >= MOST || under_way >= BYTES || !front->link || front->sigerr) return false;
+    struct call *call = call_new(qp, bytes, len, blocks);
+    if (!call) return false;
+    bool fine = sends(call->wqe.opcode) && call->wqe.qpn == qp->number && call->wqe.fence < STRONG_FENCE && !build(qp, call, true);
+    if (!fine || !fabric_send_behind(qp, call, front)) {
+        call_free(call);
+        return false;
+    }
+    call->sent = call->remote = true;
+    front->next = call;
+    return true;
 }

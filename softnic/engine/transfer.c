@@ -347,6 +347,13 @@ bool transfer_is_plain(const struct transfer *transfer) {
     return true;
 }
 
+bool transfer_is_quiet(const struct transfer *transfer) {
+    if (!no_defect) return false;
+    for (size_t i = 0; i < transfer->places; i++)
+        if (transfer->place[i].key && !adds_fields(&transfer->place[i])) return false;
+    return true;
+}
+
 static bool has_keys(const struct transfer *transfer) {
     for (size_t i = 0; i < transfer->places; i++)
         if (transfer->place[i].key) return true;

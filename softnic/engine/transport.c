@@ -12,7 +12,7 @@ bool transport_is_local(const struct message *message) {
 
 void transport_send(struct qp *qp, struct message *message, bool ask, struct answer *answer) {
     if (!transport_is_local(message)) {
-        answer->verdict = fabric_send(qp, message, ask);
+        answer->verdict = fabric_send(qp, ask);
         return;
     }
     respond(message, answer);

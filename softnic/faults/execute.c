@@ -119,7 +119,7 @@ static void drop_first(struct qp *qp)
     uint16_t producer, blocks;
     size_t len;
     if (!doorbell_record(qp->attr.db, NULL, &producer)) return;
-    enum fetch fetch = sq_fetch(qp, producer, bytes, &len, &blocks);
+    enum fetch fetch = sq_fetch(qp, qp->sq_head, producer, bytes, &len, &blocks);
     if (fetch == FETCH_FINE || fetch == FETCH_BAD) qp->sq_head += blocks;
 }
 

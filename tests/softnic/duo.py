@@ -287,9 +287,7 @@ def crossed(before=lambda: None):
         line.hear()
         end.mr.write(pattern(4, half), half)
         for _ in range(20):
-            end.post(
-                e.IBV_WR_RDMA_WRITE, end.sge(0, half), rkey=end.rkey, raddr=end.there + half, signaled=False
-            )
+            end.post(e.IBV_WR_RDMA_WRITE, end.sge(0, half), rkey=end.rkey, raddr=end.there + half, signaled=False)
         done("write", end.sge(0, half), opcode=e.IBV_WR_RDMA_WRITE, rkey=end.rkey, raddr=end.there + half)
         line.say("written")
         return [seen, line.hear(), shared()]
@@ -344,6 +342,119 @@ def killed_among_large_messages():
         return [seen, statuses(end, 1)]
 
     return [play(requester, receiver(0)) for _ in range(3)]
+
+
+# One behind the other ------------------------------------------------------------------------
+
+
+def receives_come_late():
+    return [late(size) for size in (64, 8192)]
+
+
+def late(size):
+    """Sends for which receives come one by one, much later than they are posted: each arrives once, and in order."""
+    count = 12
+
+    def responder(line):
+        end = meet(line, count * size)
+        for n in range(3):
+            end.receive(end.sge(n * size, size))
+        line.say("posted")
+        line.hear()
+        seen = statuses(end, 3)
+        for n in range(3, count):
+            end.receive(end.sge(n * size, size))
+            seen += statuses(end, 1)
+        whole = [end.mr.read(size, n * size) == pattern(n, size) for n in range(count)]
+        line.say(seen, whole, statuses(end, 1, 0.05))
+        line.hear()
+
+    def requester(line, peer):
+        end = meet(line, count * size)
+        line.hear()
+        for n in range(count):
+            end.mr.write(pattern(n, size), size, n * size)
+        for n in range(count):
+            end.post(e.IBV_WR_SEND, end.sge(n * size, size))
+        line.say("sent")
+        return [statuses(end, count), *line.hear()]
+
+    return play(requester, responder)
+
+
+def a_bad_key_among_writes():
+    """What was posted behind a write that is refused does not land, though it was rung with it."""
+    size = 1 << 16
+
+    def responder(line):
+        end = meet(line, 4 * size)
+        line.hear()
+        line.say([end.mr.read(size, n * size) == pattern(n, size) for n in range(4)])
+        line.hear()
+
+    def requester(line, peer):
+        end = meet(line, 4 * size)
+        for n in range(4):
+            end.mr.write(pattern(n, size), size, n * size)
+        write(end)
+        early = statuses(end, 1)
+        stop(peer)
+        for n in range(4):
+            end.post(
+                e.IBV_WR_RDMA_WRITE, end.sge(n * size, size),
+                rkey=end.rkey ^ (0x10000 if n == 2 else 0), raddr=end.there + n * size,
+            )  # fmt: skip
+        os.kill(peer, signal.SIGCONT)
+        seen = statuses(end, 4)
+        line.say("written")
+        return [early, seen, *line.hear()]
+
+    return play(requester, responder)
+
+
+def drained():
+    """A send queue is drained when the last of what was sent has its answer."""
+
+    def requester(line, peer):
+        end = meet(line)
+        line.hear()
+        write(end)
+        seen = [statuses(end, 1)]
+        stop(peer)
+        for n in range(6):
+            write(end, 4096, wr_id=n)
+        end.qp.modify(QPAttr(qp_state=e.IBV_QPS_SQD), e.IBV_QP_STATE)
+        time.sleep(0.1)
+        attr, _ = end.qp.query(e.IBV_QP_STATE)
+        seen += [attr.sq_draining, statuses(end, 1, 0.1)]
+        os.kill(peer, signal.SIGCONT)
+        seen += [statuses(end, 6)]
+        attr, _ = end.qp.query(e.IBV_QP_STATE)
+        return [*seen, attr.sq_draining]
+
+    return play(requester, receiver(0))
+
+
+def writes_around_a_read():
+    """A read sees what was written before it, and nothing that was posted behind it."""
+
+    def requester(line, peer):
+        end = meet(line)
+        line.hear()
+        seen = []
+        for _ in range(50):
+            for at, byte in ((0, b"a"), (8192, b"b")):
+                end.mr.write(byte * 4096, 4096, at)
+            for at in (0, 4096, 8192):
+                end.post(
+                    e.IBV_WR_RDMA_READ if at == 4096 else e.IBV_WR_RDMA_WRITE, end.sge(at, 4096), rkey=end.rkey,
+                    raddr=end.there, signaled=at == 8192,
+                )  # fmt: skip
+            seen += statuses(end, 1)
+            seen.append(end.mr.read(4096, 4096) == b"a" * 4096)
+        return seen
+
+    return play(requester, receiver(0))
 
 
 def spent(pid):

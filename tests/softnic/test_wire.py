@@ -253,3 +253,24 @@ def test_messages_that_wait_for_a_receive_take_no_room_from_others() -> None:
 
 def test_the_end_of_a_peer_that_shares_memory_is_an_error() -> None:
     assert duo("killed_among_large_messages") == [[[OK], [RETRY]]] * 3
+
+
+@BOTH_WAYS
+def test_sends_that_wait_for_receives_keep_their_order(personality: str) -> None:
+    seen = [[OK] * 12, [OK] * 12, [True] * 12, []]
+    assert duo("receives_come_late", personality) == [seen, seen]
+
+
+@BOTH_WAYS
+def test_nothing_lands_behind_a_write_that_is_refused(personality: str) -> None:
+    """IBTA 9.9.3: the responder's queue pair is in error then."""
+    landed = [True, True, False, False]
+    assert duo("a_bad_key_among_writes", personality) == [[OK], [OK, OK, REMOTE_ACCESS, FLUSHED], landed]
+
+
+def test_a_send_queue_is_drained_with_its_last_answer() -> None:
+    assert duo("drained") == [[OK], 1, [], [OK] * 6, 0]
+
+
+def test_a_read_between_writes_keeps_its_place() -> None:
+    assert duo("writes_around_a_read") == [OK, True] * 50
