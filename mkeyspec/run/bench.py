@@ -207,6 +207,8 @@ class Bench:
             entry = Event(pair.at if pair is not None else At(1, 1), event)
             entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps
             self.events.append(entry)
+            if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:
+                pair.owner.drained = True
 
     def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""

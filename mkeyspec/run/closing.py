@@ -25,6 +25,8 @@ Found = tuple[Failure, "str | None"]
 
 def close(bench: Bench, *, patient: bool = True) -> Iterator[Found]:
     """Everything that is left over. `patient` False: the case has failed, and nothing is waited for."""
+    if patient and bench.failed_qps and not bench.isolated:
+        bench.pair(None, bench.taken[-1].at)  # the default pair, which other cases have too
     for pair in bench.pairs.values():
         if pair.failed:
             drain.fail_qps(bench, pair)

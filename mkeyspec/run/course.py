@@ -319,8 +319,12 @@ class Course:
         self._rule(attempt, step.claim, step.known)
 
     def _resume(self, step: plan.Resume) -> None:
-        errno = self.bench.device.resume(self.bench.pair(step.qp, step.at).owner.qp)
-        if errno:
+        end = self.bench.pair(step.qp, step.at).owner
+        self.bench.poll(end)
+        errno = self.bench.device.resume(end.qp)
+        if not errno:
+            end.drained = False
+        else:
             self._rule(Attempt(step.at, "resume", "complete", errno_name(errno)), (), None)
 
     def _await(self, step: plan.Await) -> None:

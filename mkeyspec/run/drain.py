@@ -56,6 +56,13 @@ def _unmarked(end: End) -> bool:
     return end.used is not None and not end.pair.attributes.sig_pipelining
 
 
+def _idle(bench: Bench, end: End) -> bool:
+    """Whether nothing tells that a pair is as it was: nothing was posted to it, or another one has failed since it was
+    marked. The owner's marker is answered by the peer."""
+    untouched = not any(one.number_of for one in end.pair.ends)
+    return end.side == "owner" and not end.drained and (untouched or bool(bench.failed_qps))
+
+
 def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
     """A marker, and what is wrong with it; or a quiet time."""
     marked, wrong = False, list[Failure]()
@@ -174,15 +181,17 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
     for end in pair.ends:
         missing = any(due.queue == "send" for due in end.owed())
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
-        unmarked = patient and _unmarked(end) and not missing and not end.broken and not pair.failed
-        if end.quiet() or unmarked:
+        healthy = patient and not missing and not end.broken and not pair.failed
+        idle = healthy and reset is None and _idle(bench, end)
+        unmarked = healthy and _unmarked(end)
+        if end.quiet() or unmarked or idle:
             at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
             if not patient or (reset is not None and not pair.failed):
                 quiet(bench, end, at)
                 continue
             marked, wrong = _mark(bench, end, at, closing=True)
             failures += wrong
-            if not marked and not wrong:
+            if not marked and not wrong and (end.quiet() or unmarked):
                 quiet(bench, end, at)
     for end in pair.ends:
         bench.poll(end)
@@ -237,7 +246,7 @@ def leftovers(pair: Pair) -> list[Failure]:
     failures = []
     for end in pair.ends:
         for at, text in end.strange:
-            failures.append(Failure("MKS2005", at, f"a completion names another QP: {text}"))
+            failures.append(Failure("MKS2005", at, text))
         end.strange.clear()
     left = [(end, due) for end in pair.ends for due in list(end.unjudged())]
     root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)

@@ -92,6 +92,7 @@ class End:
         "_places",
         "arrived",
         "configurations",
+        "drained",
         "failed",
         "last",
         "markers",
@@ -121,6 +122,8 @@ class End:
         """Of each queue, the latest place whose completion has come."""
         self.configurations: set[int] = set()
         """Numbers of requests that are several WQEs."""
+        self.drained = False
+        """An event has told that the send queue is drained, and nothing has resumed it."""
         self.strange: list[tuple[At, str]] = []
         """What is wrong with a completion whatever is claimed of it, in a few words."""
         self._first = 0
@@ -158,7 +161,7 @@ class End:
         if completion.qp is not self.qp and completion.qp != self.qp:
             at = self.number_of.get(completion.wr_id, self.pair.at)
             text = f"id {completion.wr_id} names QP {completion.qp.number:#x} and came from {self.qp.number:#x}"
-            self.strange.append((at, text))
+            self.strange.append((at, f"a completion names another QP: {text}"))
         if line and line[0].wr_id == completion.wr_id and (line[0].signaled or completion.status != SUCCESS):
             due = line.popleft()
         else:
@@ -168,6 +171,9 @@ class End:
                 due.overtaken = self.ordered
             else:
                 self.last[due.queue] = due.place
+        if due.drained and self.drained and completion.status == SUCCESS:
+            text = f"`{due.opcode}` was posted when sq_drained had come, and was carried out before a resume"
+            self.strange.append((due.at, text))
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
@@ -294,6 +300,7 @@ class Pair:
             assert not end.recv
             end.qp = qp
             end.used = None
+            end.drained = False
             end.failed = False
             end.stopped = 0
             end.receives.clear()

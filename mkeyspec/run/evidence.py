@@ -60,6 +60,8 @@ class Due(Entry):
     """Of a receive: the request whose message it takes."""
     receive: Receive | None = None
     dc: DcAddress | None = None
+    drained: bool = False
+    """Its queue was drained when it was posted: an event had told so, and nothing has resumed it."""
     stray: bool = False
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)

@@ -45,10 +45,11 @@ class Section:
 def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | None:
     """Hand the section to the driver. An Attempt if that is the end of it (refused, or aborted as asked)."""
     end = section.end
-    if end.pair.attributes.sig_pipelining and not end.number_of:
+    if end.pair.attributes.sig_pipelining:
         bench.look_for_events()
-        for entry in bench.events:
+        for entry in () if end.number_of else bench.events:
             entry.early = entry.early or bench.pair_of(entry.event.qp) is end.pair
+    drained = end.drained
     try:
         errno = bench.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
         reason = errno_name(errno) if errno else ""
@@ -68,7 +69,7 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
         due.signaled = planned.signaled or signal_all
         due.byte_lens, due.imm = planned.byte_lens, planned.imm
-        due.dc = planned.dc
+        due.dc, due.drained = planned.dc, drained
         end.owe(due)
         if planned.opcode == "driver1":
             end.configurations.add(due.wr_id)

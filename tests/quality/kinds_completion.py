@@ -76,7 +76,9 @@ def followed(subject: Subject, seen: Seen) -> bool:
     A QP that has failed takes no marker, so that only a bounded number of polls looks at it.
     """
     return good(subject, seen) and any(
-        (one.qp, one.queue, one.place) == (seen.qp, seen.queue, seen.place + 1) for one in subject.record.seen
+        (one.qp, one.queue, one.place) == (seen.qp, seen.queue, seen.place + 1)
+        and not subject.connected_anew(seen.qp, seen.step, one.step)
+        for one in subject.record.seen
     )
 
 
@@ -290,7 +292,9 @@ def invented(make: Callable[[int], tuple[str, int, dict[str, Any]]], polls: int 
                 number = known[-1][1 + end]
                 queue, wr_id, members = make(step)
                 line = [seen for seen in subject.record.seen if (seen.qp, seen.queue) == (number, queue)]
-                if polls and not any(seen.step >= step for seen in line):
+                if polls and not any(
+                    seen.step >= step and not subject.connected_anew(number, step, seen.step) for seen in line
+                ):
                     continue  # nothing comes behind it
 
                 def act(tap: Tap, number: int = number, queue: str = queue, wr_id: int = wr_id,

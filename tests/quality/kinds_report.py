@@ -10,7 +10,7 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.constants import MkeyError
-from mkeyspec.device.protocol import AsyncEvent, Mkey, SignatureError
+from mkeyspec.device.protocol import AsyncEvent, Mkey, Qp, SignatureError
 from tests.quality.kind import OnEvents, Place, places
 from tests.quality.kinds_call import calls, made, refuse
 from tests.quality.subject import SIGNATURE, Subject
@@ -263,3 +263,40 @@ def event_late(subject: Subject) -> Iterator[Place]:
         if subject.record.events:
             yield Place(0, f"events come {number} questions later", partial(EventLate, number))
 
+
+
+class EventEarly(Disturbance):
+    """SQ_DRAINED comes behind a post that is not the one which drains the queue."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.qp: Qp | None = None
+
+    def call(self, tap: Tap, name: str, number: int, go: Go, args: tuple[Any, ...]) -> Any:
+        result = go()
+        if name == "post" and number == self.number:
+            self.qp = args[0]
+        return result
+
+    def events(self, tap: Tap, found: list[AsyncEvent]) -> list[AsyncEvent]:
+        told = [one for one in found if one.kind != DRAINED]
+        if self.qp is not None and not self.done:
+            self.done = True
+            told.append(AsyncEvent(DRAINED, self.qp))
+        return told
+
+
+@places("event_early")
+def event_early(subject: Subject) -> Iterator[Place]:
+    """Before the first section that moves data: its signature error is the earliest that there can be."""
+    for call in subject.record.named("post"):
+        handle = call.args[0].handle
+        ends = [event.qp for _, event in subject.record.events if event.kind == DRAINED]
+        if len(ends) == 1 and ends[0] is not None and ends[0].handle == handle:
+            if any(type(request).__name__ in MOVING for request in call.args[1]):
+                return
+            yield Place(call.step, f"sq_drained comes behind post {call.number}", partial(EventEarly, call.number))
+
+
+MOVING = ("Send", "Write", "Read")

@@ -176,6 +176,14 @@ class Subject:
             return ("peer" if step.by == "peer_read" else "owner", "send")
         return ("peer" if getattr(step, "peer", False) else "owner", "send")
 
+    def connected_anew(self, qp: int, first: int, last: int) -> bool:
+        """Whether a QP was connected anew by a step from `first` on, before `last`: its queues are empty then."""
+        for call in self.record.named("reconnect"):
+            ends = {self.record.numbers[call.args[0].owner.handle], self.record.numbers[call.args[0].peer.handle]}
+            if qp in ends and first <= call.step < last:
+                return True
+        return False
+
     @cached_property
     def names(self) -> dict[int, plan.Memory]:
         """Regions that are buffers of the case, by number."""

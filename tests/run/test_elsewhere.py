@@ -22,6 +22,7 @@ from mkeyspec.plan import (
     Receive,
     Recv,
     Rejected,
+    Resume,
     SetAccess,
     Transmit,
     Write,
@@ -166,7 +167,7 @@ DRAINED = (Qp(at(2), "q", (("sig_pipelining", True),)), *plain(), Await(at(9), "
 
 
 def draining(when: str, *, qp: bool = True) -> Any:
-    """A rig whose device drains the pair's send queue when it is made, or with its first section."""
+    """A rig whose device drains the pair's send queue when it is made, with its first section, or with a SEND."""
     tested, device = rig()
     pair, post = device.device.qp_pair, device.device.post
     made: list[Any] = []
@@ -185,10 +186,10 @@ def draining(when: str, *, qp: bool = True) -> Any:
                 event()
         return found
 
-    def posted(*args: Any, **options: Any) -> Any:
-        if when == "posted":
+    def posted(qp: Any, requests: Any, **options: Any) -> Any:
+        if when == "configured" or (when == "posted" and type(requests[0]).__name__ == "Send"):
             event()
-        return post(*args, **options)
+        return post(qp, requests, **options)
 
     device.device.qp_pair, device.device.post = qp_pair, posted
     return tested
@@ -204,9 +205,65 @@ def test_an_event_before_anything_is_posted_is_not_awaited() -> None:
     assert codes(draining("made"), *steps) == ["MKS2006"]
 
 
+def test_nothing_goes_out_of_a_queue_that_is_drained() -> None:
+    """A drained queue takes requests and carries none out until it is resumed (IBTA, SQD), so that an event which
+    comes before a request that succeeds was none of this queue's."""
+    steps = on_q(*DRAINED[:-1], transmit(), wire(Counter(64)), DRAINED[-1])
+    [failure] = failures(draining("configured"), *steps)
+    assert (failure.code, failure.at) == ("MKS2005", at(5))
+    assert "sq_drained" in failure.message
+    resumed = on_q(*DRAINED[:-1], DRAINED[-1], Resume(at(10)), transmit(), wire(Counter(64)))
+    tested = draining("configured")
+    tested.device.device.resume = lambda qp: 0
+    assert run(tested, *resumed).status == "pass"
+
+
 def test_an_event_of_a_qp_names_it() -> None:
     steps = on_q(*DRAINED[:-1], transmit(), wire(Counter(64)), DRAINED[-1])
     assert codes(draining("posted", qp=False), *steps) == ["MKS2006"]
+
+
+# QPs that the case has nothing to do with ---------------------------------------------------------
+
+OTHER = Qp(at(2), "other", (("max_send_wr", 32),))
+
+
+def dying(name: str, side: str) -> tuple[Any, Any]:
+    """A device on which a failure of the default pair takes a QP of another pair with it."""
+    tested, device = rig()
+    pair, post = device.device.qp_pair, device.device.post
+    made: list[Any] = []
+
+    def qp_pair(attributes: Any) -> Any:
+        made.append(pair(attributes))
+        return made[-1]
+
+    def posted(qp: Any, requests: Any, **options: Any) -> Any:
+        errno = post(qp, requests, **options)
+        if made and qp.handle == made[-1].owner.handle and getattr(requests[0], "sges", ()):
+            others = [one for one in made if one.owner.handle != qp.handle] or [device.device.default_pair]
+            device.device._queues[getattr(others[0], side).handle].fail()
+        return errno
+
+    device.device.qp_pair, device.device.post = qp_pair, posted
+    return tested, device
+
+
+@pytest.mark.parametrize("side", ["owner", "peer"])
+def test_a_qp_that_nothing_was_posted_to_is_as_it_was(side: str) -> None:
+    steps = (OTHER, *plain(), FAILING)
+    assert run(rig()[0], *steps).status == "pass"
+    tested, _ = dying("other", side)
+    [failure] = failures(tested, *steps)
+    assert (failure.code, failure.at) == ("MKS2204", at(2))
+
+
+def test_the_default_pair_that_the_case_does_not_use_is_as_it_was() -> None:
+    steps = (changed(OTHER, name="q"), *on_q(*plain(), FAILING))
+    assert run(rig()[0], *steps).status == "pass"
+    tested, _ = dying("", "owner")
+    [failure] = failures(tested, *steps)
+    assert failure.code == "MKS2204"
 
 
 # Behind a reset --------------------------------------------------------------------------------
