@@ -21,7 +21,7 @@ enum {
     EVENT_CONNECT_RESPONSE = 5, EVENT_UNREACHABLE = 7, EVENT_REJECTED = 8, EVENT_ESTABLISHED = 9,
     EVENT_DISCONNECTED = 10,
 };
-enum { MAGIC = 0x4d4b4331, BACKLOG = 1024, TICK_MS = 10, REQ_SECONDS = 60 };
+enum { MAGIC = 0x4d4b4331, BACKLOG = 1024, TICK_MS = 10, PART_MS = 50, REQ_SECONDS = 60 };
 
 struct packet {                         /* both ends are this code on this machine: host order */
     uint32_t magic, size, kind, reason;
@@ -54,6 +54,8 @@ static bool watch(int fd, uint32_t number) {
 void cm_wire_close(struct cm_id *id) {
     if (id->wire >= 0) close(id->wire);
     id->wire = -1;
+    id->parting_at = 0;
+    id->dreq_came = id->wire_ended = false;
 }
 
 /* A packet that finds no room belongs to a peer that reads none of a handful: it is lost. */
@@ -226,9 +228,11 @@ static void ended(struct cm_id *id) {
     }
 }
 
-static void take(struct cm_id *id, const struct packet *packet) {
-    bool open = id->state == CM_ESTABLISHED || id->state == CM_DREQ_SENT;
+static bool is_open(const struct cm_id *id) {
+    return id->state == CM_ESTABLISHED || id->state == CM_DREQ_SENT;
+}
 
+static void take(struct cm_id *id, const struct packet *packet) {
     switch (packet->kind) {
     case CM_REQ:
         if (id->state == CM_ARRIVING) arrived(id, packet);
@@ -245,7 +249,7 @@ static void take(struct cm_id *id, const struct packet *packet) {
         if (id->state >= CM_REQ_SENT && id->state <= CM_REP_RECEIVED) rejected(id, packet);
         break;
     case CM_DREQ:
-        if (open) disconnected(id, CM_DREQ_RECEIVED);
+        if (is_open(id)) disconnected(id, CM_DREQ_RECEIVED);
         else if (id->state == CM_REP_SENT || id->state == CM_REP_RECEIVED)
             refused(id, CM_REASON_CONSUMER);
         break;
@@ -253,6 +257,22 @@ static void take(struct cm_id *id, const struct packet *packet) {
         if (id->state == CM_DREQ_SENT) disconnected(id, CM_CLOSED);
         break;
     }
+}
+
+/* The end of a connection is told a little later. A MAD takes its time through the software of two
+ * hosts; here it would overtake an application that has not polled yet for the completions of what it
+ * sent, and flush them. */
+static void part_later(struct cm_id *id) {
+    if (!id->parting_at) id->parting_at = now_ms() + PART_MS;
+}
+
+static void part(struct cm_id *id) {
+    bool dreq = id->dreq_came, end = id->wire_ended;
+
+    id->parting_at = 0;
+    id->dreq_came = id->wire_ended = false;
+    if (dreq) take(id, &(struct packet){ .kind = CM_DREQ });
+    if (end) ended(id);
 }
 
 /* One packet, so that no id keeps the others waiting. */
@@ -264,10 +284,20 @@ static void hear(struct cm_id *id) {
     if (length < 0 && errno == ECONNRESET)
         length = recv(id->wire, &packet, sizeof packet, MSG_DONTWAIT);
     if (length < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (length == sizeof packet && packet.magic == MAGIC && packet.size == sizeof packet)
+    if (length != sizeof packet || packet.magic != MAGIC || packet.size != sizeof packet) {
+        if (!is_open(id) && id->state != CM_DREQ_RECEIVED) {
+            ended(id);
+            return;
+        }
+        epoll_ctl(epoll_fd, EPOLL_CTL_DEL, id->wire, NULL);
+        id->wire_ended = true;
+        part_later(id);
+    } else if (packet.kind == CM_DREQ && is_open(id)) {
+        id->dreq_came = true;
+        part_later(id);
+    } else {
         take(id, &packet);
-    else
-        ended(id);
+    }
 }
 
 /* False: no descriptor for it now. */
@@ -294,14 +324,20 @@ static bool greet(struct cm_id *listener) {
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* REQs that found the listener's backlog full; how long to wait. */
-static int try_again(void) {
+static void earlier(int *timeout, int64_t ms) {
+    if (*timeout < 0 || ms < *timeout) *timeout = ms > 0 ? (int)ms : 0;
+}
+
+/* REQs that found the listener's backlog full, and connections that end; how long to wait. */
+static int due(void) {
     int timeout = -1;
 
     for (struct cm_id *id = cm_first(), *next; id; id = next) {
         next = id->next;
         if (id->retry_until) try_connect(id);
-        if (id->retry_until) timeout = TICK_MS;
+        if (id->retry_until) earlier(&timeout, TICK_MS);
+        if (id->parting_at && now_ms() >= id->parting_at) part(id);
+        if (id->parting_at) earlier(&timeout, id->parting_at - now_ms());
     }
     return timeout;
 }
@@ -318,6 +354,13 @@ static bool look(uint64_t data) {
     return true;
 }
 
+/* A peer acknowledges what it got before it says that it leaves. */
+static void acknowledgments_first(void) {
+    nic_lock();
+    fabric_hear();
+    nic_unlock();
+}
+
 static void *run(void *unused) {
     struct epoll_event events[64];
     int count = 0;
@@ -329,10 +372,11 @@ static void *run(void *unused) {
 
         cm_lock();
         for (int i = 0; i < count; i++) room &= look(events[i].data.u64);
-        timeout = try_again();
+        timeout = due();
         cm_unlock();
         if (!room) poll(NULL, 0, TICK_MS);
         count = epoll_wait(epoll_fd, events, sizeof events / sizeof *events, timeout);
+        if (count > 0) acknowledgments_first();
     }
     return NULL;
 }

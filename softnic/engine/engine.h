@@ -294,6 +294,7 @@ void fabric_forget(struct qp *qp);
 struct pollfd;
 size_t fabric_poll_fds(struct pollfd *fds, size_t room);
 bool fabric_work(void);                 /* reads and writes what is ready; true: something was done */
+bool fabric_hear(void);                 /* takes in the answers that are there; true: there were some */
 void fabric_fork_child(void);
 
 /* ---- nic.c -------------------------------------------------------------------------------------------------------------------------------------------- */

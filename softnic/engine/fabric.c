@@ -441,7 +441,8 @@ static bool link_read(struct link *link) {
         }
         ssize_t done = receive(link, to, want);
         if (done <= 0) {
-            if (done < 0 && errno == EINTR) continue;
+            /* ECONNRESET: the peer closed before it read all of ours; what it sent is still there. */
+            if (done < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
             if (!done || errno != EAGAIN) link->broken = true;
             return any;
         }
@@ -461,6 +462,13 @@ static bool link_read(struct link *link) {
         }
         if (round_is_over()) return any;
     }
+    return any;
+}
+
+bool fabric_hear(void) {
+    bool any = false;
+    for (size_t i = 0; fabric_is_up() && i < link_count; i++)
+        while (links[i]->outgoing && link_read(links[i])) any = true;
     return any;
 }
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import ucma
 from peer import SGE, End, QPAttr, crc, e
 
 ERROR = QPAttr(qp_state=e.IBV_QPS_ERR)
@@ -216,6 +217,54 @@ def receiver_not_ready():
         share = (time.process_time() + spent(peer) - used) / 0.5
         line.say("now")
         return [share, line.hear(), statuses(end, 1)]
+
+    return play(requester, responder)
+
+
+def disconnect_after_receive():
+    """How many of 60 sends have their completion when the peer's DREQ is told, which it sent after the receive's."""
+    rounds, size = 60, 1 << 20
+
+    def responder(line):
+        end = meet(line)
+        channel = ucma.Channel()
+        for _ in range(rounds):
+            end.receive(end.sge(0, 64))
+            client = channel.ready(1, *line.hear())
+            channel.connect(client, ucma.conn_param(qpn=5))
+            channel.event(ucma.CONNECT_RESPONSE)
+            channel.accept(client, ucma.conn_param(valid=0))
+            end.poll(1, 20.0)
+            channel.disconnect(client)
+            line.hear()
+            channel.event(ucma.DISCONNECTED)
+            channel.destroy(client)
+
+    def requester(line, _):
+        end, busy, told = meet(line), End(size=2 * size), 0
+        busy.connect(busy)
+        passive = ucma.Channel()
+        listener = passive.create(1)
+        passive.bind(listener)
+        passive.listen(listener)
+        for _ in range(rounds):
+            line.say(passive.source_port(listener))
+            accepted = passive.event(ucma.CONNECT_REQUEST).id
+            passive.accept(accepted, ucma.conn_param(qpn=6), uid=2)
+            passive.event(ucma.ESTABLISHED)
+            end.post(e.IBV_WR_SEND, end.sge(0, 64))
+            for _ in range(4):  # the NIC has other things to do when the answer comes
+                busy.post(e.IBV_WR_RDMA_WRITE, busy.sge(0, size), rkey=busy.mr.rkey, raddr=busy.mr.buf + size)
+            passive.event(ucma.DISCONNECTED)
+            at_once, _ = end.cq.poll(1)
+            told += at_once
+            if not at_once:
+                statuses(end, 1, 5.0)
+            statuses(busy, 4)
+            passive.disconnect(accepted)
+            passive.destroy(accepted)
+            line.say("next")
+        return told
 
     return play(requester, responder)
 

@@ -274,3 +274,9 @@ def test_a_send_queue_is_drained_with_its_last_answer() -> None:
 
 def test_a_read_between_writes_keeps_its_place() -> None:
     assert duo("writes_around_a_read") == [OK, True] * 50
+
+
+@BOTH_WAYS
+def test_what_was_acknowledged_is_told_before_the_peers_disconnect(personality: str) -> None:
+    """The peer had the message before it sent its DREQ: an application that closes the connection finds all done."""
+    assert duo("disconnect_after_receive", personality) == 60
