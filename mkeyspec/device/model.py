@@ -95,6 +95,8 @@ class Model:
         self._index = FIRST_INDEX
         self._address = FIRST_ADDRESS
         self.default_pair = self._pair(DEFAULT_QP)
+        self._is_lent = False
+        """Whether the case has this pair: the next one that it asks for is another."""
 
     def _next(self) -> int:
         self._handle += 1
@@ -214,7 +216,8 @@ class Model:
     # Queue pairs -----------------------------------------------------------------------------
 
     def qp_pair(self, attributes: QpAttributes) -> QpPair:
-        if attributes == DEFAULT_QP and self.default_pair is not None:
+        if attributes == DEFAULT_QP and self.default_pair is not None and not self._is_lent:
+            self._is_lent = True
             return self.default_pair
         self._look_at(attributes)
         return self._pair(attributes)

@@ -116,6 +116,9 @@ class Bench:
         self.moot: frozenset[str] = frozenset()
         """Buffers (their names; of short forms, `suspect.unnamed`) that a step would have written which was refused,
         where the case admits that: they are as they were."""
+        self.absent: set[str] = set()
+        """Names of what the device refused to make, as the case admits, and of what statements that name it would have
+        made."""
         self.less: dict[tuple[str, str], tuple[At, str]] = {}
         """Members of which less was granted than asked for, unless an expectation has looked at them."""
         self.taken: list[Step] = []
@@ -163,6 +166,11 @@ class Bench:
 
     def adopt(self, pair: Pair) -> Pair:
         """A pair of this case. What an earlier case left in its queues comes to light before anything is owed."""
+        shared = pair.attributes.type == "dci"  # its far end: the targets of the case
+        for other in self.pairs.values():
+            for end in other.ends if not shared and other.attributes.type != "dci" else (other.owner,):
+                if any(end.qp.handle == one.qp.handle or end.qp.number == one.qp.number for one in pair.ends):
+                    raise Less(f"the QP {end.qp.number:#x} of {_of(other)} was given to {_of(pair)} once more")
         self.pairs[pair.name] = pair
         asked = pair.attributes.max_inline_data
         for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:
@@ -268,6 +276,10 @@ class Bench:
         if member not in known:
             raise protocol.Unsupported(f"this device doesn't show `{subject}.{member}`")
         return known[member]
+
+
+def _of(pair: Pair) -> str:
+    return f"`{pair.name}`" if pair.name else "the default pair"
 
 
 DEEPEST = 4

@@ -78,7 +78,9 @@ class Course:
         try:
             self._verbs[type(step)](step)
         except Unobserved as missing:
-            if not self._is_moot(step):
+            if str(missing) in self.bench.absent:
+                self._pass_over(step)
+            elif not self._is_moot(step):
                 self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
 
         except Less as less:
@@ -94,6 +96,19 @@ class Course:
             return False
         label = self.bench.labels.get(step.observed.subject)
         return label is not None and label.moot
+
+    def _pass_over(self, step: plan.Step) -> None:
+        """A statement that names what the device refused to make, as the case admits: it can't be carried out, nor can
+        those that name what it would have made."""
+        bench = self.bench
+        self.verdict.not_run.append(step.at)
+        bench.moot |= suspect.reach(bench.taken)
+        bench.absent |= {name for name in (getattr(step, "label", None), getattr(step, "name", None)) if name}
+        if isinstance(step, plan.Recv) and step.qp not in bench.absent:
+            bench.pair(step.qp, step.at).end(step.peer).absent += 1
+        if isinstance(step, plan.Transmit):
+            bench.absent |= {"wire", f"{step.label}.wire"}
+            bench.wires.pop("", None)
 
     def fail(self, failure: Failure) -> None:
         self.verdict.failures.append(failure)
@@ -212,16 +227,16 @@ class Course:
         declare.memory(self.bench, step)
 
     def _mkey(self, step: plan.Mkey) -> None:
-        self._rule(declare.mkey(self.bench, step), step.claim, step.known)
+        self._create(step.name, declare.mkey(self.bench, step), step)
 
     def _qp(self, step: plan.Qp) -> None:
-        self._rule(declare.qp(self.bench, step), step.claim, step.known)
+        self._create(step.name, declare.qp(self.bench, step), step)
 
     def _pd(self, step: plan.Pd) -> None:
         declare.pd(self.bench, step)
 
     def _dek(self, step: plan.Dek) -> None:
-        self._rule(declare.dek(self.bench, step), step.claim, step.known)
+        self._create(step.name, declare.dek(self.bench, step), step)
 
     def _dct(self, step: plan.Dct) -> None:
         declare.dct(self.bench, step)
@@ -234,12 +249,22 @@ class Course:
             attempt.phase = phases[0] if phases else attempt.phase
         self._rule(attempt, step.claim, step.known)
 
+    def _create(self, name: str, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
+        made = self._rule(attempt, step.claim, step.known) and attempt.phase is None
+        if not made and claim.admits_success(step.claim):
+            self.bench.absent.add(name)
+
     # Work requests ---------------------------------------------------------------------------
 
     def _post(self, step: plan.Post) -> None:
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
         planned = [self.builder.request(wr) for wr in step.requests]
+        messages = sum(one.delivers is not None for one in planned)
+        if end.other.absent and len(end.other.receives) < messages:
+            end.other.absent -= 1
+            self._pass_over(step)
+            return
         done = Section(step.at, _what(step), end, planned)
         done.listed = section.most_listed(step.claim)
         listed = done.listed is not None
@@ -366,7 +391,7 @@ class Course:
     def _check(self, step: plan.Check) -> None:
         bench = self.bench
         attempt, record = check.call(bench, step)
-        if attempt.phase is not None or step.claim:
+        if attempt.phase is not None or not claim.admits_success(step.claim):
             self._rule(attempt, step.claim, step.known)
             return
         failure = check.judge(bench, step, record)

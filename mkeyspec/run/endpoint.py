@@ -90,6 +90,7 @@ class End:
     __slots__ = (
         "_first",
         "_places",
+        "absent",
         "arrived",
         "configurations",
         "drained",
@@ -116,6 +117,8 @@ class End:
         self.send: deque[Due] = deque()
         self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
+        self.absent = 0
+        """Receives that could not be posted, since what they name is not there, as the case admits."""
         self.arrived: list[Due] = []
         self._places = 0
         self.last = {"send": 0, "recv": 0}

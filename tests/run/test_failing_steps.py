@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.constants import Access, MkeyFlag
-from mkeyspec.device.protocol import AsyncEvent, QpAttributes
+from mkeyspec.device.protocol import AsyncEvent
 from mkeyspec.plan import (
     Accepted,
     Await,
@@ -341,7 +341,7 @@ def test_a_stray_setter_is_refused_with_the_section() -> None:
 def test_an_event_that_does_not_come_and_one_that_does() -> None:
     tested, device = rig()
     assert codes(tested, *plain(), Await(at(6), "sq_drained")) == ["MKS2006"]
-    device.stuck_events.append(AsyncEvent("sq_drained", device.qp_pair(QpAttributes()).owner))
+    device.stuck_events.append(AsyncEvent("sq_drained", device.device.default_pair.owner))
     assert run(tested, *plain(), Await(at(6), "sq_drained")).status == "pass"
 
 
