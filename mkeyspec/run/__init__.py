@@ -12,6 +12,7 @@
     wait         deadlines
     claim        claims, and known departures
     expectation  who departs where: expectations/*.toml
+    extent       which bytes a refused or departed step may write
     observe      what is there now
     judge        expectations
     check        mlx5dv_mkey_check

@@ -16,6 +16,7 @@ from mkeyspec.plan import At, Step
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
+from mkeyspec.run.extent import Extent
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, NoValue, evaluate
 from mkeyspec.value.signature import Domain
@@ -113,9 +114,10 @@ class Bench:
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
         self.quiet: list[tuple[At, str]] = []
         """Where a bounded time without anything new took the place of a marker."""
-        self.moot: frozenset[str] = frozenset()
-        """Buffers (their names; of short forms, `suspect.unnamed`) that a step would have written which was refused,
-        where the case admits that: they are as they were."""
+        self.moot = Extent()
+        """What a step would have written which was refused, where the case admits that: it is as it was."""
+        self.refused: set[int] = set()
+        """Numbers of the steps that were refused, or came to nothing."""
         self.absent: set[str] = set()
         """Names of what the device refused to make, as the case admits, and of what statements that name it would have
         made."""

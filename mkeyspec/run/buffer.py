@@ -129,10 +129,14 @@ class Buffer:
 
     def looked_at(self, where: npt.NDArray[np.intp]) -> int:
         """The number of the first step that may have changed one of these bytes: nobody has looked at it since."""
-        steps = np.full(self.length, self.born)
+        return int(self.looked()[where].min())
+
+    def looked(self) -> npt.NDArray[np.intp]:
+        """Of each byte, the number of the first step that may have changed it since somebody looked."""
+        steps = np.full(self.length, self.born, np.intp)
         for start, length, _, taken in self.sources:
             steps[start : start + length] = taken
-        return int(steps[where].min())
+        return steps
 
 
 class Beyond(Exception):

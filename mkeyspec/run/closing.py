@@ -12,34 +12,36 @@ from dataclasses import replace
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Rejected
-from mkeyspec.run import difference, drain, suspect
+from mkeyspec.run import difference, drain
 from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench, MkeyState, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.evidence import Use
+from mkeyspec.run.extent import Extent, key_of
 from mkeyspec.run.suspect import Suspects, suspects
 from mkeyspec.run.verdict import Failure
 
-Found = tuple[Failure, "str | None"]
-"""A failure, and the buffer it is about (`suspect.unnamed` of those without a name)."""
+Found = tuple[Failure, bool]
+"""A failure, and whether it is excused: of bytes that a known departure may have written."""
 
 
-def close(bench: Bench, *, patient: bool = True) -> Iterator[Found]:
-    """Everything that is left over. `patient` False: the case has failed, and nothing is waited for."""
+def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
+    """Everything that is left over. `patient` False: the case has failed, and nothing is waited for. `excused`: bytes
+    that a known departure may have written."""
     if patient and bench.failed_qps and not bench.isolated:
         bench.pair(None, bench.taken[-1].at)  # the default pair, which other cases have too
     for pair in bench.pairs.values():
         if pair.failed:
             drain.fail_qps(bench, pair)
         for failure in drain.settle(bench, pair, patient=patient):
-            yield failure, None
+            yield failure, False
     granted = [Failure("MKS2109", at, text) for at, text in bench.less.values()]
     for failure in (*granted, *_signature_errors(bench), *_events(bench)):
-        yield failure, None
-    yield from buffers(bench)
+        yield failure, False
+    yield from buffers(bench, excused if excused is not None else Extent())
     drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
     for pair in bench.pairs.values():
         for failure in drain.leftovers(pair):
-            yield failure, None
+            yield failure, False
 
 
 def _signature_errors(bench: Bench) -> Iterator[Failure]:
@@ -95,32 +97,30 @@ def _events(bench: Bench) -> Iterator[Failure]:
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def buffers(bench: Bench) -> Iterator[Found]:
+def buffers(bench: Bench, excused: Extent) -> Iterator[Found]:
     """Bytes that nothing named and that changed, and guards that were written."""
     read = bench.device.read
     for buffer in bench.all_buffers():
         content = buffer.content
         got = read(buffer.memory, 0, len(content))
         if got.tobytes() != content.tobytes():
-            key = buffer.name if bench.buffers.get(buffer.name) is buffer else suspect.unnamed(buffer.at)
-            for failure in _changed(bench, buffer, content, got):
-                yield failure, key
+            yield from _changed(bench, buffer, content, got, excused)
 
 
-def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes) -> list[Failure]:
-    failures = []
+def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
     named = bench.buffers.get(buffer.name) is buffer
-    key = buffer.name if named else suspect.unnamed(buffer.at)
+    key = key_of(bench, buffer)
     end = GUARD + buffer.length
     for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("behind", end, end + GUARD, buffer.length)):
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
-            failures.append(_blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)))
+            yield _blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)), False
     where = difference.positions(content[GUARD:end], got[GUARD:end], buffer.free)
-    if len(where):
-        failures.append(_unnamed(bench, buffer, got[GUARD:end], where))
-    return failures
+    departed = excused.of(buffer)[where]
+    for part, excuse in ((where[~departed], False), (where[departed], True)):
+        if len(part):
+            yield _unnamed(bench, buffer, got[GUARD:end], part), excuse
 
 
 def written_over(bench: Bench, buffer: Buffer, start: int, length: int) -> Failure | None:
@@ -134,7 +134,7 @@ def written_over(bench: Bench, buffer: Buffer, start: int, length: int) -> Failu
 
 def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
     named = bench.buffers.get(buffer.name) is buffer
-    key = buffer.name if named else suspect.unnamed(buffer.at)
+    key = key_of(bench, buffer)
     details = difference.describe(
         buffer.expected(0, buffer.length),
         got,

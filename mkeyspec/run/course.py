@@ -18,6 +18,7 @@ from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.extent import Extent
 from mkeyspec.run.request import Builder
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
@@ -37,8 +38,8 @@ class Course:
         self.expectations = expectations
         self.verdict = verdict
         self.over = False
-        self.excused: frozenset[str] = frozenset()
-        """Buffers that the statement with a known departure, which ended the case, may have written."""
+        self.excused = Extent()
+        """What the statement with a known departure, which ended the case, may have written."""
         self._stated: list[tuple[str, plan.At, bool]] = []
         """Known departures of the statements that ran: (id, place, whether the statement says how)."""
         self._shown: set[str] = set()
@@ -102,7 +103,9 @@ class Course:
         those that name what it would have made."""
         bench = self.bench
         self.verdict.not_run.append(step.at)
-        bench.moot |= suspect.reach(bench.taken)
+        self._refused()
+        bench.moot.add(bench, suspect.reach(bench.taken))
+        bench.moot.remove_unseen(bench)
         bench.absent |= {name for name in (getattr(step, "label", None), getattr(step, "name", None)) if name}
         if isinstance(step, plan.Recv) and step.qp not in bench.absent:
             bench.pair(step.qp, step.at).end(step.peer).absent += 1
@@ -123,9 +126,8 @@ class Course:
         bench, verdict = self.bench, self.verdict
         failed = any(failure.hard for failure in verdict.failures)
         verdict.quiet = bench.quiet
-        for failure, names in closing.close(bench, patient=not failed):
-            consequence = (names is not None and names in self.excused) or failed
-            if consequence and failure.code != "MKS2104":
+        for failure, excused in closing.close(bench, patient=not failed, excused=self.excused):
+            if (excused or failed) and failure.code != "MKS2104":
                 verdict.consequences.append(failure)
             else:
                 verdict.failures.append(failure)
@@ -169,7 +171,7 @@ class Course:
             self.over = True
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
-            self.excused = suspect.reach(bench.taken)
+            self.excused.add(bench, suspect.reach(bench.taken))
             return False
         if failure is not None:
             self.fail(failure)
@@ -177,19 +179,23 @@ class Course:
         if attempt.phase is not None and end is not None:
             for left in section.recover(bench, end, attempt):
                 self.fail(left)
-        if any(isinstance(outcome, plan.Accepted) for outcome in claimed):
-            self._either(attempt)
-        elif bench.moot and attempt.phase is None:
-            bench.moot -= suspect.reach(bench.taken)
+        if attempt.phase is not None:
+            self._refused()
+            if any(isinstance(outcome, plan.Accepted) for outcome in claimed):
+                self._either()
+        elif bench.moot and len(bench.taken) - 1 not in bench.refused:
+            bench.moot.remove(bench, suspect.reach(bench.taken))
         return True
 
-    def _either(self, attempt: Attempt) -> None:
-        """The case admits both: what the statement would have shown or written is there only if it was accepted."""
-        reach = suspect.reach(self.bench.taken)
-        if attempt.phase is None:
-            self.bench.moot -= reach
-            return
-        self.bench.moot |= reach
+    def _refused(self) -> None:
+        self.bench.refused.add(len(self.bench.taken) - 1)
+
+    def _either(self) -> None:
+        """The case admits both: what the statement would have shown or written is not there. What a statement before it
+        should have written, and nobody has looked at yet, must be."""
+        bench = self.bench
+        bench.moot.add(bench, suspect.reach(bench.taken))
+        bench.moot.remove_unseen(bench)
         label = getattr(self.bench.taken[-1], "label", None)
         if label is not None and label in self.bench.labels:
             self.bench.labels[label].moot = True
@@ -277,6 +283,8 @@ class Course:
         if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
             self.fail(failure)
             return
+        if step.abort:
+            self._refused()
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):

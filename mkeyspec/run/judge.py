@@ -14,7 +14,7 @@ import numpy as np
 
 from mkeyspec import plan
 from mkeyspec.constants import STATUS_CLASS
-from mkeyspec.run import difference, observe, suspect
+from mkeyspec.run import difference, observe
 from mkeyspec.run.bench import Bench
 from mkeyspec.run.buffer import Bytes
 from mkeyspec.run.claim import show
@@ -79,7 +79,7 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
         failure = _bytes(bench, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(bench, seen, known)
-        if not isinstance(step.expected, plan.Unchanged) and _is_moot(bench, seen):
+        if _is_moot(bench, step, seen):
             return None, False
         stated = step.known is not None and (known is None or _is(bench, seen, known))
         seen.believe(seen.data)
@@ -97,15 +97,28 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
 
 
-def _is_moot(bench: Bench, seen: Seen) -> bool:
-    """Whether these bytes are as they were since the step that would have written them was refused, and the case
-    admits that: an expectation of what it would have written says nothing then."""
-    if not bench.moot or not np.array_equal(seen.data, seen.ledger()):
+def _is_moot(bench: Bench, step: plan.Expect, seen: Seen) -> bool:
+    """Whether what differs is as it was since the step that would have written it was refused, and the case admits
+    that: an expectation of what it would have written says nothing then. The other bytes are compared."""
+    if not bench.moot or isinstance(step.expected, plan.Unchanged):
         return False
-    return any(
-        (suspect.unnamed(piece.buffer.at) if seen.wire is not None else piece.buffer.name) in bench.moot
-        for piece in seen.pieces
-    )
+    moot = np.concatenate([bench.moot.of(one.buffer)[one.start :][: one.length] for one in seen.pieces] or [_NO_BYTES])
+    if not moot.any() or not np.array_equal(seen.data[moot], seen.ledger()[moot]):
+        return False
+    if moot.all() or step.operator != "==":
+        return True
+    for pattern in patterns(bench, step.expected, seen):
+        if pattern.data is not None and len(pattern.data) == len(seen.data):
+            differs = np.frombuffer(pattern.data, np.uint8) != seen.data
+            for start, end in pattern.holes:
+                differs[start:end] = False
+            if not (differs & ~moot).any():
+                seen.believe(seen.data)
+                return True
+    return False
+
+
+_NO_BYTES = np.zeros(0, np.bool_)
 
 
 def look(bench: Bench, observed: plan.Observed) -> Seen:

@@ -8,17 +8,26 @@ Only what ran since somebody last looked at the byte counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Union
 
 from mkeyspec import plan
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
+from mkeyspec.constants import MkeyFlag
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated, walk
 
-Moved = tuple[plan.At, frozenset[str], frozenset[str]]
-"""A statement that moved data: its place, the buffers it may write, those it may read."""
+Span = tuple[str, int, int]
+"""Bytes [start, end) of a buffer."""
+
+Moved = tuple[plan.At, tuple[Span, ...], frozenset[str]]
+"""A statement that moved data: its place, the bytes it may write, the buffers it may read."""
 
 NOTHING: frozenset[str] = frozenset()
 ANY = "*"
 """Stands for every buffer: a raw WQE names its own addresses."""
+MOST_TURNS = 1000
+"""Turns of an interleaved layout that are followed one by one."""
+WHOLE = 1 << 62
+"""Behind the end of any buffer."""
 
 
 class Suspects(NamedTuple):
@@ -35,7 +44,7 @@ def unnamed(at: plan.At) -> str:
 
 def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
     """The statements behind a change of the buffer `name`, of those from number `since` on."""
-    moved = list(_moved(steps, since))
+    moved = [(entry[0], _names(entry[1]), entry[2]) for number, entry in moves(steps) if number >= since]
     for label, kind in (("maybe by", 1), ("read by", 2)):
         found = [entry[0] for entry in moved if name in entry[kind] or ANY in entry[kind]]
         if found:
@@ -43,36 +52,45 @@ def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
     return Suspects("since", tuple(dict.fromkeys(at for at, _, _ in moved)))
 
 
-def reach(steps: Sequence[plan.Step]) -> frozenset[str]:
-    """The buffers that the last of these steps may write."""
-    found: set[str] = set()
-    for _, written, _ in _moved(steps, len(steps) - 1):
-        found |= written
-    return frozenset(found)
+def _names(spans: Iterable[Span]) -> frozenset[str]:
+    return frozenset(name for name, _, _ in spans)
 
 
-def _moved(steps: Sequence[plan.Step], since: int) -> Iterator[Moved]:
+def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
+    """The bytes that the last of these steps may write."""
+    last = len(steps) - 1
+    return tuple(span for number, entry in moves(steps) if number == last for span in entry[1])
+
+
+def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
+    """What these steps may have moved, each with the number of its step."""
     reach = _Reach()
     for number, step in enumerate(steps):
         for entry in reach.take(step):
-            if number >= since:
-                yield entry
+            yield number, entry
 
 
 class _Reach:
-    """Which buffers each mkey reaches, and which receives wait, as far as the steps say."""
+    """Which bytes each mkey reaches, and which receives wait, as far as the steps say."""
 
     def __init__(self) -> None:
-        self.mkeys: dict[str, frozenset[str]] = {}
-        self.receives: dict[tuple[str | None, bool], list[frozenset[str]]] = {}
+        self.mkeys: dict[str, tuple[Span, ...]] = {}
+        """In the order of the layout; every byte that the key may reach."""
+        self.signed: set[str] = set()
+        """Keys whose offsets count other bytes than their layout's."""
+        self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
-        if isinstance(step, plan.Receive):
-            yield step.at, self.behind((step.part,)), frozenset((unnamed(step.at),))
+        if isinstance(step, plan.Mkey):
+            if step.flags & MkeyFlag.BLOCK_SIGNATURE:
+                self.signed.add(step.name)
+        elif isinstance(step, plan.Receive):
+            part = replace(step.part, length=step.data.length)
+            yield step.at, self.behind((part,), step.options.but), frozenset((unnamed(step.at),))
         elif isinstance(step, plan.Transmit):
-            yield step.at, frozenset((unnamed(step.at),)), self.behind((step.part,))
+            yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.behind((step.part,)))
         elif isinstance(step, plan.Recv):
-            self.receives.setdefault((step.qp, step.peer), []).append(self.behind(step.into))
+            self.receives.setdefault((step.qp, step.peer), []).append(self.behind(step.into, step.options.but))
         elif isinstance(step, plan.Post):
             refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
             for request in step.requests:
@@ -87,31 +105,75 @@ class _Reach:
             self.lay(request.mkey, request.layout, refused)
         elif isinstance(request, plan.Send):
             waiting = self.receives.get((step.qp, not step.peer))
-            yield request.at, waiting.pop(0) if waiting else NOTHING, self.behind(request.data)
+            yield request.at, waiting.pop(0) if waiting else (), _names(self.behind(request.data))
         elif isinstance(request, plan.Write):
-            yield request.at, self.behind((request.to,)), self.behind(request.data)
+            yield request.at, self.behind((request.to,), request.options.but), _names(self.behind(request.data))
         elif isinstance(request, plan.Read):
-            yield request.at, self.behind(request.into), self.behind((request.source,))
+            yield request.at, self.behind(request.into, request.options.but), _names(self.behind((request.source,)))
         elif isinstance(request, plan.FetchAdd):
-            yield request.at, self.behind((request.into, request.source)), NOTHING
+            yield request.at, self.behind((request.into, request.source), request.options.but), NOTHING
         elif isinstance(request, plan.Memcpy):
-            moves = request.source.length != 0
-            yield request.at, self.behind((request.to,)) if moves else NOTHING, self.behind((request.source,))
+            target = self.behind((request.to,), request.options.but) if request.source.length != 0 else ()
+            yield request.at, target, _names(self.behind((request.source,)))
         elif isinstance(request, plan.RawWqe):
-            yield request.at, frozenset((ANY,)), NOTHING
+            yield request.at, ((ANY, 0, WHOLE),), NOTHING
 
-    def behind(self, parts: Iterable[Part]) -> frozenset[str]:
-        """The buffers behind these parts; an mkey's are those of its layout."""
-        found: set[str] = set()
+    def behind(self, parts: Iterable[Part], but: plan.Overrides = ()) -> tuple[Span, ...]:
+        """The bytes behind these parts; an mkey's are those of its layout. Of parts whose numbers are live, or set
+        otherwise (`but`), all that they may reach."""
+        found: list[Span] = []
         for part in parts:
-            found |= self.mkeys.get(part.name, {part.name})
-        return frozenset(found)
+            start, length = part.start, part.length
+            known = isinstance(start, int) and isinstance(length, int) and not part.but and not but
+            low, high = (start, start + length) if known else (0, WHOLE)  # type: ignore[operator]
+            if part.name not in self.mkeys:
+                found.append((part.name, low, high))  # type: ignore[arg-type]
+            elif not known or part.name in self.signed:
+                found += self.mkeys[part.name]
+            else:
+                found += _cut(self.mkeys[part.name], low, high)  # type: ignore[arg-type]
+        return tuple(found)
 
     def lay(self, mkey: str, layout: Layout, refused: bool) -> None:
         """A layout that should have been refused may be in force all the same, or the one before it."""
-        entries: Iterable[Union[Part, Chunk, Repeated]] = (
-            layout.entries if isinstance(layout, Interleaved) else layout.parts
-        )
-        bare = (entry.part if isinstance(entry, Repeated) else entry for entry in entries)
-        reach = self.behind(one.part if isinstance(one, Chunk) else one for one in bare)
-        self.mkeys[mkey] = reach | self.mkeys.get(mkey, frozenset()) if refused else reach
+        parts = _in_order(layout)
+        if parts is None or any(part.name in self.signed for part in parts):
+            self.signed.add(mkey)
+        spans = self.behind(parts if parts is not None else [Part(name, 0, WHOLE) for name in _parts_of(layout)])
+        if refused and mkey in self.mkeys:
+            self.signed.add(mkey)
+            spans += self.mkeys[mkey]
+        self.mkeys[mkey] = spans
+
+
+def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:
+    """The bytes [low, high) of a key, through its layout."""
+    at = 0
+    for name, start, end in spans:
+        first, last = max(low - at, 0), min(high - at, end - start)
+        if first < last:
+            yield name, start + first, start + last
+        at += end - start
+
+
+def _entries(layout: Layout) -> Iterable[Union[Part, Chunk, Repeated]]:
+    return layout.entries if isinstance(layout, Interleaved) else layout.parts
+
+
+def _in_order(layout: Layout) -> list[Part] | None:
+    """The parts of a layout as they lie in the key; None where a number is live or set otherwise, or they are many."""
+    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in _entries(layout)]
+    if any((one.part if isinstance(one, Chunk) else one).but for one in bare):
+        return None
+    if isinstance(layout, Interleaved) and not (isinstance(layout.repeat, int) and layout.repeat <= MOST_TURNS):
+        return None
+    try:
+        return [Part(name, start, length) for name, start, length in walk(layout)]
+    except ValueError:
+        return None
+
+
+def _parts_of(layout: Layout) -> Iterator[str]:
+    for entry in _entries(layout):
+        one = entry.part if isinstance(entry, Repeated) else entry
+        yield one.part.name if isinstance(one, Chunk) else one.name
