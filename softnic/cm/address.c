@@ -1,5 +1,5 @@
 /* Addresses and ports. The NIC has every IP address of its machine, as if each network interface were
- * its own. A port belongs to a port space of a fabric: a socket name, which one process can hold. */
+ * its own. A port belongs to a port space of a fabric: a name (engine/names.c), which one process can hold. */
 #include "cm.h"
 
 #include <arpa/inet.h>
@@ -68,36 +68,53 @@ bool cm_address_source(const union cm_address *to, union cm_address *from) {
     return fine;
 }
 
-/* Without a fabric a process hears only itself. */
-socklen_t cm_port_name(uint16_t port_space, uint16_t port, struct sockaddr_un *out) {
-    const char *fabric = getenv("MKEYSPEC_SOFTNIC_FABRIC");
-    char own[32];
-    int length;
+/* ---- ports -------------------------------------------------------------------------------------- */
 
-    if (!fabric || !*fabric) {
-        snprintf(own, sizeof own, "/%d", (int)getpid());        /* no fabric's name has a slash */
-        fabric = own;
-    }
-    memset(out, 0, sizeof *out);
-    out->sun_family = AF_UNIX;
-    length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1,
-                      "mkeyspec-softnic/%u/%.64s/cm/%x/%u", (unsigned)geteuid(), fabric,
-                      port_space, port);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+enum { NAME_ROOM = 24 };
+
+static uint64_t place(uint16_t port_space, uint16_t port) {
+    return 1ull << 32 | (uint32_t)port_space << 16 | port;
+}
+
+static void port_name(uint16_t port_space, uint16_t port, char out[NAME_ROOM]) {
+    snprintf(out, NAME_ROOM, "cm-%x-%u", port_space, port);
+}
+
+socklen_t cm_port_address(uint16_t port_space, uint16_t port, struct sockaddr_un *out) {
+    char name[NAME_ROOM];
+
+    port_name(port_space, port, name);
+    return names_address(name, out);
+}
+
+/* The locks of names.c are between processes. */
+static bool is_taken_here(uint16_t port_space, uint16_t port) {
+    for (const struct cm_id *id = cm_first(); id; id = id->next)
+        if (id->port >= 0 && id->port_space == port_space && cm_address_port(&id->source) == port)
+            return true;
+    return false;
 }
 
 static int take(int fd, uint16_t port_space, uint16_t port) {
-    struct sockaddr_un name;
-    socklen_t length = cm_port_name(port_space, port, &name);
+    struct sockaddr_un address;
+    char name[NAME_ROOM];
+    int error = is_taken_here(port_space, port) ? EADDRINUSE : 0;
 
-    return bind(fd, (struct sockaddr *)&name, length) ? errno : 0;
+    port_name(port_space, port, name);
+    if (!error) error = names_take(place(port_space, port), name);
+    if (error) return error;
+    if (!bind(fd, (struct sockaddr *)&address, names_address(name, &address))) return 0;
+    error = errno;
+    names_give(place(port_space, port), name);
+    return error;
 }
 
 int cm_port_take(uint16_t port_space, union cm_address *address, int *out) {
     uint16_t port = cm_address_port(address), first = 0;
-    int fd = fd_high(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    int error;
+    int fd, error = names_start();
 
+    if (error) return error;
+    fd = fd_high(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) return errno;
     if (port) {
         error = take(fd, port_space, port);
@@ -117,4 +134,15 @@ int cm_port_take(uint16_t port_space, union cm_address *address, int *out) {
     cm_address_set_port(address, port);
     *out = fd;
     return 0;
+}
+
+void cm_port_give(struct cm_id *id) {
+    char name[NAME_ROOM];
+    uint16_t port = cm_address_port(&id->source);
+
+    if (id->port < 0) return;
+    port_name(id->port_space, port, name);
+    names_give(place(id->port_space, port), name);
+    close(id->port);
+    id->port = -1;
 }

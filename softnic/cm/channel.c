@@ -176,7 +176,7 @@ void cm_id_free(struct cm_id *id) {
     channel->last = &channel->first;
     while (*channel->last) channel->last = &(*channel->last)->next;
     settle(channel);
-    if (id->port >= 0) close(id->port);
+    cm_port_give(id);
     cm_wire_close(id);
     free(id);
 }

@@ -151,8 +151,9 @@ uint16_t cm_address_port(const union cm_address *address);
 void cm_address_set_port(union cm_address *address, uint16_t port);
 /* The address that this machine would send from. */
 bool cm_address_source(const union cm_address *to, union cm_address *from);
-socklen_t cm_port_name(uint16_t port_space, uint16_t port, struct sockaddr_un *out);
+socklen_t cm_port_address(uint16_t port_space, uint16_t port, struct sockaddr_un *out);
 /* A socket that holds the address's port, and gives it one if it has none. EADDRINUSE. */
 int cm_port_take(uint16_t port_space, union cm_address *address, int *out);
+void cm_port_give(struct cm_id *id);    /* -1 is fine */
 
 #endif

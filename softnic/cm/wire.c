@@ -89,7 +89,7 @@ static void refused(struct cm_id *id, uint32_t reason) {
 
 static void try_connect(struct cm_id *id) {
     struct sockaddr_un name;
-    socklen_t length = cm_port_name(id->port_space, cm_address_port(&id->destination), &name);
+    socklen_t length = cm_port_address(id->port_space, cm_address_port(&id->destination), &name);
 
     if (!connect(id->wire, (struct sockaddr *)&name, length)) {
         id->retry_until = 0;

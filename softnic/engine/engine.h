@@ -272,6 +272,16 @@ void request_answered(struct qp *qp, struct answer *answer);
 bool transport_is_local(const struct message *message);
 uint32_t transport_first_qpn(void);     /* the bits that name this process */
 
+/* names.c: sockets in a directory of this user alone; a place is a number below 2^40, which one living process has */
+struct sockaddr_un;
+int names_start(void);                  /* 0 or errno; the environment is looked at once */
+const char *names_fabric(void);         /* NULL: none was named, and nobody else is there */
+unsigned names_user(void);
+int names_take(uint64_t place, const char *name);       /* 0: nothing has the name now. EADDRINUSE */
+void names_give(uint64_t place, const char *name);
+unsigned names_address(const char *name, struct sockaddr_un *out);     /* as bind() and connect() want it; its length */
+void names_fork_child(void);
+
 /* rendezvous.c */
 int rendezvous_start(uint32_t slots, uint32_t *slot);   /* 0 and not open: no fabric is named */
 bool rendezvous_is_open(void);

@@ -5,19 +5,26 @@ Each function is one process of its own, by uverbs commands alone; test_robust.p
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import resource
 import socket
 import stat
+import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from uverbs import Device, refusal
 
 SYSFS = os.environ.get("SYSFS_PATH", "")
+FABRIC = os.environ.get("MKEYSPEC_SOFTNIC_FABRIC", "")
+
+
+OFD_SETLK = 37  # fcntl(2): locks of the open file
 
 
 def _look_for_devices() -> list[str]:
@@ -54,11 +61,17 @@ def taken_name() -> None:
     place.rmdir()
 
 
+def _meeting() -> Path:
+    """The directory of this process's fabric."""
+    place = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(place or "/tmp", "mkeyspec-softnic" if place else f"mkeyspec-softnic-{os.geteuid()}") / FABRIC
+
+
 def _own_name() -> str:
-    """The abstract socket on which this process listens for its fabric."""
-    wanted = f"@mkeyspec-softnic/{os.geteuid()}/{os.environ['MKEYSPEC_SOFTNIC_FABRIC']}/"
-    lines = Path("/proc/net/unix").read_text().splitlines()
-    return "\0" + next(line.split("@", 1)[1] for line in lines if wanted in line)
+    """The socket on which this process listens for its fabric; the path of its directory may be too long for one."""
+    [name] = [path for path in _meeting().iterdir() if path.name.isdigit()]
+    assert name.is_socket()
+    return f"/proc/self/fd/{os.open(_meeting(), os.O_PATH)}/{name.name}"
 
 
 def _is_closed(client: socket.socket) -> bool:
@@ -115,18 +128,65 @@ def garbage() -> None:
 
 def all_places_taken() -> None:
     """Every name of the fabric is taken: one line that says so, and an error."""
-    held = []
-    for place in range(1, 2048):
-        taken = socket.socket(socket.AF_UNIX)
-        taken.bind(f"\0mkeyspec-softnic/{os.geteuid()}/{os.environ['MKEYSPEC_SOFTNIC_FABRIC']}/{place}")
-        taken.listen()
-        held.append(taken)
-    assert refusal(Device) == "EADDRINUSE"
+    with _taken(range(1, 2048)):
+        assert refusal(Device) == "EADDRINUSE"
+
+
+@contextmanager
+def _taken(places: Iterable[int]) -> Iterator[None]:
+    """Another process of the fabric has these places."""
+    _meeting().mkdir(mode=0o700, parents=True)
+    _meeting().parent.chmod(0o700)
+    with (_meeting() / "lock").open("w+b") as lock:
+        fcntl.fcntl(lock, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 1, 0))
+        for place in places:
+            fcntl.fcntl(lock, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 1 + place, 1, 0))
+        yield
+
+
+def the_place_of_a_dead_one() -> None:
+    """The socket of a process that was killed is in the way of nobody, though others of its fabric live."""
+    with _taken(set(range(1, 2048)) - {77}):
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(f"/proc/self/fd/{os.open(_meeting(), os.O_PATH)}/77")
+        dead.close()
+        device = Device()
+        assert _own_name().endswith("/77")
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(_own_name())
+        device.close()
+
+
+def killed() -> None:
+    """What a killed process leaves is removed by the next one, of whatever fabric."""
+    device = Device()
+    child = os.fork()
+    if not child:
+        os.environ["MKEYSPEC_SOFTNIC_FABRIC"] = f"{FABRIC}.next"
+        other = Device()
+        os.write(2, str(sorted(path.name for path in _meeting().parent.iterdir())).encode())
+        other.close()
+        os.kill(os.getpid(), 9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -9
+    assert _meeting().exists()
+    device.close()
+    os.kill(os.getpid(), 9)
+
+
+def one_device() -> None:
+    Device().close()
+
+
+def refused_directory() -> None:
+    assert refusal(Device) == os.environ["REFUSAL"]
 
 
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
-    for function in (planted_links, unsafe_place, taken_name, no_descriptors, garbage, all_places_taken)
+    for function in (
+        planted_links, unsafe_place, taken_name, no_descriptors, garbage, all_places_taken, the_place_of_a_dead_one,
+        killed, one_device, refused_directory,
+    )
 }
 
 if __name__ == "__main__":

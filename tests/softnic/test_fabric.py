@@ -11,6 +11,8 @@ import signal
 import subprocess
 import time
 import uuid
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -34,12 +36,31 @@ def start(command: list[str], variables: dict[str, str]) -> subprocess.Popen[str
     return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def wait_until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def listens(port: int) -> bool:
+    tables = [Path(f"/proc/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
+    rows = [line.split() for lines in tables for line in lines]
+    return any(row[3] == "0A" and row[1].endswith(f":{port:04X}") for row in rows)
+
+
+def is_writing(pid: int) -> bool:
+    """Its device has sent something to another process, and has memory with it since."""
+    return "/memfd:softnic" in Path(f"/proc/{pid}/maps").read_text()
+
+
 def test_fabrics_do_not_hear_each_other() -> None:
     """A client of another fabric gets nothing but its retry error."""
-    command = ["ib_write_bw", "-F", "-n", "50", "-p", str(next(PORTS))]
+    port = next(PORTS)
+    command = ["ib_write_bw", "-F", "-n", "50", "-p", str(port)]
     server = start(command, environment(uuid.uuid4().hex))
     try:
-        time.sleep(0.5)
+        wait_until(lambda: listens(port))
         client = start([*command, "localhost"], environment(uuid.uuid4().hex))
         said, _ = client.communicate(timeout=SECONDS)
         assert client.returncode != 0
@@ -50,13 +71,14 @@ def test_fabrics_do_not_hear_each_other() -> None:
 
 
 def test_a_dead_peer_is_a_retry_error_and_no_hang() -> None:
-    command = ["ib_write_bw", "-F", "-D", "20", "-p", str(next(PORTS))]
+    port = next(PORTS)
+    command = ["ib_write_bw", "-F", "-D", "20", "-p", str(port)]
     variables = environment(uuid.uuid4().hex)
     server = start(command, variables)
     try:
-        time.sleep(0.5)
+        wait_until(lambda: listens(port))
         client = start([*command, "localhost"], variables)
-        time.sleep(1.5)
+        wait_until(lambda: is_writing(client.pid))
         server.send_signal(signal.SIGKILL)
         killed = time.monotonic()
         said, _ = client.communicate(timeout=SECONDS)

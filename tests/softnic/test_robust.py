@@ -76,15 +76,85 @@ def test_a_name_that_is_taken_is_one_line_and_no_device(library: Path, tmp_path:
 # ---- the fabric ----
 
 
-@pytest.mark.parametrize("scenario", ["no_descriptors", "garbage"])
+def meeting(parent: Path, mode: int = 0o700) -> dict[str, str]:
+    """A runtime directory of this user's, and a fabric."""
+    place = parent / "run"
+    place.mkdir()
+    place.chmod(mode)
+    return {"XDG_RUNTIME_DIR": str(place), "MKEYSPEC_SOFTNIC_FABRIC": uuid.uuid4().hex}
+
+
+@pytest.mark.parametrize("scenario", ["no_descriptors", "garbage", "the_place_of_a_dead_one"])
 def test_fabric(library: Path, tmp_path: Path, scenario: str) -> None:
-    done = play(library, scenario, tmp_path, MKEYSPEC_SOFTNIC_FABRIC=uuid.uuid4().hex)
+    done = play(library, scenario, tmp_path, **meeting(tmp_path))
     assert done.returncode == 0, done.stderr
 
 
+def test_a_fabric_leaves_nothing(library: Path, tmp_path: Path) -> None:
+    where = meeting(tmp_path)
+    own = Path(where["XDG_RUNTIME_DIR"], "mkeyspec-softnic")
+    assert play(library, "one_device", tmp_path, **where).returncode == 0
+    assert list(own.iterdir()) == []
+    done = play(library, "killed", tmp_path, **where)
+    fabric = where["MKEYSPEC_SOFTNIC_FABRIC"]
+    assert (done.returncode, done.stderr) == (-9, str([fabric, f"{fabric}.next"]))
+    assert sorted(path.name for path in own.iterdir()) == [fabric, f"{fabric}.next"]
+    assert play(library, "one_device", tmp_path, **where).returncode == 0
+    assert list(own.iterdir()) == []
+
+
+def test_the_sockets_of_a_fabric_are_this_users_alone(library: Path, tmp_path: Path) -> None:
+    """Also where another user took the name first, with a link to somewhere of this user's, or with a directory."""
+    where, target = meeting(tmp_path), tmp_path / "target"
+    own = Path(where["XDG_RUNTIME_DIR"], "mkeyspec-softnic")
+    target.mkdir(mode=0o700)
+
+    def said(scenario: str, **more: str) -> str:
+        done = play(library, scenario, tmp_path, **where, **more)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    own.symlink_to(target)
+    line = f"mkeyspec softnic: {own} is not a directory of this user alone; XDG_RUNTIME_DIR may name another place\n"
+    assert said("refused_directory", REFUSAL="EPERM") == line
+    assert list(target.iterdir()) == []
+    own.unlink()
+    own.mkdir()
+    own.chmod(0o750)
+    assert said("refused_directory", REFUSAL="EPERM") == line
+    own.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(own, 1, 1)
+        assert said("refused_directory", REFUSAL="EPERM") == line
+        os.chown(own, 0, 0)
+    assert said("one_device") == ""
+    own.rmdir()
+    own.parent.chmod(0o777)  # others could move our directory away there: /tmp instead
+    assert said("one_device") == ""
+    assert not own.exists()
+
+
+def test_the_path_of_a_socket_may_be_long(library: Path, tmp_path: Path) -> None:
+    """sun_path holds 108 bytes."""
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    done = play(library, "garbage", tmp_path, **meeting(deep))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["../x", ".", "..", "a/b", "x" * 65, "a b"])
+def test_a_name_that_no_fabric_can_have(library: Path, tmp_path: Path, name: str) -> None:
+    where = {**meeting(tmp_path), "MKEYSPEC_SOFTNIC_FABRIC": name}
+    done = play(library, "refused_directory", tmp_path, REFUSAL="EINVAL", **where)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_fabric_without_a_place_says_so(library: Path, tmp_path: Path) -> None:
-    fabric = uuid.uuid4().hex
-    done = play(library, "all_places_taken", tmp_path, MKEYSPEC_SOFTNIC_FABRIC=fabric)
+    where = meeting(tmp_path)
+    fabric = where["MKEYSPEC_SOFTNIC_FABRIC"]
+    done = play(library, "all_places_taken", tmp_path, **where)
     assert done.returncode == 0, done.stderr
     assert done.stderr == f"mkeyspec softnic: fabric {fabric}: all 2047 places are taken\n"
 

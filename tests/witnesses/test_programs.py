@@ -77,7 +77,7 @@ def free_port() -> int:
 def listens(kind: str, port: int, fabric: str) -> bool:
     if kind == "cm":
         rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
-        return any(row[3] == ACCEPTS and f"/{fabric}/cm/" in row[-1] for row in rows)
+        return any(row[3] == ACCEPTS and f"/{fabric}/cm-" in row[-1] for row in rows)
     tables = [Path(f"/proc/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
     rows = [line.split() for lines in tables for line in lines]
     return any(row[3] == LISTENING and row[1].endswith(f":{port:04X}") for row in rows)
