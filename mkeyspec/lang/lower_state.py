@@ -28,6 +28,7 @@ class RowState:
     __slots__ = (
         "case",
         "diagnostics",
+        "echoes",
         "entries",
         "held",
         "ledger",
@@ -38,6 +39,7 @@ class RowState:
         "perhaps",
         "posted",
         "records",
+        "said",
         "sentences",
         "spans",
         "steps",
@@ -64,6 +66,10 @@ class RowState:
         """Completions that nobody has waited for, by QP and side."""
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
         """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
+        self.echoes: tuple[tuple[frozenset[str], str, Span], ...] = ()
+        """Bytes that an expectation holds against those of a wire at a `let`: both by the buffers that hold them."""
+        self.said: frozenset[str] = frozenset()
+        """Buffers of which an expectation has said what they hold."""
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}
@@ -86,6 +92,8 @@ class RowState:
         other.perhaps = self.perhaps.copy()
         other.met = self.met
         other.moved = self.moved
+        other.echoes = self.echoes
+        other.said = self.said
 
     # Steps -------------------------------------------------------------------------------------
 

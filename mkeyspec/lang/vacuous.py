@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.lang.constant import constant
 from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle, WireRef
@@ -10,7 +11,7 @@ from mkeyspec.lang.tree import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Interleaved, Part, Repeated
-from mkeyspec.value.live import Live, LiveContent, width
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, width
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -23,7 +24,9 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     """Whether what an expectation says depends on the device, before the ledger learns from it."""
     observed, operator, expected = step.observed, step.operator, step.expected
     if isinstance(observed, (plan.Content, plan.Wire)):
-        fixed = _fixed_bytes(observed, operator, expected) or _own_snapshot(row, observed, operator, expected)
+        fixed = _fixed_bytes(observed, operator, expected) or _as_it_was(row, observed, operator, expected)
+        if fixed is None:
+            _note_echo(row, step, span)
         if fixed is None and operator == "!=":
             _anything_else(row.diagnostics, expected, span)
     else:
@@ -56,31 +59,75 @@ def _fixed_bytes(
     return None
 
 
-def _own_snapshot(
+def _as_it_was(
     row: RowState, observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
 ) -> tuple[str, str] | None:
-    """The same bytes on both sides: a snapshot of this wire, or of this place with nothing done since."""
-    if not isinstance(expected, LiveContent):
-        return None
-    moment = row.ledger.saved[expected.name]
-    place, wires = moment.place, row.ledger.wires
-    if isinstance(observed, plan.Wire):
-        same = isinstance(place, WireRef) and wires.get(place.label) is wires.get(observed.label)
-        same = same and isinstance(place, WireRef) and place.start + expected.start == observed.start
-    else:
-        same = not isinstance(place, WireRef) and not any(
-            isinstance(step, _CHANGING) for step in row.steps[moment.position :]
-        )
-    return ((_CANNOT_FAIL if operator == "==" else _CANNOT_HOLD), "both sides are the same") if same else None
+    """The same bytes on both sides, or as one of the alternatives: what is there, before anything could change it."""
+    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
+    for one in alternatives:
+        why = ""
+        if isinstance(one, plan.Unchanged) and isinstance(observed, plan.Content) and _untouched(row, observed):
+            why = "nothing has been done since these bytes were last looked at"
+        elif isinstance(one, (LiveContent, LiveJoin)) and _own_snapshot(row, observed, one):
+            why = "both sides are the same"
+        if why:
+            several = "one of the alternatives is what is there: " if isinstance(expected, plan.OneOf) else ""
+            return (_CANNOT_FAIL if operator == "==" else _CANNOT_HOLD), several + why
+    return None
+
+
+def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: LiveContent | LiveJoin) -> bool:
+    """A snapshot of this wire, or of this place with nothing done since; whole, or put together of its parts."""
+    at = 0
+    for piece in expected.parts if isinstance(expected, LiveJoin) else (expected,):
+        if not isinstance(piece, LiveContent):
+            return False
+        moment = row.ledger.saved[piece.name]
+        place, wires = moment.place, row.ledger.wires
+        if isinstance(observed, plan.Wire):
+            if not isinstance(place, WireRef) or wires.get(place.label) is not wires.get(observed.label):
+                return False
+            if place.start + piece.start != observed.start + at:
+                return False
+        elif isinstance(place, WireRef) or any(isinstance(step, _CHANGING) for step in row.steps[moment.position :]):
+            return False
+        at += piece.length
+    return True
+
+
+def _untouched(row: RowState, observed: plan.Content) -> bool:
+    """Whether nothing has run that could change these bytes since an expectation has looked at them all."""
+    for step in reversed(row.steps):
+        if isinstance(step, _GOING_ON):
+            return False
+        if isinstance(step, plan.Expect) and step.operator == "==" and _covers(step.observed, observed):
+            return True
+    return True
+
+
+def _covers(seen: plan.Observed, observed: plan.Content) -> bool:
+    if not isinstance(seen, plan.Content):
+        return False
+    return all(any(_within(part, other) for other in seen.parts) for part in observed.parts)
+
+
+def _within(part: Part, other: Part) -> bool:
+    bounds = (part.start, part.length, other.start, other.length)
+    if part.name != other.name or not all(isinstance(bound, int) for bound in bounds):
+        return False
+    start, length, first, size = (bound for bound in bounds if isinstance(bound, int))
+    return first <= start and start + length <= first + size
 
 
 _CHANGING = (plan.Post, plan.Transmit, plan.Receive, plan.Store)
 """Steps after which memories may hold something else."""
+_GOING_ON = (*_CHANGING, plan.Check, plan.Await, plan.Poll, plan.Cancel, plan.Resume)
+"""Those, and steps that wait for what was posted before."""
 
 
 def _takes_all(expected: plan.Expected) -> bool:
     if isinstance(expected, plan.Sequence):
-        return all(isinstance(item, plan.Any) for item in expected.items)
+        return all(isinstance(item, plan.Any) or item.length == 0 for item in expected.items)
     return isinstance(expected, plan.Any)
 
 
@@ -102,6 +149,11 @@ def _fixed_number(observed: plan.Observed, operator: str, expected: plan.Expecte
         return (_CANNOT_HOLD if operator == "==" else _CANNOT_FAIL), "the list is empty"
     if observed == expected:
         return (_CANNOT_FAIL if operator in ("==", "<=", ">=") else _CANNOT_HOLD), "both sides are the same"
+    if isinstance(observed, LiveOp) or isinstance(expected, LiveOp):
+        assert isinstance(observed, (int, Live, LiveOp))
+        between = constant(LiveOp("-", (observed, expected))) if isinstance(expected, (int, Live, LiveOp)) else None
+        if between is not None:
+            return (_CANNOT_FAIL if _holds(operator, between, 0) else _CANNOT_HOLD), "what the device says cancels out"
     if not isinstance(observed, Live) or not isinstance(expected, int):
         return None
     bits = width(observed)
@@ -176,6 +228,8 @@ def _already_there(row: RowState, observed: plan.Content, expected: plan.Expecte
     alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
     kept = several and any(isinstance(one, plan.Unchanged) for one in alternatives)
     wanted = [one for one in alternatives if isinstance(one, ByteString)]
+    if kept and not row.moved and (writer := _written_by(row, observed)) is not None:
+        _there_already(row, several, span, writer)
     if not row.moved or not (kept or wanted):
         return
     by: Span | None = None
@@ -194,13 +248,37 @@ def _already_there(row: RowState, observed: plan.Content, expected: plan.Expecte
         return
     there = join([row.ledger.content(part, span) for part in observed.parts]) if known else None
     if kept or (there is not None and any(_same(there, one) for one in wanted)):
-        row.diagnostics.warning(
-            "MKS0611",
-            ("one of these is" if several else "these bytes are") + " there already, whatever is moved",
-            span,
-            notes=(Note("before this moves them", by),),
-            help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
-        )
+        _there_already(row, several, span, by)
+
+
+def _there_already(row: RowState, several: bool, span: Span, by: Span) -> None:
+    row.diagnostics.warning(
+        "MKS0611",
+        ("one of these is" if several else "these bytes are") + " there already, whatever is moved",
+        span,
+        notes=(Note("before this moves them", by),),
+        help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
+    )
+
+
+def _written_by(row: RowState, observed: plan.Content) -> Span | None:
+    """The statement that writes to these bytes since they were last looked at, unless its claim lets it do nothing.
+
+    For buffers of which nobody has said what they hold, which `moved` leaves out.
+    """
+    for step in reversed(row.steps):
+        if isinstance(step, plan.Expect) and step.operator == "==" and _covers(step.observed, observed):
+            return None
+        if isinstance(step, plan.Receive) and not step.claim and step.known is None:
+            span = row.spans.get(step)
+            try:
+                segments = row.ledger.segments(Handle("mkey", step.part.name), span)
+            except Fault:
+                continue
+            for name, start, size in segments:
+                if any(part.name == name and _overlap(part, start, start + size) for part in observed.parts):
+                    return span
+    return None
 
 
 def _same(a: ByteString, b: ByteString) -> bool:
@@ -221,6 +299,49 @@ def _overlap(part: Part, low: int, high: int) -> bool:
     return not isinstance(start, int) or not isinstance(length, int) or (low < start + length and start < high)
 
 
+# What nobody says ---------------------------------------------------------------------------------
+
+
+def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
+    """Which bytes are held against a wire that nobody has said yet, and which are said here."""
+    mine = _names(row, step.observed)
+    alternatives = step.expected.alternatives if isinstance(step.expected, plan.OneOf) else (step.expected,)
+    for one in alternatives:
+        for piece in one.parts if isinstance(one, LiveJoin) else (one,):
+            if isinstance(piece, LiveContent):
+                place = row.ledger.saved[piece.name].place
+                if isinstance(place, WireRef):
+                    other = row.ledger.wires[place.label].buffer
+                    row.echoes = (*row.echoes, (mine, other, span))
+            elif isinstance(piece, (ByteString, plan.Sequence, plan.Unchanged, LiveBytes)) and not _takes_all(piece):
+                row.said |= mine
+
+
+def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
+    if isinstance(observed, plan.Wire):
+        return frozenset({row.ledger.wires[observed.label].buffer})
+    return frozenset(part.name for part in observed.parts) if isinstance(observed, plan.Content) else frozenset()
+
+
+def _look_echoes(row: RowState) -> None:
+    """Two wires that are equal, while nothing says what either is: any garbage that comes twice fulfils that."""
+    said, open_ = set(row.said), list(row.echoes)
+    while True:
+        pinned = [one for one in open_ if one[1] in said or one[0] & said]
+        if not pinned:
+            break
+        for mine, other, _ in pinned:
+            said |= mine | {other}
+        open_ = [one for one in open_ if one not in pinned]
+    for _, _, span in open_:
+        row.held.warning(
+            "MKS0618",
+            "both sides are the device's, and nothing says what either holds",
+            span,
+            help="say what one of them is: expect wire == …",
+        )
+
+
 # What nobody looks at ----------------------------------------------------------------------------
 
 
@@ -229,6 +350,7 @@ def look_finished(row: RowState) -> None:
 
     Memory that changed and is not named fails by the closing rule. It does not change where the same bytes were there.
     """
+    _look_echoes(row)
     for *_, moved in row.moved:
         row.held.warning("MKS0616", "nobody looks at what this moves", moved, help="expect what is there behind it")
     for unseen in row.ledger.unseen.values():

@@ -17,6 +17,7 @@ from dataclasses import replace
 from mkeyspec import plan
 from mkeyspec.lang.check.allowed import allowed
 from mkeyspec.lang.check.rule import Broken, Spans
+from mkeyspec.lang.check.same import overrides
 from mkeyspec.lang.diagnostic import Diagnostics, Note
 
 UNDEFINED_HELP = "what happens is undefined; no claim covers it"
@@ -49,6 +50,8 @@ def settle(
                 _report(found, diagnostics, notes=_when_note(when_false), help=_claim_help(found))
         return claim
     certain = [b for b in broken if b.certain]
+    if not broken and not overrides(step):
+        _every_outcome(claim, rejections, spans, step, diagnostics)
     if not certain:
         _nothing_certain(broken, claim, rejections, spans, step, diagnostics)
         return _pinned(claim, [b for b in broken if _matches(b, rejections)])
@@ -138,6 +141,33 @@ def _nothing_certain(
             spans.get(bare[0], "", step),
             notes=tuple(Note(text) for text in allowed(step)),
             help="drop the claim, or say why: `with ERRNO`, and the requirement",
+        )
+
+
+PHASES: dict[type, frozenset[str]] = {
+    plan.Post: frozenset({"complete", "completion"}),
+    plan.Transmit: frozenset({"complete", "completion"}),
+    plan.Receive: frozenset({"complete", "completion"}),
+    plan.Mkey: frozenset({"create"}),
+    plan.Qp: frozenset({"create"}),
+    plan.Dek: frozenset({"create"}),
+    plan.Cancel: frozenset({"cancel"}),
+}
+"""Where a step may be refused."""
+
+
+def _every_outcome(
+    claim: plan.Claim, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    """A claim that names success and a refusal at each phase, for whatever reason, where the pages forbid nothing."""
+    bare = {outcome.phase for outcome in rejections if outcome.reason is None}
+    everywhere = PHASES.get(type(step))
+    if everywhere is not None and everywhere <= bare and any(isinstance(item, plan.Accepted) for item in claim):
+        diagnostics.warning(
+            "MKS0612",
+            "this claim cannot fail: it names everything that can happen, and the pages forbid nothing here",
+            spans.get(step, "claim"),
+            help="drop it: what breaks no rule goes through",
         )
 
 

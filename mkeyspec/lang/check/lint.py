@@ -8,6 +8,7 @@ from mkeyspec import plan
 from mkeyspec.constants import SigMask
 from mkeyspec.lang.check.look import place
 from mkeyspec.lang.check.rule import Spans
+from mkeyspec.lang.check.same import look_same
 from mkeyspec.lang.check.world import MkeyState, World
 from mkeyspec.lang.diagnostic import Diagnostics, Note
 from mkeyspec.lang.tree import Span
@@ -61,6 +62,7 @@ def lint_case(
             notes=(Note("only that its steps succeed, and that nothing else changes"),),
             help="expect …, check …, or a claim",
         )
+    look_same(rows, spans, diagnostics)
     if not EQUAL_BLOCKS_MEANT.intersection(verifies):
         _equal_blocks(rows, spans, diagnostics)
 
@@ -179,7 +181,7 @@ def _observes(step: plan.Step) -> bool:
     """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do."""
     if isinstance(step, plan.Expect):
         items = step.expected.items if isinstance(step.expected, plan.Sequence) else (step.expected,)
-        return not all(isinstance(item, plan.Any) for item in items)
+        return not all(isinstance(item, plan.Any) or getattr(item, "length", None) == 0 for item in items)
     if isinstance(step, (plan.Check, plan.Await)):
         return True
     return bool(getattr(step, "claim", ()))
