@@ -11,7 +11,7 @@ from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Dek, Mkey, QpAttributes, QpPair, Refused, SignatureError
 from tests.quality.subject import Bench, rows
-from tests.run.text import one, told
+from tests.run.text import one, told, verdicts
 
 
 class Refusing(Model):
@@ -124,3 +124,16 @@ def test_a_check_that_is_accepted_is_held_to_its_kind() -> None:
     assert told(BAD, Checking(None)) == ["MKS2106:11"]
     assert told(BAD, Checking(SignatureError(2, 77, 78, 12345))) == ["MKS2106:11"]
     assert told(CHECKS, Checking(EINVAL)) == ["pass"]
+
+
+UNHEARD = (
+    "peer memory f = fill(2, 64), rights local_write",
+    "qp q { type uc; send_ops [raw] }",
+    "write m to f on q",
+    "expect f == unchanged",
+)
+
+
+def test_an_unreliable_connection_drops_what_its_responder_refuses() -> None:
+    """IBTA 9.8.3: no NAK, and success at the requester. The case says it in the only way there is."""
+    assert [getattr(verdict, "status", verdict) for verdict in verdicts(one(*UNHEARD), Model(Profile()))] == ["pass"]

@@ -36,7 +36,13 @@ class Look:
         reason: str | None = None,
         phases: tuple[str, ...] | None = None,
     ) -> None:
-        """Put down that `rule` is broken at `member` of `thing`. `phases`: if narrower than the rule's."""
+        """Put down that `rule` is broken at `member` of `thing`. `phases`: if narrower than the rule's.
+
+        What the responder of an unreliable connection refuses it drops, and the requester's completion is a success
+        (IBTA 9.8.3): there such a rule decides nothing.
+        """
+        if reason == "remote_access" and self.qp.type == "uc":
+            certain = False
         span = self.spans.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
         self.found.append(Broken(row, span, message, notes, help, forced, certain, reason))
