@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
 
 enum { CHUNK = 8 << 20 };
 static struct transfer source, target;
@@ -10,20 +10,12 @@ static struct transfer source, target;
 static enum violation aim(struct qp *qp, const struct wqe *wqe, uint64_t offset, uint64_t length) {
     transfer_begin(&source, qp->attr.pd, qp->number, qp->attr.send_cq);
     transfer_begin(&target, qp->attr.pd, qp->number, qp->attr.send_cq);
-    const struct wqe_seg *from = &wqe->seg[defect(memcpy_backwards) ? 1 : 0], *to = &wqe->seg[defect(memcpy_backwards) ? 0 : 1];
+    const struct wqe_seg *from = &wqe->seg[0], *to = &wqe->seg[1];
     enum violation bad = transfer_add(&source, from->key, from->addr + offset, length, RIGHT_LOCAL_READ, false);
-    return bad ? bad : transfer_add(&target, to->key, to->addr + offset, length, defect(memcpy_rights_unchecked) ? 0 : RIGHT_LOCAL_WRITE, true);
+    return bad ? bad : transfer_add(&target, to->key, to->addr + offset, length, RIGHT_LOCAL_WRITE, true);
 }
 
-/* A byte less, or one more, at the end of what was aimed at. */
-static void end_bend(void) {
-    struct piece *from = &source.reach.piece[source.reach.pieces - 1], *to = &target.reach.piece[target.reach.pieces - 1];
-    uint8_t byte;
-    if (defect(memcpy_short)) to->length--;
-    if (defect(memcpy_long) && memory_read(from->addr + from->length, &byte, 1)) memory_write(to->addr + to->length, &byte, 1);
-}
-
-uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
+uint8_t RULE(copy_mmo)(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     uint64_t length = wqe->seg[0].length;
     if (wqe->opmod != MMO_DMA || wqe->segs != 2 || wqe->seg[0].data || wqe->seg[1].data || wqe->seg[1].length != length) return CQE_LOCAL_QP_OP;
     if (length > personality()->memcpy_max) return CQE_LOCAL_LENGTH;
@@ -36,7 +28,6 @@ uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     for (uint64_t at = 0; at < length && !syndrome; at += chunk) {
         uint64_t now_length = length - at < chunk ? length - at : chunk;
         if (aim(qp, wqe, at, now_length)) syndrome = CQE_LOCAL_PROTECTION;
-        if (!syndrome && at + now_length == length) end_bend();
         if (!syndrome && (transfer_emit(&source, bytes) || transfer_absorb(&target, bytes))) syndrome = CQE_LOCAL_PROTECTION;
     }
     free(bytes);

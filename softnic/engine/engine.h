@@ -78,7 +78,6 @@ struct place {
     uint64_t before;                    /* raw bytes of this key earlier in the message */
     uint64_t coded, coded_before;       /* the same of what is en- or decrypted */
     size_t piece, pieces;
-    struct { struct key *mkey; bool stops; uint64_t stop; } bent;      /* for defects alone */
 };
 struct transfer {
     const struct pd *pd;
@@ -94,7 +93,7 @@ void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn
 enum violation transfer_add(struct transfer *transfer, uint32_t key, uint64_t addr, uint64_t length, uint32_t rights, bool write);
 enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg, unsigned segs, uint64_t limit, bool write);
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
-enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire);       /* may change wire */
+enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire);
 /* Only memory, with nothing to be done on the way but to make fields of whole blocks. */
 bool transfer_is_plain(const struct transfer *transfer);
 /* Making its wire bytes checks nothing: no error of a signature can be told. */

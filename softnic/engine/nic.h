@@ -53,11 +53,10 @@ enum domain { DOMAIN_WIRE, DOMAIN_MEMORY };                             /* numbe
 enum layout { LAYOUT_NONE, LAYOUT_LIST, LAYOUT_STRIDED, LAYOUT_MEMORY, LAYOUT_NULL };       /* MEMORY: an mkey over a umem */
 enum key_type { KEY_MR, KEY_MKEY, KEY_MW };
 
-struct sigerr {                                                         /* what the error CQE carries (hardware.md 1, 2) */
+struct sigerr {                                                         /* what the error CQE carries (hardware rules 1, 2) */
     uint64_t offset, expected, actual;
     uint16_t syndrome;
     uint8_t domain, type;
-    uint64_t block;                     /* of the transfer: for defects alone, as every `bent` below */
 };
 
 struct bsf; struct crypto_bsf;                                          /* pure/bsf.h */
@@ -85,7 +84,6 @@ struct key {
     struct bsf *sig;                    /* NULL: none configured */
     struct crypto_bsf *crypto;
     bool armed;                         /* the next signature error is reported */
-    struct { bool erring; struct sigerr error; } bent;
 };
 
 struct mkey_attr {                      /* CREATE_MKEY's mkey context, decoded */

@@ -3,6 +3,7 @@
 #define SOFTNIC_RULES_H
 
 #include "engine.h"
+#include "pure/field.h"
 
 /* ---- configure.c --------------------------------------------------------------------------------------------------------- */
 
@@ -51,5 +52,23 @@ void respond_atomic(struct qp *qp, const struct message *message, struct answer 
 bool invalidable(const struct qp *qp, uint32_t value, struct key **key);
 /* The receive is used up, and tells of the message; opcode: CQE_* of ../pure/cqe.h. */
 void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message, uint8_t opcode, uint64_t length);
+
+/* ---- signature.c --------------------------------------------------------------------------------------------------------- */
+
+/* Where the error of a domain's block is, in its stream; blocks count from 0. */
+uint64_t error_offset(const struct signature_domain *domain, uint64_t block);
+/* The sum of block k of a message, whose blocks lie `pitch` bytes apart. */
+void block_sum(struct field_sum *sum, const struct signature_domain *domain, const uint8_t *first, uint64_t pitch, uint64_t k);
+
+/* ---- transfer.c ---------------------------------------------------------------------------------------------------------- */
+
+enum violation bsf_in_force(const struct key *key, bool *yes);
+/* The place that a range of this key goes on, or NULL. */
+struct place *place_continued(const struct transfer *transfer, const struct key *key, uint64_t addr);
+/* A signature error of this place, if it is one, to the CQ of this side. */
+void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error);
+bool place_gather(const struct transfer *transfer, const struct place *place, uint8_t *to);
+bool place_scatter(const struct transfer *transfer, const struct place *place, const uint8_t *from);
+bool place_adds_fields(const struct place *place);
 
 #endif

@@ -1,13 +1,13 @@
 /* An SGE list, or a remote range, between the application's memory and wire bytes.
  *
  * Everything is translated before a byte moves, so a message that is refused moves none. Lengths and offsets of a key with a signature
- * count wire bytes (hardware.md 12). The signature works only on the key that the work request names (14).
+ * count wire bytes (hardware rule 12). The signature works only on the key that the work request names (14).
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
-#include "pure/defect.h"
+#include "pure/rule.h"
+#include "rules.h"
 
 /* Three scratch buffers that only grow up to a bound; one transfer is worked on at a time. */
 enum { KEEP = 4 << 20 };
@@ -47,36 +47,30 @@ static struct place *place_add(struct transfer *transfer) {
 }
 
 /* Whether a BSF is in force: an mkey made for encryption is unusable before it has a key (mlx5dv_create_mkey). */
-static enum violation framed(const struct key *key, bool *yes) {
-    if (key->crypto_able && !(key->bsf_enabled && key->crypto) && !defect(crypto_missing_plain)) return NO_CRYPTO;
+enum violation RULE(bsf_in_force)(const struct key *key, bool *yes) {
+    if (key->crypto_able && !(key->bsf_enabled && key->crypto)) return NO_CRYPTO;
     *yes = key->bsf_enabled && (key->sig || key->crypto);
     return FINE;
 }
 
 /* A range that goes on where the one before it ended, of the same key, is one range: a message may be cut at any byte, also inside a
  * block, and blocks are counted over the message. */
-static struct place *continued(const struct transfer *transfer, const struct key *key, uint64_t addr) {
+struct place *RULE(place_continued)(const struct transfer *transfer, const struct key *key, uint64_t addr) {
     struct place *last = transfer->places ? &transfer->place[transfer->places - 1] : NULL;
-    if (defect(xts_tweak_restarts_with_sge)) return NULL;
     return last && last->key == key && last->addr + last->wire == addr ? last : NULL;
 }
 
-enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr, uint64_t length, uint32_t rights, bool write) {
+enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uint64_t addr, uint64_t length, uint32_t rights, bool write) {
     struct key *key;
     bool bsf;
     enum violation bad = key_claim(transfer->pd, transfer->qpn, value, rights, &key);
-    if (!bad) bad = framed(key, &bsf);
+    if (!bad) bad = bsf_in_force(key, &bsf);
     if (bad) return bad;
-    struct place *place = bsf ? continued(transfer, key, addr) : NULL;
+    struct place *place = bsf ? place_continued(transfer, key, addr) : NULL;
     uint64_t reached = place ? place->memory : 0, added = length;
     if (place) addr = place->addr, length += place->wire;
     else if (!(place = place_add(transfer))) return NO_MEMORY;
     place->addr = addr;
-    if (key->type == KEY_MKEY) {
-        place->bent.mkey = key;
-        if (defect(offset_ignored)) addr = key->start;
-        if (defect(offset_block_down)) addr -= (addr - key->start) % 64;
-    }
     struct span span = {length, addr - key->start, length};
     if (bsf) {
         bool transactional = key->sig && key->sig->transactional;
@@ -85,7 +79,7 @@ enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t 
         if (transactional && !transaction_span(key->sig, place->start, length, &span)) return BEYOND;
         if (key->sig && !transactional && !signature_span(key->sig, place->start, length, &span)) return BEYOND;
         place->key = key;
-        /* Raw bytes of this key that went before in this message: ref tags and tweaks count on (7.3 of soft-nic.md). */
+        /* Raw bytes of this key that went before in this message: ref tags and tweaks count on (DIF-12, XCRY-08). */
         for (size_t i = 0; i + 1 < transfer->places; i++)
             if (transfer->place[i].key == key) {
                 place->before = transfer->place[i].before + transfer->place[i].raw;
@@ -119,78 +113,16 @@ enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg
     return FINE;
 }
 
-/* An error that is told once more when this end has moved data again. */
-static struct { struct cq *cq; uint32_t cqn, qpn, key; bool fresh; struct sigerr error; } again;
-
-static void tell_again(const struct transfer *transfer) {
-    if (!again.cq || again.cq != transfer->cq || again.qpn != transfer->qpn) return;
-    if (again.fresh) {
-        again.fresh = false;
-        return;
-    }
-    if (table_get(&nic.cqs, again.cqn) == again.cq && key_find(again.key)) cq_sigerr(again.cq, again.key, &again.error);
-    again.cq = NULL;
+void RULE(place_tell)(struct transfer *transfer, const struct place *place, const struct sigerr *error) {
+    if (error->syndrome && signature_report(place->key, error, transfer->cq)) transfer->sigerr = true;
 }
 
-/* Told at the other end's queue, where the number is that of no mkey: it counts only in this host. */
-static bool tell_stranger(const struct transfer *transfer, struct key *key, const struct sigerr *error) {
-    enum { NOBODY = 0xffffff00 };
-    const struct qp *end = qp_find(transfer->qpn);
-    if (!end || !transfer->cq || transfer->cq == end->attr.send_cq || transfer->cq == end->attr.recv_cq) return false;
-    if (key->armed) cq_sigerr(transfer->cq, NOBODY, error);
-    key->armed = false;
-    return true;
+bool RULE(place_gather)(const struct transfer *transfer, const struct place *place, uint8_t *to) {
+    return memory_gather(transfer->reach.piece + place->piece, place->pieces, to);
 }
 
-static void tell(struct transfer *transfer, struct place *place, const struct sigerr *error) {
-    struct key *key = place->key;
-    if (defect(error_sticky)) {
-        if (error->syndrome) key->bent.error = *error, key->bent.erring = true;
-        if (key->bent.erring) error = &key->bent.error, key->armed = true;
-    }
-    if (defect(error_to_initiator) && error->syndrome && tell_stranger(transfer, key, error)) return;
-    if (!error->syndrome || !signature_report(key, error, transfer->cq)) return;
-    transfer->sigerr = true;
-    if (defect(error_twice) && transfer->cq) {
-        again.cq = transfer->cq, again.cqn = transfer->cq->number, again.qpn = transfer->qpn, again.key = key_value(key);
-        again.error = *error, again.fresh = true;
-    }
-}
-
-/* The first byte behind each 4 KiB boundary inside a piece. */
-static void pages_lost(const struct transfer *transfer, const struct place *place, uint8_t *bytes) {
-    const struct piece *piece = transfer->reach.piece + place->piece;
-    for (size_t i = 0; i < place->pieces; bytes += piece[i++].length)
-        for (uint64_t at = 4096 - piece[i].addr % 4096; at < piece[i].length; at += 4096) bytes[at] = 0;
-}
-
-static bool gather(const struct transfer *transfer, const struct place *place, uint8_t *to) {
-    if (!memory_gather(transfer->reach.piece + place->piece, place->pieces, to)) return false;
-    if (defect(page_crossing_lost) && place->bent.mkey) pages_lost(transfer, place, to);
-    return true;
-}
-
-/* Bytes which nobody named. */
-static void stray(const struct transfer *transfer, const struct place *place) {
-    static const uint8_t odd = 0xee;
-    for (size_t i = place->piece; i < place->piece + place->pieces; i++) {
-        const struct piece *piece = &transfer->reach.piece[i];
-        if (defect(write_behind) || (defect(write_gap) && place->bent.mkey->layout == LAYOUT_STRIDED)) memory_write(piece->addr + piece->length, &odd, 1);
-        if (defect(write_before)) memory_write(piece->addr - 1, &odd, 1);
-    }
-}
-
-static bool scatter(const struct transfer *transfer, const struct place *place, uint8_t *from) {
-    struct piece *piece = transfer->reach.piece + place->piece;
-    if (defect(page_crossing_lost) && place->bent.mkey) pages_lost(transfer, place, from);
-    if (place->bent.stops) {
-        uint64_t left = place->bent.stop;
-        for (size_t i = 0; i < place->pieces; left -= piece[i++].length)
-            if (piece[i].length > left) piece[i].length = left;
-    }
-    if (!memory_scatter(piece, place->pieces, from)) return false;
-    if (place->bent.mkey) stray(transfer, place);
-    return true;
+bool RULE(place_scatter)(const struct transfer *transfer, const struct place *place, const uint8_t *from) {
+    return memory_scatter(transfer->reach.piece + place->piece, place->pieces, from);
 }
 
 static const struct signature_domain *domain_of(const struct key *key, enum domain which) {
@@ -201,9 +133,9 @@ static enum violation emit_transaction(struct transfer *transfer, struct place *
     uint8_t *memory = buffer(0, place->memory);
     struct sigerr error = {0};
     if (!memory) return NO_MEMORY;
-    if (!gather(transfer, place, memory)) return BAD_MEMORY;
+    if (!place_gather(transfer, place, memory)) return BAD_MEMORY;
     transaction_transmit(place->key->sig, place, memory, wire, &error);
-    tell(transfer, place, &error);
+    place_tell(transfer, place, &error);
     return FINE;
 }
 
@@ -214,23 +146,21 @@ static enum violation absorb_transaction(struct transfer *transfer, struct place
     if (!memory || !wire) return NO_MEMORY;
     memcpy(wire, given, place->wire);
     transaction_receive(place->key->sig, place, wire, memory, &error);
-    tell(transfer, place, &error);
-    return scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
+    place_tell(transfer, place, &error);
+    return place_scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
 }
 
 static bool transactional(const struct place *place) { return place->key && place->key->sig && place->key->sig->transactional; }
 
-static bool adds_fields(const struct place *place);
 static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire);
 static struct cursor cursor_of(const struct transfer *transfer, const struct place *place);
 
 static enum violation emit_framed(struct transfer *transfer, struct place *place, uint8_t *wire) {
     struct key *key = place->key;
-    if (adds_fields(place) && memory_guarded(transfer->reach.piece + place->piece, place->pieces)) {
+    if (place_adds_fields(place) && memory_guarded(transfer->reach.piece + place->piece, place->pieces)) {
         struct cursor read = cursor_of(transfer, place);
         bool fine = add_fields(place, &read, 0, place->raw / key->sig->domain[DOMAIN_WIRE].block, wire);
         guard_leave();
-        key->sig->passed += place->raw;
         return fine ? FINE : BAD_MEMORY;
     }
     enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
@@ -238,21 +168,20 @@ static enum violation emit_framed(struct transfer *transfer, struct place *place
     enum violation bad = FINE;
     uint64_t stored = 0;
     if (!memory || !fields) return NO_MEMORY;
-    if (!gather(transfer, place, memory)) return BAD_MEMORY;
+    if (!place_gather(transfer, place, memory)) return BAD_MEMORY;
     if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, true, memory, place->memory, place->coded_before);
     if (!bad && domain_of(key, DOMAIN_MEMORY)) {
         struct sigerr error = {0};
         if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
         stored = signature_strip(key->sig, DOMAIN_MEMORY, memory, place->memory, place->before, raw, fields, &error);
-        tell(transfer, place, &error);
+        place_tell(transfer, place, &error);
     }
     if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, true, raw, place->raw, place->coded_before);
     if (bad) return bad;
     if (domain_of(key, DOMAIN_WIRE))
         signature_frame(key->sig, DOMAIN_WIRE, raw, place->raw, place->before, fields, stored, wire, place->wire);
     else
-        memcpy(wire, defect(transmit_unsigned) ? memory : raw, place->wire);
-    if (key->sig) key->sig->passed += place->raw;
+        memcpy(wire, raw, place->wire);
     return step == STEP_WIRE ? crypto_apply(key->crypto, true, wire, place->wire, place->coded_before) : FINE;
 }
 
@@ -269,12 +198,7 @@ static enum violation absorb_framed(struct transfer *transfer, struct place *pla
         struct sigerr error = {0};
         if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
         stored = signature_strip(key->sig, DOMAIN_WIRE, wire, place->wire, place->before, raw, fields, &error);
-        tell(transfer, place, &error);
-        if (error.syndrome && defect(error_stops_data)) return FINE;
-        if (error.syndrome && defect(error_stops_behind_block)) {
-            const struct signature_domain *kept = domain_of(key, DOMAIN_MEMORY);
-            place->bent.stops = true, place->bent.stop = error.block * (key->sig->domain[DOMAIN_WIRE].block + (kept ? kept->field : 0u));
-        }
+        place_tell(transfer, place, &error);
     }
     if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, false, raw, place->raw, place->coded_before);
     if (bad) return bad;
@@ -285,43 +209,38 @@ static enum violation absorb_framed(struct transfer *transfer, struct place *pla
     }
     if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, false, memory, place->memory, place->coded_before);
     if (bad) return bad;
-    if (key->sig) key->sig->passed += place->raw;
-    return scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
+    return place_scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
 }
 
-enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
+enum violation RULE(transfer_emit)(struct transfer *transfer, uint8_t *wire) {
     enum violation bad = FINE;
     for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
         struct place *place = &transfer->place[i];
         if (place->inlined) memcpy(wire, place->inlined, place->wire);
         else if (transactional(place)) bad = emit_transaction(transfer, place, wire);
         else if (place->key) bad = emit_framed(transfer, place, wire);
-        else if (!gather(transfer, place, wire)) bad = BAD_MEMORY;
+        else if (!place_gather(transfer, place, wire)) bad = BAD_MEMORY;
     }
-    if (defect(source_written) && transfer->reach.pieces && !bad) memory_write(transfer->reach.piece[0].addr, "", 1);
-    if (defect(error_twice)) tell_again(transfer);
     trim();
     return bad;
 }
 
-enum violation transfer_absorb(struct transfer *transfer, uint8_t *wire) {
+enum violation RULE(transfer_absorb)(struct transfer *transfer, const uint8_t *wire) {
     enum violation bad = FINE;
-    if (defect(write_last_byte_lost) && transfer->reach.pieces) transfer->reach.piece[transfer->reach.pieces - 1].length--;
     for (size_t i = 0; i < transfer->places && !bad; wire += transfer->place[i++].wire) {
         struct place *place = &transfer->place[i];
         if (transactional(place)) bad = absorb_transaction(transfer, place, wire);
         else if (place->key) bad = absorb_framed(transfer, place, wire);
-        else if (!scatter(transfer, place, wire)) bad = BAD_MEMORY;
+        else if (!place_scatter(transfer, place, wire)) bad = BAD_MEMORY;
     }
-    if (defect(error_twice)) tell_again(transfer);
     trim();
     return bad;
 }
 
 /* Whole blocks to which only fields are added: they can be read to where they are sent. */
-static bool adds_fields(const struct place *place) {
+bool RULE(place_adds_fields)(const struct place *place) {
     const struct key *key = place->key;
-    return no_defect && key && key->sig && !transactional(place) && !key->crypto && domain_of(key, DOMAIN_WIRE) && !domain_of(key, DOMAIN_MEMORY)
+    return key && key->sig && !transactional(place) && !key->crypto && domain_of(key, DOMAIN_WIRE) && !domain_of(key, DOMAIN_MEMORY)
            && place->raw % key->sig->domain[DOMAIN_WIRE].block == 0
            && place->wire == place->raw / key->sig->domain[DOMAIN_WIRE].block * (key->sig->domain[DOMAIN_WIRE].block + (uint64_t)key->sig->domain[DOMAIN_WIRE].field);
 }
@@ -340,10 +259,9 @@ static struct cursor cursor_of(const struct transfer *transfer, const struct pla
     return (struct cursor){transfer->reach.piece + place->piece, place->pieces, 0};
 }
 
-bool transfer_is_plain(const struct transfer *transfer) {
-    if (!no_defect) return false;
+bool RULE(transfer_is_plain)(const struct transfer *transfer) {
     for (size_t i = 0; i < transfer->places; i++)
-        if (transfer->place[i].inlined || (transfer->place[i].key && !adds_fields(&transfer->place[i]))) return false;
+        if (transfer->place[i].inlined || (transfer->place[i].key && !place_adds_fields(&transfer->place[i]))) return false;
     return true;
 }
 
@@ -360,9 +278,9 @@ static bool has_keys(const struct transfer *transfer) {
     return false;
 }
 
-bool transfer_joins(const struct transfer *from, const struct transfer *to) {
+bool RULE(transfer_joins)(const struct transfer *from, const struct transfer *to) {
     enum { FEW = 64 };
-    if (!no_defect || has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies()) return false;
+    if (has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies()) return false;
     for (size_t f = 0; f < from->reach.pieces; f++)
         for (size_t t = 0; t < to->reach.pieces; t++) {
             const struct piece *one = &from->reach.piece[f], *two = &to->reach.piece[t];
@@ -403,7 +321,6 @@ enum violation transfer_join(struct transfer *from, struct transfer *to, bool *s
     for (size_t i = 0; i < from->places && fine; i++) {
         struct place *place = &from->place[i];
         fine = join_place(from, place, &write, source);
-        if (place->key) place->key->sig->passed += place->raw;
     }
     guard_leave();
     return fine ? FINE : BAD_MEMORY;

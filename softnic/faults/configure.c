@@ -110,5 +110,5 @@ void configure_apply(struct key *key, const struct umr *umr, struct change *chan
     if (fault(error_not_armed_again) && notes_of(key)->reported) named.mask &= ~UMR_MASK_SIGERR;
     right_configure_apply(key, &named, change);
     mix_rights(key, umr, before);
-    key->bent.erring = false;
+    notes_of(key)->error.syndrome = 0;
 }

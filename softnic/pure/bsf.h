@@ -43,7 +43,6 @@ struct bsf {
     struct signature_domain domain[2];  /* 0 wire, 1 memory: as in the error CQE */
     struct transaction transaction[2];  /* the same domains; bsf_size 1 and more */
     bool transactional;                 /* any of both */
-    uint64_t passed;                    /* raw bytes so far: for defects alone */
 };
 
 enum { CRYPTO_WIRE_OUTSIDE, CRYPTO_MEMORY_OUTSIDE, CRYPTO_WIRE_RAW, CRYPTO_MEMORY_RAW };

@@ -68,15 +68,15 @@ static uint64_t number(const uint8_t *field, unsigned size)
     return size == 8 ? load_be64(field) : (uint64_t)load_be32(field) << 32;
 }
 
-static bool is_dif(const struct signature_domain *domain)
+bool signature_is_dif(enum signature_kind kind)
 {
-    return domain->kind == SIGNATURE_DIF_CRC || domain->kind == SIGNATURE_DIF_CSUM;
+    return kind == SIGNATURE_DIF_CRC || kind == SIGNATURE_DIF_CSUM;
 }
 
 /* An escape skips guard, app tag and ref tag (seen on hardware; the man page says the guard). */
 uint8_t RULE(field_check_mask)(const struct signature_domain *domain, const uint8_t *received, uint8_t check_mask)
 {
-    if (!is_dif(domain))
+    if (!signature_is_dif(domain->kind))
         return check_mask;
     struct dif_tuple tuple = dif_decode(received);
     return dif_escaped(&tuple, domain->dif_flags) ? 0 : check_mask;
@@ -93,12 +93,12 @@ uint8_t RULE(field_difference)(const uint8_t *computed, const uint8_t *received,
 
 uint16_t RULE(field_syndrome)(const struct signature_domain *domain, uint8_t wrong)
 {
-    if (!is_dif(domain) || wrong & 0xc0)
+    if (!signature_is_dif(domain->kind) || wrong & 0xc0)
         return SYNDROME_GUARD;
     return wrong & 0x30 ? SYNDROME_APP : SYNDROME_REF;
 }
 
-uint16_t field_check(const struct field_sum *sum, const struct signature_domain *domain, uint32_t index, uint8_t check_mask,
+uint16_t RULE(field_check)(const struct field_sum *sum, const struct signature_domain *domain, uint32_t index, uint8_t check_mask,
                      const uint8_t *received, uint64_t *expected, uint64_t *actual)
 {
     uint8_t computed[8] = { 0 }, wrong;

@@ -19,6 +19,8 @@ enum crc_kind field_crc(enum signature_kind kind);      /* which CRC; CRC_T10 fo
 uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index);
 struct dif_tuple field_tuple(const struct field_sum *sum, const struct signature_domain *domain, uint32_t index);
 
+bool signature_is_dif(enum signature_kind kind);         /* T10-DIF, with either guard */
+
 /* The domain's field for the finished block; `index` counts the blocks of this message from 0 (ref tags with DIF_INC_REF). */
 void field_generate(const struct field_sum *sum, const struct signature_domain *domain, uint32_t index, uint8_t *field);
 

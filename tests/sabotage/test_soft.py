@@ -70,9 +70,27 @@ def test_names_are_the_catalogue() -> None:
 
 
 def test_each_has_its_place() -> None:
-    files = [path for path in softnic.sources(SOURCES, faults=True) if path.suffix == ".c"]
-    text = "".join(path.read_text(encoding="utf-8") for path in files)
-    assert set(re.findall(r"\b(?:defect|fault)\((\w+)\)", text)) - {"name"} == set(DEFECTS)
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((SOURCES / "faults").glob("*.c")))
+    assert set(re.findall(r"\bfault\((\w+)\)", text)) == set(DEFECTS)
+
+
+def test_the_shipped_sources_have_no_word_of_faults() -> None:
+    """They are replaced from outside: no name of the catalogue, no switch, no file of softnic/faults/."""
+    words = re.compile(rf"\b(?:defects?|bent|right_\w+|SOFTNIC_FAULTS\w*|faults/|{'|'.join(DEFECTS)})\b|\bfault\(")
+    found = [
+        f"{path.relative_to(SOURCES)}: {word}"
+        for path in softnic.sources(SOURCES)
+        for word in words.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_each_rule_has_its_fault() -> None:
+    """A function is marked as a rule because something replaces it."""
+    shipped = "".join(path.read_text(encoding="utf-8") for path in softnic.sources(SOURCES) if path.suffix == ".c")
+    faults = "".join(path.read_text(encoding="utf-8") for path in (SOURCES / "faults").glob("*.c"))
+    rules = re.findall(r"\bRULE\((\w+)\)", shipped)
+    assert sorted(rules) == sorted(re.findall(r"^REPLACES\((\w+)\);", faults, re.MULTILINE))
 
 
 def test_a_sample_is_noticed_by_whom_it_should(library: Path) -> None:

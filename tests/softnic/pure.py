@@ -50,7 +50,7 @@ class Bsf(c.Structure):
     _fields_ = (
         ("present", c.c_bool), ("size", c.c_uint8), ("sbs", c.c_bool), ("check_mask", c.c_uint8),
         ("copy_mask", c.c_uint8), ("raw_size", c.c_uint32), ("domain", Domain * 2), ("transaction", Transaction * 2),
-        ("transactional", c.c_bool), ("passed", c.c_uint64),
+        ("transactional", c.c_bool),
     )  # fmt: skip
 
 

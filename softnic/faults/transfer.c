@@ -1,0 +1,286 @@
+/* Faults of a transfer: where in a key it begins, what it reads and writes, how it tells errors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/rules.h"
+#include "faults/fault.h"
+#include "faults/notes.h"
+
+REPLACES(bsf_in_force);
+REPLACES(place_continued);
+REPLACES(place_tell);
+REPLACES(place_gather);
+REPLACES(place_scatter);
+REPLACES(place_adds_fields);
+REPLACES(transfer_add);
+REPLACES(transfer_emit);
+REPLACES(transfer_absorb);
+REPLACES(transfer_is_plain);
+REPLACES(transfer_joins);
+
+/* The short ways take no part in most of what is done below: a NIC with a fault has none. */
+bool place_adds_fields(const struct place *place)
+{
+    return no_fault && right_place_adds_fields(place);
+}
+
+bool transfer_is_plain(const struct transfer *transfer)
+{
+    return no_fault && right_transfer_is_plain(transfer);
+}
+
+bool transfer_joins(const struct transfer *from, const struct transfer *to)
+{
+    return no_fault && right_transfer_joins(from, to);
+}
+
+enum violation bsf_in_force(const struct key *key, bool *yes)
+{
+    if (!fault(crypto_missing_plain)) return right_bsf_in_force(key, yes);
+    *yes = key->bsf_enabled && (key->sig || key->crypto);
+    return FINE;
+}
+
+struct place *place_continued(const struct transfer *transfer, const struct key *key, uint64_t addr)
+{
+    bool anew = fault(xts_tweak_restarts_with_sge);
+    return anew ? NULL : right_place_continued(transfer, key, addr);
+}
+
+/* The mkey that a place is of; NULL: memory alone. */
+static struct named {
+    const struct transfer *transfer;
+    size_t place;
+    const struct key *mkey;
+} *names;
+static size_t named;
+
+static struct named *name_of(const struct transfer *transfer, size_t place)
+{
+    for (size_t i = 0; i < named; i++)
+        if (names[i].transfer == transfer && names[i].place == place) return &names[i];
+    names = realloc(names, (named + 1) * sizeof *names);
+    if (!names) abort();
+    names[named] = (struct named){ transfer, place, NULL };
+    return &names[named++];
+}
+
+static const struct key *mkey_of(const struct transfer *transfer, const struct place *place)
+{
+    return name_of(transfer, (size_t)(place - transfer->place))->mkey;
+}
+
+enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr,
+                            uint64_t length, uint32_t rights, bool write)
+{
+    const struct key *key = key_find(value);
+    const struct key *mkey = key && key->type == KEY_MKEY ? key : NULL;
+    if (fault(offset_ignored) && mkey) addr = key->start;
+    if (fault(offset_block_down) && mkey) addr -= (addr - key->start) % 64;
+    enum violation bad = right_transfer_add(transfer, value, addr, length, rights, write);
+    if (!no_fault && transfer->places) name_of(transfer, transfer->places - 1)->mkey = mkey;
+    return bad;
+}
+
+/* An error that is told once more when this end has moved data again. */
+static struct {
+    struct cq *cq;
+    uint32_t cqn, qpn, key;
+    bool fresh;
+    struct sigerr error;
+} again;
+
+static void tell_again(const struct transfer *transfer)
+{
+    if (!again.cq || again.cq != transfer->cq || again.qpn != transfer->qpn) return;
+    if (again.fresh) {
+        again.fresh = false;
+        return;
+    }
+    if (table_get(&nic.cqs, again.cqn) == again.cq && key_find(again.key))
+        cq_sigerr(again.cq, again.key, &again.error);
+    again.cq = NULL;
+}
+
+/* Told at the other end's queue, where no mkey has the number: it counts only in this host. */
+static bool tell_stranger(const struct transfer *transfer, struct key *key,
+                          const struct sigerr *error)
+{
+    enum { NOBODY = 0xffffff00 };
+    const struct qp *end = qp_find(transfer->qpn);
+    if (!end || !transfer->cq) return false;
+    if (transfer->cq == end->attr.send_cq || transfer->cq == end->attr.recv_cq) return false;
+    if (key->armed) cq_sigerr(transfer->cq, NOBODY, error);
+    key->armed = false;
+    return true;
+}
+
+/* What is still written of a place in which an error was found. */
+static struct {
+    const struct place *place;
+    uint64_t left;
+} stopped;
+
+static void stop(const struct place *place, const struct sigerr *error)
+{
+    const struct signature_domain *wire = &place->key->sig->domain[DOMAIN_WIRE];
+    const struct signature_domain *memory = &place->key->sig->domain[DOMAIN_MEMORY];
+    if (error->domain != DOMAIN_WIRE || error->type != SIGNATURE_OF_BLOCK) return;
+    uint64_t frame = wire->block + (uint64_t)wire->field;
+    uint64_t block = (error->offset + 1) / frame - 1 - place->before / wire->block;
+    uint64_t kept = memory->kind == SIGNATURE_NONE ? 0 : memory->field;
+    stopped.place = place;
+    stopped.left = fault(error_stops_behind_block) ? block * (wire->block + kept) : 0;
+}
+
+void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error)
+{
+    struct key *key = place->key;
+    bool before = transfer->sigerr;
+    if (fault(error_sticky)) {
+        struct notes *notes = notes_of(key);
+        if (error->syndrome) notes->error = *error;
+        if (notes->error.syndrome) error = &notes->error, key->armed = true;
+    }
+    if (error->syndrome && (fault(error_stops_data) || fault(error_stops_behind_block)))
+        stop(place, error);
+    if (fault(error_to_initiator) && error->syndrome && tell_stranger(transfer, key, error)) return;
+    transfer->sigerr = false;
+    right_place_tell(transfer, place, error);
+    if (fault(error_twice) && transfer->sigerr && transfer->cq) {
+        again.cq = transfer->cq, again.cqn = transfer->cq->number;
+        again.qpn = transfer->qpn, again.key = key_value(key);
+        again.error = *error, again.fresh = true;
+    }
+    transfer->sigerr |= before;
+}
+
+static const struct piece *pieces_of(const struct transfer *transfer, const struct place *place)
+{
+    return transfer->reach.piece + place->piece;
+}
+
+/* The first byte behind each 4 KiB boundary inside a piece: as it is in memory, or 0. */
+static void pages_lost(const struct transfer *transfer, const struct place *place, uint8_t *bytes,
+                       bool stays)
+{
+    const struct piece *piece = pieces_of(transfer, place);
+    for (size_t i = 0; i < place->pieces; bytes += piece[i++].length)
+        for (uint64_t at = 4096 - piece[i].addr % 4096; at < piece[i].length; at += 4096) {
+            bytes[at] = 0;
+            if (stays) memory_read(piece[i].addr + at, bytes + at, 1);
+        }
+}
+
+bool place_gather(const struct transfer *transfer, const struct place *place, uint8_t *to)
+{
+    if (!right_place_gather(transfer, place, to)) return false;
+    if (fault(page_crossing_lost) && mkey_of(transfer, place))
+        pages_lost(transfer, place, to, false);
+    return true;
+}
+
+/* Bytes that nobody named. */
+static void stray(const struct transfer *transfer, const struct place *place,
+                  const struct key *mkey)
+{
+    static const uint8_t odd = 0xee;
+    const struct piece *piece = pieces_of(transfer, place);
+    for (size_t i = 0; i < place->pieces; i++) {
+        if (fault(write_behind) || (fault(write_gap) && mkey->layout == LAYOUT_STRIDED))
+            memory_write(piece[i].addr + piece[i].length, &odd, 1);
+        if (fault(write_before)) memory_write(piece[i].addr - 1, &odd, 1);
+    }
+}
+
+static bool scatter_stopped(const struct transfer *transfer, const struct place *place,
+                            const uint8_t *from)
+{
+    const struct piece *piece = pieces_of(transfer, place);
+    uint64_t left = stopped.left;
+    for (size_t i = 0; i < place->pieces && left; i++) {
+        struct piece part = { piece[i].addr, piece[i].length < left ? piece[i].length : left };
+        if (!memory_scatter(&part, 1, from)) return false;
+        from += part.length, left -= part.length;
+    }
+    return true;
+}
+
+static bool scatter_without_pages(const struct transfer *transfer, const struct place *place,
+                                  const uint8_t *from)
+{
+    uint8_t *copy = malloc(place->memory + 1);
+    if (!copy) return false;
+    memcpy(copy, from, place->memory);
+    pages_lost(transfer, place, copy, true);
+    bool fine = right_place_scatter(transfer, place, copy);
+    free(copy);
+    return fine;
+}
+
+bool place_scatter(const struct transfer *transfer, const struct place *place, const uint8_t *from)
+{
+    if (no_fault) return right_place_scatter(transfer, place, from);
+    const struct key *mkey = mkey_of(transfer, place);
+    if (stopped.place == place) return scatter_stopped(transfer, place, from);
+    if (fault(page_crossing_lost) && mkey) return scatter_without_pages(transfer, place, from);
+    if (!right_place_scatter(transfer, place, from)) return false;
+    if (mkey) stray(transfer, place, mkey);
+    return true;
+}
+
+/* The key of a place, if it has a signature and no place before is of it. */
+static struct key *signed_first(const struct transfer *transfer, size_t place)
+{
+    struct key *key = transfer->place[place].key;
+    for (size_t i = 0; i < place; i++)
+        if (transfer->place[i].key == key) return NULL;
+    return key && key->sig ? key : NULL;
+}
+
+/* Ref tags that go on from message to message: as if they began later, for as long as it takes. */
+static void tags_shift(struct transfer *transfer, bool back)
+{
+    for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
+        struct key *key = signed_first(transfer, i);
+        for (int which = 0; key && which < 2; which++) {
+            struct signature_domain *domain = &key->sig->domain[which];
+            if (domain->kind == SIGNATURE_NONE || !(domain->dif_flags & DIF_INC_REF)) continue;
+            uint32_t shift = (uint32_t)(notes_of(key)->passed / domain->block);
+            domain->ref_tag += back ? -shift : shift;
+        }
+    }
+}
+
+static void tags_count(const struct transfer *transfer)
+{
+    for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
+        const struct place *place = &transfer->place[i];
+        if (place->key) notes_of(place->key)->passed += place->raw;
+    }
+}
+
+enum violation transfer_emit(struct transfer *transfer, uint8_t *wire)
+{
+    tags_shift(transfer, false);
+    enum violation bad = right_transfer_emit(transfer, wire);
+    tags_shift(transfer, true);
+    tags_count(transfer);
+    if (fault(source_written) && transfer->reach.pieces && !bad)
+        memory_write(transfer->reach.piece[0].addr, "", 1);
+    if (fault(error_twice)) tell_again(transfer);
+    return bad;
+}
+
+enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire)
+{
+    stopped.place = NULL;
+    if (fault(write_last_byte_lost) && transfer->reach.pieces)
+        transfer->reach.piece[transfer->reach.pieces - 1].length--;
+    tags_shift(transfer, false);
+    enum violation bad = right_transfer_absorb(transfer, wire);
+    tags_shift(transfer, true);
+    tags_count(transfer);
+    if (fault(error_twice)) tell_again(transfer);
+    return bad;
+}
