@@ -265,10 +265,9 @@ bool RULE(transfer_is_plain)(const struct transfer *transfer) {
     return true;
 }
 
-bool transfer_is_quiet(const struct transfer *transfer) {
-    if (!no_defect) return false;
+bool RULE(transfer_is_quiet)(const struct transfer *transfer) {
     for (size_t i = 0; i < transfer->places; i++)
-        if (transfer->place[i].key && !adds_fields(&transfer->place[i])) return false;
+        if (transfer->place[i].key && !place_adds_fields(&transfer->place[i])) return false;
     return true;
 }
 

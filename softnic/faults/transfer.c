@@ -16,6 +16,7 @@ REPLACES(transfer_add);
 REPLACES(transfer_emit);
 REPLACES(transfer_absorb);
 REPLACES(transfer_is_plain);
+REPLACES(transfer_is_quiet);
 REPLACES(transfer_joins);
 
 /* The short ways take no part in most of what is done below: a NIC with a fault has none. */
@@ -27,6 +28,11 @@ bool place_adds_fields(const struct place *place)
 bool transfer_is_plain(const struct transfer *transfer)
 {
     return no_fault && right_transfer_is_plain(transfer);
+}
+
+bool transfer_is_quiet(const struct transfer *transfer)
+{
+    return no_fault && right_transfer_is_quiet(transfer);
 }
 
 bool transfer_joins(const struct transfer *from, const struct transfer *to)
