@@ -123,12 +123,16 @@ def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, excused: 
             yield _unnamed(bench, buffer, got[GUARD:end], part), excuse
 
 
-def written_over(bench: Bench, buffer: Buffer, start: int, length: int) -> Failure | None:
-    """What changed of the bytes that the host is about to write over, and that no statement named: nothing would tell
-    of it at the end."""
+def changed(
+    bench: Bench, buffer: Buffer, start: int, length: int, excused: Extent | None = None
+) -> Failure | None:
+    """What changed of bytes that are about to be written over, or to be believed, and that no statement named: nothing
+    would tell of it at the end. `excused`: bytes that may have changed."""
     want, free = buffer.expected(0, buffer.length), buffer.free
     got = bench.device.read(buffer.memory, GUARD, buffer.length)
     where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
+    if excused is not None:
+        where = where[~excused.of(buffer)[where]]
     return _unnamed(bench, buffer, got, where) if len(where) else None
 
 

@@ -164,7 +164,8 @@ class Course:
         ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
         failure = ruling.failure
         if failure is None and isinstance(ruling.outcome, plan.Completes):
-            failure = section.around_list(attempt, ruling.outcome)
+            assert end is not None
+            failure = section.around_list(end, attempt, ruling.outcome)
         self._mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)
@@ -285,6 +286,8 @@ class Course:
             return
         if step.abort:
             self._refused()
+        if not step.claim and not (step.wait and done.is_signaled):
+            bench.look_for_events()
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):
@@ -391,7 +394,7 @@ class Course:
         start = bench.evaluate(step.to.start)
         data = evaluate(step.data, bench.read)
         inside(buffer, buffer.addr + start, len(data))
-        if (changed := closing.written_over(bench, buffer, start, len(data))) is not None:
+        if (changed := closing.changed(bench, buffer, start, len(data))) is not None:
             self.fail(changed)
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
@@ -414,7 +417,17 @@ class Course:
         self._soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
-        self.bench.snapshots[step.name] = judge.look(self.bench, step.observed).data.tobytes()
+        """What is there becomes a value: it must be what was said of it, or what a statement since may have written."""
+        bench = self.bench
+        seen = judge.look(bench, step.observed)
+        if seen.wire is None:
+            written = Extent()
+            written.add_unseen(bench)
+            for piece in seen.pieces:
+                changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written)
+                if changed is not None:
+                    self.fail(changed)
+        bench.snapshots[step.name] = seen.data.tobytes()
 
     def _record(self, step: plan.Record) -> None:
         """Absent if it was never observed, whatever the reason."""

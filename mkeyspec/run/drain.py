@@ -2,10 +2,12 @@
 
 Requests that are not signaled tell of themselves only when they fail, and a completion too many may come late. A
 marker, a signaled RDMA write of length zero behind everything else, tells when nothing can come any more of a send
-queue: at the end of a case, before a reset, and where a statement says exactly what comes. Where a
-service has no such request (UD, XRC, raw packets, a DCI without a target, a queue that may be drained), or the driver
-may take none (after a section that it refused), a bounded time without anything new takes its place; it is noted in
-the verdict.
+queue: at the end of a case, before a reset, and where a statement says exactly what comes. Where the other end has
+received something, and none of its receives waits, the marker is a SEND into a receive of its own, for that queue.
+
+Where a service has no such request (UD, XRC, raw packets, a DCI without a target, a queue that may be drained), or the
+driver may take none (after a section that it refused), a bounded time without anything new takes its place; it is noted
+in the verdict.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from errno import ENOMEM
 from time import monotonic, sleep
 
 from mkeyspec.constants import SendFlag
-from mkeyspec.device.protocol import DcAddress, Refused, Write
+from mkeyspec.device.protocol import DcAddress, Refused, Send, WorkRequest, Write
 from mkeyspec.plan import At
 from mkeyspec.run import wait
 from mkeyspec.run.bench import Bench, errno_name
@@ -48,12 +50,29 @@ def before(bench: Bench, end: End, at: At) -> Failure | None:
     """A section follows after which the pair may have to be reset: what is under way comes to its end first."""
     bench.look_for_events()
     bench.seen_events = len(bench.events)
-    return _end_here(bench, end, at)[1] if end.quiet() or _unmarked(end) else None
+    if end.quiet() or _unmarked(end):
+        return _end_here(bench, end, at)[1]
+    other = end.other
+    healthy = not end.pair.failed and not any(one.broken or one.owed() for one in end.pair.ends)
+    if healthy and other.pair.attributes.type in MARKED and _unmarked(other):
+        return _end_here(bench, other, at)[1]
+    return None
 
 
 def _unmarked(end: End) -> bool:
-    """Whether a marker can tell of requests of this queue, and none has since they were posted."""
-    return end.used is not None and not end.pair.attributes.sig_pipelining
+    """Whether requests of this queue, or receives of the other one, were completed and no marker has come behind."""
+    return end.used is not None or (end.other.received and _takes_send(end))
+
+
+def _takes_send(end: End) -> bool:
+    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed."""
+    return (
+        end.pair.attributes.type == "rc"
+        and end.pair.attributes.max_recv_wr > 0
+        and not end.pair.failed
+        and not end.other.receives
+        and not any(one.broken or one.failed for one in end.pair.ends)
+    )
 
 
 def _idle(bench: Bench, end: End) -> bool:
@@ -70,6 +89,7 @@ def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
         marked, wrong = _mark(bench, end, at, closing=False)
     if not marked and not wrong:
         quiet(bench, end, at)
+        end.used = None
     return marked, wrong[0] if wrong else None
 
 
@@ -92,7 +112,7 @@ def _look(bench: Bench, end: End, seconds: float) -> None:
     count = len(end.arrived)
     while monotonic() < min(limit, last):
         sleep(seconds / 4)
-        bench.poll(end)
+        look_on(bench, (end,))
         if len(end.arrived) != count:
             count, limit = len(end.arrived), monotonic() + seconds
 
@@ -126,7 +146,16 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
         return False, []
     for dc in addresses:
         marker = Due(at, "send", bench.number(), "rdma_write", dc=dc)
-        request = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
+        request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
+        receive = Due(at, "recv", bench.number(), "recv", byte_lens=(0,), request=marker)
+        # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
+        by_message = end.other.received and _takes_send(end) and (closing or not end.quiet())
+        if by_message and (refused := _receive(bench, end.other, receive)):
+            message = f"the QP takes no more receives at the end of the case ({refused})"
+            return False, [Failure("MKS2204", at, message, hard=True)]
+        if by_message:
+            marker.opcode = "send"
+            request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)
         try:
             errno = bench.device.post(end.qp, [request])
         except Refused as refusal:
@@ -136,18 +165,26 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
         if errno:
             message = f"the QP takes no more requests at the end of the case ({errno_name(errno)})"
             return False, [Failure("MKS2204", at, message, hard=True)]
+        stopped = end.ordered and end.stopped > 0
         end.owe(marker)
         end.markers.add(marker.wr_id)
         marker.judge("marker")
         wait.until(bench, lambda marker=marker: marker.got is not None, lambda: bench.poll(end))  # type: ignore[misc]
+        if by_message and (wrong := _received(bench, end, receive)) is not None:
+            return True, [wrong]
         if marker.got is None:
             end.send.remove(marker)
+            if stopped:
+                return True, [late(bench, end, marker, "a request behind a failed one")]
             if end.broken or end.pair.failed:
                 return False, []
             return False, [late(bench, end, marker, "the closing zero-length write" if closing else "the marker")]
         broken = end.broken or bool(end.pair.failed)
         if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
             return True, [wrong]
+        if marker.got.status not in (SUCCESS, FLUSH) and stopped:
+            message = f"a request behind a failed one came back with {marker.got.status}"
+            return True, [Failure("MKS2005", at, message, (("expected", FLUSH), ("got", describe(marker.got))))]
         if marker.got.status != SUCCESS and not broken:
             message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
             return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
@@ -155,7 +192,7 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
         lost = []
         for due in end.quiet():
             if dc is None or due.dc == dc:
-                flushed = end.ordered and 0 < end.stopped < due.place
+                flushed = stopped and end.stopped < due.place
                 due.passed = True
                 due.succeeded = not flushed and end.ordered
                 due.judge("nothing came" if flushed else "marker")
@@ -167,14 +204,44 @@ def _mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[
     return True, []
 
 
+def _receive(bench: Bench, end: End, due: Due) -> str:
+    """Post a receive for a marker that is a message; the errno's name if it is refused."""
+    try:
+        errno = bench.device.post_recv(end.qp, due.wr_id, ())
+    except Refused as refusal:
+        errno = refusal.errno
+    if errno:
+        return errno_name(errno)
+    end.owe(due)
+    end.markers.add(due.wr_id)
+    due.judge("marker")
+    return ""
+
+
+def _received(bench: Bench, end: End, due: Due) -> Failure | None:
+    """Wait for the receive of a marker, and what is wrong with it."""
+    other = end.other
+    if due.request is not None and due.request.succeeded:
+        wait.until(bench, lambda: due.got is not None, lambda: bench.poll(other))
+    if due.got is None:
+        other.recv.remove(due)
+        sent = due.request is not None and due.request.succeeded
+        return late(bench, other, due, "the receive of the closing message") if sent else None
+    other.received = False
+    return misfit(due, "the closing message") if due.request is not None and due.request.succeeded else None
+
+
 # Judging -------------------------------------------------------------------------------------
 
 
-def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None = None) -> list[Failure]:
+def settle(
+    bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
+) -> list[Failure]:
     """Wait for what is owed, mark the end of what owes nothing, and judge everything that nobody has judged.
 
     `patient` False: the case has failed already, and what does not come is not waited for. `reset`: the statement
-    after which the pair is reset; a section refused by the driver leaves it in no state for a marker.
+    after which the pair is reset; `refused`: the end whose driver refused a section, which leaves it in no state for a
+    marker.
     """
     failures: list[Failure] = []
     _wait(bench, pair, patient)
@@ -186,8 +253,9 @@ def settle(bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None =
         unmarked = healthy and _unmarked(end)
         if end.quiet() or unmarked or idle:
             at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
-            if not patient or (reset is not None and not pair.failed):
-                quiet(bench, end, at)
+            if not patient or end is refused or pair.attributes.sig_pipelining:
+                if patient or end.quiet():
+                    quiet(bench, end, at)
                 continue
             marked, wrong = _mark(bench, end, at, closing=True)
             failures += wrong
@@ -313,6 +381,15 @@ def _follows(end: End, due: Due) -> bool:
     return due.queue == "recv" and not due.stray
 
 
+def unowed(end: End, due: Due) -> str:
+    """What is wrong with an error whatever is claimed of it, in a few words; "" if nothing is."""
+    if due.overtaken:
+        return "came behind a later one's"
+    if due.stray and due.receive is None and due.wr_id not in end.configurations:
+        return "is of no request of its queue"
+    return ""
+
+
 def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
     """How a completion is not the success that its request owes; the members in `named` somebody else compares."""
     got = due.got
@@ -353,11 +430,11 @@ def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
 # Resetting -----------------------------------------------------------------------------------
 
 
-def reset(bench: Bench, pair: Pair, at: At, failed: str) -> list[Failure]:
+def reset(bench: Bench, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
     """Bring the pair to rest, judge what is left, and connect it anew. `failed`: the failure that was claimed of it,
-    or "" if a section was refused and the QPs are as they were."""
+    or "" if a section was refused at the end `refused` and the QPs are as they were."""
     pair.failed = failed
-    failures = settle(bench, pair, reset=at)
+    failures = settle(bench, pair, reset=at, refused=refused)
     if failed:
         fail_qps(bench, pair)
     bench.look_for_events()

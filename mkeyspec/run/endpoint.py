@@ -101,6 +101,7 @@ class End:
         "ordered",
         "pair",
         "qp",
+        "received",
         "receives",
         "recv",
         "send",
@@ -141,6 +142,8 @@ class End:
         """wr_id to the place of the request, for messages."""
         self.used: At | None = None
         """The latest request of the send queue, if no marker came behind it."""
+        self.received = False
+        """A receive has completed, and no marker has come behind it."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
 
@@ -177,6 +180,8 @@ class End:
         if due.drained and self.drained and completion.status == SUCCESS:
             text = f"`{due.opcode}` was posted when sq_drained had come, and was carried out before a resume"
             self.strange.append((due.at, text))
+        if due.queue == "recv":
+            self.received = True
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
@@ -304,6 +309,6 @@ class Pair:
             end.qp = qp
             end.used = None
             end.drained = False
-            end.failed = False
+            end.failed = end.received = False
             end.stopped = 0
             end.receives.clear()

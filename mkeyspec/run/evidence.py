@@ -59,6 +59,8 @@ class Due(Entry):
     request: Due | None = None
     """Of a receive: the request whose message it takes."""
     receive: Receive | None = None
+    events: int = 0
+    """How many async events had come when it was posted: it has not caused these."""
     dc: DcAddress | None = None
     drained: bool = False
     """Its queue was drained when it was posted: an event had told so, and nothing has resumed it."""

@@ -48,6 +48,13 @@ class Extent:
             if buffer.addr in self._masks:
                 self._masks[buffer.addr][start:end] = False
 
+    def add_unseen(self, bench: Bench) -> None:
+        """All that some step may have written and nobody has looked at since."""
+        for number, (_, written, _) in suspect.moves(bench.taken):
+            for buffer, start, end in _resolve(bench, written):
+                mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
+                mask[start:end] |= buffer.looked()[start:end] <= number
+
     def remove_unseen(self, bench: Bench) -> None:
         """Take out what earlier steps, that were not refused, should have written and nobody has looked at since."""
         last = len(bench.taken) - 1

@@ -38,6 +38,11 @@ class Section:
     """An error completion is claimed: the requests that break a rule, () if nobody has said which."""
 
     @property
+    def is_signaled(self) -> bool:
+        """Whether each of its requests tells when it is over."""
+        return self.end.pair.attributes.sq_sig_all or all(one.signaled for one in self.planned if one.opcode)
+
+    @property
     def owed(self) -> list[Due]:
         return [due for due in self.dues if due.signaled]
 
@@ -69,7 +74,7 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
         due.signaled = planned.signaled or signal_all
         due.byte_lens, due.imm = planned.byte_lens, planned.imm
-        due.dc, due.drained = planned.dc, drained
+        due.dc, due.drained, due.events = planned.dc, drained, len(bench.events)
         end.owe(due)
         if planned.opcode == "driver1":
             end.configurations.add(due.wr_id)
@@ -347,6 +352,7 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
     if failed:
         assert failed[0].got is not None
         attempt.phase, attempt.reason = "completion", failed[0].got.status
+        bench.seen_events = min(due.events for due in failed)
     for due in came:
         due.judge("poll")
     close(end, owed)
@@ -361,11 +367,14 @@ def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
     attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
 
 
-def around_list(attempt: Attempt, outcome: Completes) -> Failure | None:
+def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | None:
     """The members that a list which fits does not name: they are those of a completion nobody lists."""
     for entry, due in zip(outcome.entries, attempt.listed, strict=False):
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
+            return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
+        if due.got is not None and due.failed and (wrong := drain.unowed(end, due)):
+            message = f"an error completion of `{attempt.what}` {wrong}"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if due.got is None or due.got.status != SUCCESS or due.stray:
             continue
@@ -386,7 +395,7 @@ def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
         waiting = [(side, receive) for side in (end, end.other) for receive in side.receives if not receive.own]
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
-    failures = drain.reset(bench, end.pair, attempt.at, claimed)
+    failures = drain.reset(bench, end.pair, attempt.at, claimed, None if claimed else end)
     for side, receive in waiting:
         if refused := post_receive(bench, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"

@@ -8,7 +8,7 @@ that is too long shows as a byte_len and a written guard.
 from __future__ import annotations
 
 from mkeyspec.device import protocol
-from mkeyspec.plan import At, Receive, Transmit
+from mkeyspec.plan import Accepted, At, Receive, Transmit
 from mkeyspec.run import drain
 from mkeyspec.run import section as sections
 from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
@@ -138,7 +138,7 @@ def _run(bench: Bench, section: Section, step: Transmit | Receive, refused: str,
         message = f"the receive of `{section.what}` was refused with {refused}"
         fault = Failure("MKS2001", section.at, message, hard=True)
         attempt = Attempt(section.at, section.what, "complete", refused, fault=fault)
-    elif section.listed is not None and (late := drain.before(bench, section.end, section.at)) is not None:
+    elif _may_reset(step) and (late := drain.before(bench, section.end, section.at)) is not None:
         attempt = Attempt(section.at, section.what, fault=late)
     else:
         attempt = sections.post(bench, section) or sections.settle(bench, section)
@@ -149,6 +149,11 @@ def _run(bench: Bench, section: Section, step: Transmit | Receive, refused: str,
     if seen is not None:
         note(seen, section, attempt)
     return section, attempt
+
+
+def _may_reset(step: Transmit | Receive) -> bool:
+    """Whether a list or a refusal is claimed: what is under way comes to its end before."""
+    return any(not isinstance(outcome, Accepted) for outcome in step.claim)
 
 
 def note(label: Label, section: Section, attempt: Attempt) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import AsyncEvent, Completion, Device, Qp, SignatureError, Write
+from mkeyspec.device.protocol import AsyncEvent, Completion, Device, Qp, Send, SignatureError, Write
 
 Twist = Callable[[list[Completion]], list[Completion]]
 
@@ -68,7 +68,7 @@ class Crooked:
             self.calls.append(("post", (qp, requests), {"abort": abort}))
             return self.errno
         result: int = self.__getattr__("post")(qp, requests, abort=abort)
-        marker = all(isinstance(request, Write) and not request.sges for request in requests)
+        marker = all(isinstance(request, (Send, Write)) and not request.sges for request in requests)
         if self.after_post is not None and not result and not marker:
             self.after_post(qp)
         return result

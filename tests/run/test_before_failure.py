@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
-from mkeyspec.device.protocol import Completion, Qp
+from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, WorkRequest, Write
 from tests.run.text import one, told
 
 FAILS = (
@@ -148,3 +149,137 @@ def test_whatever_a_failed_qp_has_is_flushed(text: str, line: int) -> None:
     """IBTA 10.3.1.7: all work requests that are outstanding, signaled or not, of both queues."""
     assert told(text) == ["pass"]
     assert told(text, lost(3)) == [f"MKS2004:{line}"]
+
+
+# What comes late --------------------------------------------------------------------------------
+
+
+class Late(Model):
+    """A completion (`which`) is told again so many seconds, or polls, later; what is behind it in its queue waits."""
+
+    def __init__(self, which: Callable[[Completion], bool], seconds: float = 0.0, polls: int = 0) -> None:
+        super().__init__(Profile())
+        self.which, self.seconds, self.polls = which, seconds, polls
+        self.held: dict[tuple[int, str], list[list[Any]]] = {}
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        for each in super().poll(qp):
+            line = self.held.setdefault((qp.handle, each.queue), [])
+            line.append([0.0, 0, each])
+            if self.which(each):
+                line.append([monotonic() + self.seconds, self.polls, each])
+        told: list[Completion] = []
+        for queue in ("send", "recv"):
+            line = self.held.get((qp.handle, queue), [])
+            while line and line[0][0] <= monotonic() and line[0][1] <= 0:
+                told.append(line.pop(0)[2])
+            if line:
+                line[0][1] -= 1
+        return told
+
+
+TRANSMIT = one("transmit k by send", "expect wire == m")
+PIPELINING = one("qp q { sig_pipelining }", "write m to w on q, id 5", "expect w == m")
+RESET = one(
+    "post, nowait { write m to w, id 9 }",
+    "configure k { access local_write; access local_write }",
+    "    rejected at complete",
+    "configure k { access local_write; layout list(m) }",
+    "expect w == m",
+)
+CLAIMED = one(
+    "receive counter(64) into k by peer_write, but rkey 5",
+    "    rejected at completion with remote_access",
+)
+
+
+@pytest.mark.parametrize("seconds", [300e-6, 1e-3, 3e-3])
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [
+        (TRANSMIT, lambda each: each.queue == "recv"),
+        (TRANSMIT, lambda each: each.opcode == "driver1"),
+        (PIPELINING, lambda each: each.wr_id == 5),
+        (CLAIMED, lambda each: each.opcode == "driver1"),
+    ],
+)
+def test_a_copy_that_comes_late_is_seen(
+    text: str, which: Callable[[Completion], bool], seconds: float
+) -> None:
+    assert told(text) == ["pass"]
+    assert told(text, Late(which, seconds)) != ["pass"]
+
+
+def test_a_copy_of_a_marker_before_a_reset_is_seen() -> None:
+    assert told(RESET) == ["pass"]
+    for text in (RESET, CLAIMED):
+        assert told(text, Late(lambda each: each.status == "success", 0.0, 150)) != ["pass"]
+
+
+FLUSHED = one(
+    "memory n[64]",
+    "recv n, id 71",
+    "post, nowait { write m to w, signaled, id 2, but rkey w.rkey ^ 0xff; write m to w, signaled, id 3 }",
+    "poll completes { error, id 2; error, status wr_flush_err, id 3; error, status wr_flush_err, id 71 }",
+)
+
+
+def test_an_error_comes_out_of_its_own_queue_and_in_its_order() -> None:
+    assert told(FLUSHED) == ["pass"]
+    assert told(FLUSHED, other(2, queue="recv")) == ["MKS2005:11"]
+    held: list[Completion] = []
+
+    def swap(found: list[Completion]) -> list[Completion]:
+        held.extend(each for each in found if each.wr_id == 3)
+        rest = [each for each in found if each.wr_id != 3]
+        if any(each.wr_id > 1 << 32 and each.status != "success" for each in rest):
+            rest, held[:] = [*rest, *held], []
+        return rest
+
+    assert told(FLUSHED, Twisted(swap)) != ["pass"]
+
+
+def test_the_marker_behind_a_failure_is_flushed() -> None:
+    def marker(each: Completion) -> bool:
+        return each.wr_id > 1 << 32 and each.status == "wr_flush_err" and each.queue == "send"
+
+    assert told(FLUSHED, Twisted(lambda found: [each for each in found if not marker(each)])) == ["MKS2004:12"]
+    status = Twisted(
+        lambda found: [replace(each, status="loc_prot_err") if marker(each) else each for each in found]
+    )
+    [found] = told(FLUSHED, status)
+    assert found.startswith("MKS2005:12")
+
+
+# Events -----------------------------------------------------------------------------------------
+
+POLLED = one(
+    "peer memory v[64]",
+    "write m to w",
+    "expect w == m",
+    "post, nowait { write m to v, signaled, id 1, but rkey v.rkey ^ 0xff }",
+    "poll completes { error, id 1 }",
+)
+
+
+class Raising(Model):
+    """A qp_fatal with the `which`-th RDMA write."""
+
+    def __init__(self, which: int) -> None:
+        super().__init__(Profile())
+        self.left = which
+
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        found = super().post(qp, requests, abort=abort)
+        if isinstance(requests[0], Write) and requests[0].sges:
+            self.left -= 1
+            if not self.left:
+                self.execution.events.append(AsyncEvent("qp_fatal", qp))
+        return found
+
+
+def test_an_event_before_the_failing_request_was_posted_is_not_its() -> None:
+    assert told(POLLED) == ["pass"]
+    [found] = told(POLLED, Raising(1))
+    assert found.startswith("MKS2203")
+    assert told(POLLED, Raising(2)) == ["pass"], "of the request that fails, it may be its"

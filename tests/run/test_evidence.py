@@ -466,7 +466,9 @@ def test_an_error_that_a_poll_lists_leaves_the_pair_usable() -> None:
 def test_a_send_queue_that_was_used_ends_with_one_marker() -> None:
     tested, device = rig()
     run(tested, *generating())
-    assert [type(args[1][0]).__name__ for args in device.named("post")] == ["Configure", "Send", "Write"]
+    assert [type(args[1][0]).__name__ for args in device.named("post")] == ["Configure", "Send", "Send"]
+    run(tested, *plain())
+    assert type(device.named("post")[-1][1][0]).__name__ == "Write", "nothing was received: no message is needed"
 
 
 # Either way ----------------------------------------------------------------------------------
@@ -569,7 +571,9 @@ def test_the_device_grants_what_it_is_asked_for() -> None:
 @pytest.mark.parametrize(("length", "right"), [(1024, True), (1032, True), (1028, False)])
 def test_byte_len_of_a_signature_key_counts_the_wire_or_the_memory(length: int, right: bool) -> None:
     tested, device = rig()
-    device.twist = lambda found: [changed(one, byte_len=length) if one.queue == "recv" else one for one in found]
+    device.twist = lambda found: [
+        changed(one, byte_len=length) if one.queue == "recv" and one.byte_len else one for one in found
+    ]
     into = Receive(at(6), Counter(1024), Part("k", 0, 1024), "recv")
     steps = (*checking(Literal(bytes(1032))), into, content("m", Framed(Counter(1024), CRC32)))
     if right:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
+from typing import Any as Whatever
+
 import pytest
 
-from mkeyspec.device.protocol import SignatureError
+from mkeyspec.device import protocol
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import Qp, SignatureError, WorkRequest, Write
 from mkeyspec.plan import (
     Any,
     Check,
@@ -42,6 +48,7 @@ from tests.run.bed import (
     validating,
     wire,
 )
+from tests.run.text import one, told
 
 DATA = Random(64, 1)
 
@@ -354,3 +361,42 @@ def test_canaries_differ_and_are_the_same_in_every_run() -> None:
     long = canary(65535, 3 << 20)
     assert len(long) == 3 << 20
     assert long[:100].tobytes() == canary(65535, 100).tobytes()
+
+
+SNAPSHOT = one(
+    "memory n[64]",
+    "write m to w",
+    "expect w == m",
+    "let before = n",
+    "write m[0 +: 32] to w[32 +: 32]",
+    "expect w == m",
+    "expect n == before",
+)
+WRITTEN = one("receive counter(64) into k by recv", "let after = m", "expect m == counter(64)", "expect m == after")
+
+
+class Flipping(Model):
+    """With the first write a bit of the buffer `n` flips."""
+
+    flipped = False
+
+    def post(self, qp: Qp, requests: Several[WorkRequest], *, abort: bool = False) -> int:
+        found = super().post(qp, requests, abort=abort)
+        if isinstance(requests[0], Write) and requests[0].sges and not self.flipped:
+            self.flipped = True
+            self.write(self.made[2], GUARD + 15, b"\xee")
+        return found
+
+    def memory(self, *args: Whatever, **options: Whatever) -> protocol.Memory:
+        self.made.append(super().memory(*args, **options))
+        return self.made[-1]
+
+    def _empty(self) -> None:
+        self.made: list[protocol.Memory] = []
+        self.flipped = False
+        super()._empty()
+
+
+def test_a_snapshot_takes_over_what_may_have_been_written_alone() -> None:
+    assert told(SNAPSHOT) == told(WRITTEN) == ["pass"]
+    assert told(SNAPSHOT, Flipping(Profile())) == ["MKS2103:10"]
