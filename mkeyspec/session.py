@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.project import SUFFIX
 from mkeyspec.store import Unwritable
 from mkeyspec.supervise import supervised
 
@@ -159,7 +160,10 @@ def run_session(
     """
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
+    if junit.suffix == SUFFIX:
+        raise Failure("MKS0902", f"{junit} would be a {SUFFIX} file, and no report: name the report after --junit")
     if junit.is_file():  # and no device, as /dev/null
+        _must_be_a_report(junit)
         junit.unlink()  # whatever happens, the last run's report does not stay for this one's
     fixed = [
         f"--rootdir={project}",
@@ -213,6 +217,17 @@ def _plugin() -> list[str]:
     """In a checkout that is not installed, or where pytest loads no plugin by itself, it has to be told of this one."""
     installed: Any = () if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") else entry_points(group="pytest11")
     return [] if any(entry.name == "mkeyspec" for entry in installed) else ["-p", "mkeyspec.plugin"]
+
+
+def _must_be_a_report(junit: Path) -> None:
+    """`--junit cases/a.mks` names the cases where the report belongs: what is no report is not replaced by one."""
+    try:
+        with junit.open("rb") as stream:
+            begin = stream.read(100).lstrip()
+    except OSError as error:
+        raise Unwritable(junit, error, "--junit") from None
+    if begin and not begin.startswith((b"<?xml", b"<testsuite")):
+        raise Failure("MKS0902", f"{junit} is there and is no report: name the report after --junit, or move it away")
 
 
 def _make_writable(folder: Path, option: str, file: Path | None = None) -> None:

@@ -194,6 +194,9 @@ def test_a_process_that_ends_in_no_row(project: Project, hook: str, counts: str,
         (["cases", "--expectations", "pyproject.toml"], "MKS0904"),
         (["cases", "--junit", "pyproject.toml/junit.xml"], "MKS0902"),
         (["cases", "--junit", "cases"], "MKS0902"),
+        (["--junit", "cases/a.mks"], "MKS0902"),
+        (["cases", "--junit", "pyproject.toml"], "MKS0902"),
+        (["cases", "--junit", "cases/new.mks"], "MKS0902"),
         (["cases", "--generated", "pyproject.toml"], "MKS0902"),
     ],
 )
@@ -204,6 +207,7 @@ def test_what_cannot_be_done_is_one_line(project: Project, arguments: list[str],
     assert code in lines[0]
     assert code in CODES
     assert done.code == 2
+    assert (project.path / "cases" / "a.mks").read_text() == GOOD
 
 
 @pytest.mark.parametrize("name", ["generated", "reports"])
