@@ -48,6 +48,8 @@ static size_t record_make(const struct record *record, char *out, size_t room) {
     } else if (record->cq) {
         sheet_hex(&sheet, "cqn", record->cq->number, 6);
         describe_cqe(&sheet, record->bytes);
+    } else if (!record->qp) {
+        return sheet_end(&sheet);       /* all others are of a QP */
     } else if (record->receive) {
         sheet_hex(&sheet, "qpn", record->qp->number, 6);
         sheet_number(&sheet, "index", record->receive->index);
