@@ -1,11 +1,16 @@
 /* The application's memory, copied at the processor's own speed: the kernel's copies between processes look up every page.
  *
- * The memory may be gone. While the device thread copies, SIGSEGV and SIGBUS come here: a fault inside the copying loop ends the
- * loop, any other goes to whoever had the signal before. Between copies the application's handlers are in place as it left
- * them; one that it installs meanwhile stays. Other threads than ours, which may have the signals blocked, do not copy so. */
+ * The memory may be gone. From the device's start on SIGSEGV and SIGBUS come here: a fault inside the copying loop ends the loop, any
+ * other goes to whom the application has set. What it sets, and what it asks for, is kept here (../shim/signals.c stands before
+ * sigaction() and signal()), with the flags and the mask that it wants. One who makes the system call himself gets the signal until
+ * the next copy, and is in place again behind it. Other threads than ours, which may have the signals blocked, do not copy so. */
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "engine.h"
 
@@ -77,62 +82,153 @@ __asm__(
     ".size softnic_copy, . - softnic_copy\n"
     ".popsection\n");
 
+/* libc's own, past the functions of this library that stand before it. */
+extern int __sigaction(int, const struct sigaction *, struct sigaction *);
+
 static const int signals[] = {SIGSEGV, SIGBUS};
 enum { SIGNALS = sizeof signals / sizeof *signals };
-static struct sigaction theirs[SIGNALS];
+static struct sigaction theirs[SIGNALS];        /* as the application set it */
+static struct { bool is; struct sigaction action; } past[SIGNALS];      /* set past us, put aside for a copy */
+static _Atomic(pid_t) owner;            /* whose device thread is there; 0: nobody's */
 static __thread bool ours;
 static bool has_avx;
 
+static int which(int number) { return number == SIGBUS; }
+
+/* Around `theirs` and `past`. No signal comes meanwhile: sigaction() may be called in any handler. */
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+
+static void lock(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+    while (atomic_flag_test_and_set(&taken)) sched_yield();
+}
+
+static void unlock(const sigset_t *before) {
+    atomic_flag_clear(&taken);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static void faulted(int number, siginfo_t *info, void *context);
+
+static bool is_ours(const struct sigaction *action) { return action->sa_flags & SA_SIGINFO && action->sa_sigaction == faulted; }
+static bool is_function(const struct sigaction *action) { return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; }
+
+/* Our handler, under the conditions of theirs. SA_RESETHAND is done here. */
+static void install(int number, const struct sigaction *action) {
+    struct sigaction mine = *action;
+    mine.sa_sigaction = faulted;
+    if (is_function(action)) mine.sa_flags = (action->sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+    else mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    if (!is_function(action)) sigemptyset(&mine.sa_mask);
+    __sigaction(number, &mine, NULL);
+}
+
 static void to_theirs(int number, siginfo_t *info, void *context) {
-    struct sigaction *action = &theirs[number == SIGBUS];
-    struct sigaction before = *action;
-    if (before.sa_flags & SA_RESETHAND) action->sa_handler = SIG_DFL;
-    if (before.sa_flags & SA_SIGINFO) {
-        before.sa_sigaction(number, info, context);
-    } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-        bool sent = info->si_code <= 0;             /* by somebody, not by an access */
-        if (sent && before.sa_handler == SIG_IGN) return;
-        struct sigaction plain = {.sa_handler = SIG_DFL};
-        sigaction(number, &plain, NULL);            /* the access is tried again and ends the process as ever */
-        if (sent) raise(number);
-    } else {
-        before.sa_handler(number);
+    int i = which(number);
+    sigset_t set;
+    lock(&set);
+    struct sigaction *action = past[i].is ? &past[i].action : &theirs[i], before = *action;
+    if (before.sa_flags & SA_RESETHAND && is_function(&before)) {
+        action->sa_handler = SIG_DFL, action->sa_flags = 0;
+        install(number, action);
     }
+    unlock(&set);
+    if (is_function(&before)) {
+        before.sa_sigaction(number, info, context);     /* one that takes only a number does not see the rest */
+        return;
+    }
+    bool sent = info->si_code <= 0;                     /* by somebody, not by an access */
+    if (sent && before.sa_handler == SIG_IGN) return;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    __sigaction(number, &plain, NULL);                  /* the access is tried again and ends the process as ever */
+    if (sent) raise(number);
 }
 
 static void faulted(int number, siginfo_t *info, void *context) {
     greg_t *at = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-    if ((uintptr_t)*at >= (uintptr_t)softnic_copy_wide && (uintptr_t)*at < (uintptr_t)softnic_copy_fault) *at = (greg_t)(uintptr_t)softnic_copy_fault;
+    bool copying = ours && (uintptr_t)*at >= (uintptr_t)softnic_copy_wide && (uintptr_t)*at < (uintptr_t)softnic_copy_fault;
+    if (copying) *at = (greg_t)(uintptr_t)softnic_copy_fault;
     else to_theirs(number, info, context);
 }
 
-static bool is_ours(const struct sigaction *action) { return action->sa_flags & SA_SIGINFO && action->sa_sigaction == faulted; }
-
 void guard_thread(void) {
     sigset_t set;
+    struct sigaction before;
     has_avx = __builtin_cpu_supports("avx");
     sigemptyset(&set);
     for (int i = 0; i < SIGNALS; i++) sigaddset(&set, signals[i]);
     ours = !pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &theirs[i]);
+    if (!ours) return;
+    lock(&set);
+    for (int i = 0; i < SIGNALS; i++) {
+        past[i].is = false;
+        if (__sigaction(signals[i], NULL, &before) || is_ours(&before)) continue;      /* ours: a child of fork() */
+        theirs[i] = before;
+        install(signals[i], &theirs[i]);
+    }
+    owner = getpid();
+    unlock(&set);
+}
+
+bool guard_has(int number) { return owner && (number == SIGSEGV || number == SIGBUS); }
+
+int guard_action(int number, const struct sigaction *action, struct sigaction *old) {
+    int i = which(number), error = 0;
+    struct sigaction present, wanted = action ? *action : (struct sigaction){.sa_flags = 0};
+    if (owner != getpid()) {            /* a vforked child: its signals are its own, this memory is not */
+        error = __sigaction(number, action ? &wanted : NULL, &present);
+        if (!error && old) *old = is_ours(&present) ? theirs[i] : present;
+        return error;
+    }
+    sigset_t set;
+    lock(&set);
+    if (!past[i].is && !__sigaction(number, NULL, &present) && !is_ours(&present)) theirs[i] = present;
+    if (past[i].is) theirs[i] = past[i].action;
+    present = theirs[i];
+    if (action) {
+        past[i].is = false;
+        theirs[i] = wanted;
+        sigdelset(&theirs[i].sa_mask, SIGKILL), sigdelset(&theirs[i].sa_mask, SIGSTOP);
+        install(number, &theirs[i]);
+    }
+    unlock(&set);
+    if (old) *old = present;
+    return error;
+}
+
+/* The thread that forks may have stopped another in the middle. */
+void guard_fork_child(void) {
+    atomic_flag_clear(&taken);
+    if (owner) owner = getpid();
+    for (int i = 0; i < SIGNALS; i++) past[i].is = false;
 }
 
 bool guard_enter(void) {
+    struct sigaction present;
+    sigset_t set;
     if (!ours) return false;
-    struct sigaction mine = {.sa_sigaction = faulted, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER}, before;
-    sigemptyset(&mine.sa_mask);
     for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], &mine, &before);
-        if (!is_ours(&before)) theirs[i] = before;      /* one that was saved in a copy and put back behind it is ours */
+        if (__sigaction(signals[i], NULL, &present) || is_ours(&present)) continue;
+        lock(&set);
+        struct sigaction mine = {.sa_sigaction = faulted, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+        sigemptyset(&mine.sa_mask);
+        if (!__sigaction(signals[i], &mine, &present) && !is_ours(&present)) past[i].is = true, past[i].action = present;
+        unlock(&set);
     }
     return true;
 }
 
 void guard_leave(void) {
-    struct sigaction before;
+    struct sigaction present;
+    sigset_t set;
     for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], &theirs[i], &before);
-        if (!is_ours(&before)) sigaction(signals[i], &before, NULL);
+        if (!past[i].is) continue;
+        lock(&set);
+        if (past[i].is && !__sigaction(signals[i], NULL, &present) && is_ours(&present)) __sigaction(signals[i], &past[i].action, NULL);
+        past[i].is = false;
+        unlock(&set);
     }
 }
 
@@ -143,6 +239,9 @@ bool guard_copy(void *to, const void *from, size_t length) {
 #else
 
 void guard_thread(void) {}
+void guard_fork_child(void) {}
+bool guard_has(int number) { return (void)number, false; }
+int guard_action(int number, const struct sigaction *action, struct sigaction *old) { return sigaction(number, action, old); }
 bool guard_enter(void) { return false; }
 void guard_leave(void) {}
 bool guard_copy(void *to, const void *from, size_t length) {

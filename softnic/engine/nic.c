@@ -177,6 +177,7 @@ void nic_fork_parent(void) {
 void nic_fork_child(void) {
     fabric_fork_child();
     names_fork_child();
+    guard_fork_child();
     output_fork_child();
     nic_lock_reset();
     pthread_mutex_unlock(&starting);

@@ -278,6 +278,14 @@ bool nic_is_foreign(void);
 
 uint64_t page_bytes(void);              /* of the machine */
 
+/* ---- signals --------------------------------------------------------------------------------------------------------- */
+
+struct sigaction;
+bool guard_has(int number);             /* the device needs this signal's handler */
+/* As sigaction(2), for a signal that the device has. Safe in a handler and in a vforked child. */
+int guard_action(int number, const struct sigaction *action, struct sigaction *old);
+void guard_fork_child(void);
+
 /* ---- doorbells ----------------------------------------------------------------------------------------------------------------------------- */
 
 /* A UAR page was mapped: `page` is private anonymous memory which the caller made with mmap. Watched from now on if userfaultfd is

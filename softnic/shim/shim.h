@@ -3,6 +3,7 @@
  *   interpose.c  the functions of libc that stand before the real ones         file.c     which fds are ours
  *   sysfs.c      the files in which libibverbs finds the device                page.c     UAR and clock pages
  *   staging.c    the directory they are in                                     user.c     the application's memory
+ *   signals.c    sigaction() of the signals that the device's copies raise
  *   command.c    one RDMA_VERBS_IOCTL: its attributes, and who answers it      object_*.c the answers
  *
  * The command ABI is the kernel's: <rdma/ib_user_ioctl_cmds.h>, <rdma/ib_user_verbs.h>, <rdma/mlx5-abi.h>.

@@ -184,8 +184,16 @@ def refused_directory() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
-        planted_links, unsafe_place, taken_name, no_descriptors, garbage, all_places_taken, the_place_of_a_dead_one,
-        killed, one_device, refused_directory,
+        planted_links,
+        unsafe_place,
+        taken_name,
+        no_descriptors,
+        garbage,
+        all_places_taken,
+        the_place_of_a_dead_one,
+        killed,
+        one_device,
+        refused_directory,
     )
 }
 

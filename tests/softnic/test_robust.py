@@ -200,6 +200,17 @@ def test_threads(library: Path, threads: Path, scenario: str, personality: str) 
     run_threads(threads, str(library), scenario, personality)
 
 
+@pytest.fixture(scope="session")
+def handlers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled("handlers.c", tmp_path_factory.mktemp("handlers"))
+
+
+@pytest.mark.parametrize("scenario", ["own", "devices", "children", "past_libc"])
+def test_handlers_of_the_applications_own(library: Path, handlers: Path, scenario: str) -> None:
+    """The device and the application both handle SIGSEGV, and neither takes the other's faults."""
+    run_threads(handlers, str(library), scenario, "connectx7")
+
+
 def test_a_trace_whose_reader_stops_is_cut_and_says_so(library: Path, threads: Path, tmp_path: Path) -> None:
     fifo = tmp_path / "trace"
     os.mkfifo(fifo)
