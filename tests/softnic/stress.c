@@ -1,8 +1,11 @@
 /* Mixed stress for the software NIC: `stress alone|pair SEED SECONDS`, SECONDS of processor time.
  *
  * alone: four threads make, use and destroy contexts, QPs and mkeys in each other's way, while signals arrive, threads
- *        are cancelled, processes forked, memory locked, CQs overrun, objects destroyed with work in flight.
- * pair:  two processes of a fabric write into each other; the second is killed and started again now and then.
+ *        are cancelled, processes forked, memory locked, CQs overrun, objects destroyed with work in flight. The keys
+ *        have signatures over blocks or over all, or encrypt; UD, DC, SRQs and rdma_cm have their turn; and one QP is
+ *        posted to by all four.
+ * pair:  two processes of a fabric write into each other, through such keys on either side, and connect by rdma_cm; the
+ *        second is killed and started again now and then.
  *
  * It ends with 0 if data arrived as it was sent, nothing hung, and descriptors and memory are what they were at first.
  */
@@ -10,8 +13,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <dirent.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -23,18 +24,13 @@
 
 #include <infiniband/mlx5dv.h>
 
-#include "ends.h"
+#include "stress.h"
 
-enum { WORKERS = 4, PAIRS = 2, PATIENCE = 120, HALF = SIZE / 2 };
+enum { WORKERS = 4, PAIRS = 2, PATIENCE = 120, PORT = 4000 };
 extern char **environ;
-static atomic_bool stop;
+atomic_bool stop;
+atomic_ulong keyed, datagrams, shared_receives, dynamic, connections, common_posts;
 static atomic_ulong lives[WORKERS], posted, forks, cancelled, locked, overrun, mkeys, wraps, killed;
-
-struct dice { uint64_t state; };
-static uint32_t roll(struct dice *dice, uint32_t sides) {
-    dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(dice->state >> 33) % sides;
-}
 
 /* ---- what must not grow ------------------------------------------------------------------------------------------- */
 
@@ -261,6 +257,49 @@ static void take_events(struct ibv_context *context) {
     while (poll(&fd, 1, 0) == 1 && !ibv_get_async_event(context, &event)) ibv_ack_async_event(&event);
 }
 
+/* ---- one QP for all workers ------------------------------------------------------------------------------------------ */
+
+static struct { struct end *end; atomic_int under_way; } common;
+
+static void common_take(void) {
+    struct ibv_wc wc[4];
+    int n = ibv_poll_cq(common.end->cq, 4, wc);
+    MUST(n >= 0);
+    for (int i = 0; i < n; i++) MUST(wc[i].status == IBV_WC_SUCCESS);
+    common.under_way -= n;
+}
+
+/* Any thread posts, any thread takes the completions; each has a piece of the memory, which it alone writes. */
+static void play_common(struct dice *dice, size_t number) {
+    uint8_t *piece = common.end->memory + number * 65536;
+    for (uint32_t left = 1 + roll(dice, 4 * DEPTH); left && !stop; left--) {
+        struct ibv_sge sge = {(uintptr_t)piece, 1 + roll(dice, 65535), common.end->mr->lkey};
+        struct ibv_send_wr *bad, wr = {
+            .sg_list = &sge, .num_sge = 1, .opcode = roll(dice, 4) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+            .send_flags = IBV_SEND_SIGNALED, .wr.rdma = {(uintptr_t)piece + HALF, common.end->mr->rkey},
+        };
+        while (atomic_fetch_add(&common.under_way, 1) >= DEPTH / 2) {
+            common.under_way--;
+            common_take();
+        }
+        MUST(!ibv_post_send(common.end->qp, &wr, &bad));
+        common_posts++;
+    }
+    common_take();
+}
+
+/* ---- a life ----------------------------------------------------------------------------------------------------------- */
+
+static void play(struct dice *dice, struct ibv_context *shared, size_t number) {
+    switch (roll(dice, 32)) {
+    case 0: case 1: case 2: case 3: play_key(dice, shared); break;
+    case 4: case 5: play_datagrams(dice, shared); break;
+    case 6: case 7: play_dynamic(dice, shared); break;
+    case 8: case 9: play_connection(dice); break;
+    case 10: case 11: case 12: case 13: play_common(dice, number); break;
+    }
+}
+
 static void live(struct dice *dice, struct ibv_context *shared) {
     bool own = !roll(dice, 8);
     struct life life = {.dice = dice, .context = own ? device_open() : shared};
@@ -314,6 +353,7 @@ static void *worker(void *argument) {
     struct dice dice = {all.seed * 1000 + number};
     while (!stop) {
         live(&dice, all.shared);
+        play(&dice, all.shared, number);
         lives[number]++;
     }
     return NULL;
@@ -350,10 +390,12 @@ static int alone(double seconds) {
     struct dice dice = {all.seed};
     all.shared = device_open();
     for (int i = 0; i < 20; i++) live(&dice, all.shared);
+    for (int i = 0; i < 4; i++) play_key(&dice, all.shared), play_connection(&dice);
     MUST(!ibv_close_device(all.shared));
     int fds = descriptors();
     long kib = 0;
     all.shared = device_open();
+    common.end = end_alone_in(all.shared);
     signals_start();
     for (size_t i = 0; i < WORKERS; i++) MUST(!pthread_create(&thread[i], NULL, worker, (void *)i));
     watch(seconds / 4, WORKERS);
@@ -361,16 +403,20 @@ static int alone(double seconds) {
     watch(seconds, WORKERS);
     stop = true;
     for (size_t i = 0; i < WORKERS; i++) MUST(!pthread_join(thread[i], NULL));
+    while (common.under_way) common_take();
+    end_free(common.end);
     MUST(!ibv_close_device(all.shared));
     printf("%lu lives, %lu posted, %lu mkeys, %lu forks, %lu cancelled, %lu locked, %lu overrun, %lu wraps\n",
            lives[0] + lives[1] + lives[2] + lives[3], posted, mkeys, forks, cancelled, locked, overrun, wraps);
+    printf("%lu keys, %lu datagrams, %lu from shared queues, %lu by DC, %lu by rdma_cm, %lu on one QP\n", keyed, datagrams,
+           shared_receives, dynamic, connections, common_posts);
     judge_leaks(fds, kib);
     return 0;
 }
 
 /* ---- pair ------------------------------------------------------------------------------------------------------------ */
 
-struct card { uint32_t qpn, rkey; uint64_t addr; uint32_t count, finish; };
+struct card { uint32_t qpn, rkey; uint64_t addr; uint32_t count, finish, key, length; };
 
 static bool put(int fd, const void *from, size_t size) { return send(fd, from, size, MSG_NOSIGNAL) == (ssize_t)size; }
 static bool get(int fd, void *to, size_t size) { return recv(fd, to, size, MSG_WAITALL) == (ssize_t)size; }
@@ -379,7 +425,12 @@ static bool get(int fd, void *to, size_t size) { return recv(fd, to, size, MSG_W
 static bool meet(struct dice *dice, int fd, size_t number) {
     struct ibv_wc wc[16];
     struct end *end = end_new_in(all.shared);
-    struct card peer, own = {end->qp->qp_num, end->mr->rkey, (uintptr_t)end->memory, 1 + roll(dice, 200), roll(dice, 3)};
+    struct key *key = key_new(roll(dice, KINDS), dice, end->pd, end->mr, 0);
+    bool plain = key->kind == PLAIN;
+    struct card peer, own = {
+        end->qp->qp_num, end->mr->rkey, (uintptr_t)end->memory, 1 + roll(dice, 200), roll(dice, 3), plain ? 0 : key->lkey,
+        key->wire_length,
+    };
     bool there = put(fd, &own, sizeof own) && get(fd, &peer, sizeof peer), fine = true;
     unsigned left = own.count, under_way = 0;
     char word = 0;
@@ -390,10 +441,15 @@ static bool meet(struct dice *dice, int fd, size_t number) {
         there = put(fd, &word, 1) && get(fd, &word, 1);
     }
     struct ibv_sge sge = {(uintptr_t)end->memory, 1 + roll(dice, roll(dice, 4) ? 8192 : HALF), end->mr->lkey};
+    if (!plain) sge = (struct ibv_sge){0, key->wire_length, key->lkey};
     struct ibv_send_wr *bad, wr = {
         .sg_list = &sge, .num_sge = 1, .opcode = roll(dice, 3) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
         .send_flags = IBV_SEND_SIGNALED, .wr.rdma = {peer.addr + HALF, peer.rkey},
     };
+    if (there && plain && peer.key) {       /* through the other side's key, whole: its errors are told there */
+        sge.length = peer.length;
+        wr.wr.rdma.remote_addr = 0, wr.wr.rdma.rkey = peer.key;
+    }
     while (there && fine && (left || under_way)) {
         while (left && under_way < DEPTH - 1) {
             MUST(!ibv_post_send(end->qp, &wr, &bad));
@@ -410,7 +466,9 @@ static bool meet(struct dice *dice, int fd, size_t number) {
     /* What one side leaves in flight may meet a QP that is gone; who waits for nothing may go. */
     there = there && put(fd, &word, 1) && get(fd, &word, 1);
     if (there && !fine) MUST(peer.finish == 2 || own.finish == 2);
+    key_free(key);
     end_free(end);
+    keyed += !plain;
     lives[number]++;
     return there;
 }
@@ -449,39 +507,55 @@ static void *second(void *argument) {
     _exit(0);
 }
 
-static void two_threads(void *(*run)(void *), pthread_t *thread) {
+static void *first_by_cm(void *argument) {
+    (void)argument;
+    connections_serve(PORT);
+    return NULL;
+}
+
+static void *second_by_cm(void *argument) {
+    struct dice dice = {all.seed * 55 + (uint64_t)getpid()};
+    (void)argument;
+    connections_ask(&dice, PORT);
+    return NULL;
+}
+
+static void three_threads(void *(*run)(void *), void *(*by_cm)(void *), pthread_t *thread) {
     all.shared = device_open();
     for (size_t i = 0; i < PAIRS; i++) MUST(!pthread_create(&thread[i], NULL, run, (void *)i));
+    MUST(!pthread_create(&thread[PAIRS], NULL, by_cm, NULL));
 }
 
 static pid_t start_first(double seconds) {
-    pthread_t thread[PAIRS];
+    pthread_t thread[PAIRS + 1];
     pid_t child = fork();
     if (child) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    struct dice dice = {all.seed};
     all.shared = device_open();
+    play_connection(&dice);             /* librdmacm keeps what it has opened once */
     MUST(!ibv_close_device(all.shared));
     int fds = descriptors();
-    two_threads(first, thread);
+    three_threads(first, first_by_cm, thread);
     watch(seconds / 4, 0);
     long kib = resident();
     watch(seconds, 0);
     stop = true;
-    for (size_t i = 0; i < PAIRS; i++) MUST(!pthread_join(thread[i], NULL));
+    for (size_t i = 0; i <= PAIRS; i++) MUST(!pthread_join(thread[i], NULL));
     MUST(!ibv_close_device(all.shared));
-    printf("%lu meetings, %lu posted\n", lives[0] + lives[1], posted);
+    printf("%lu meetings, %lu posted, %lu keys, %lu by rdma_cm\n", lives[0] + lives[1], posted, keyed, connections);
     for (int i = 0; i < 300 && descriptors() != fds; i++) usleep(100000);   /* the other process ends soon, and its connections */
     judge_leaks(fds, kib);
     exit(0);
 }
 
 static pid_t start_second(void) {
-    pthread_t thread[PAIRS];
+    pthread_t thread[PAIRS + 1];
     pid_t child = fork();
     if (child) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int i = 0; i < PAIRS; i++) close(listening[i]);
-    two_threads(second, thread);
+    three_threads(second, second_by_cm, thread);
     for (;;) pause();
 }
 

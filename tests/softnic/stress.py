@@ -69,16 +69,17 @@ class Unavailable(RuntimeError):
 
 
 def program(folder: Path, mode: Mode) -> Path:
-    """stress.c, built into `folder`; for TSan instrumented itself."""
+    """stress*.c, built into `folder`; for TSan instrumented itself."""
     built = folder / ("stress-tsan" if mode.build == "tsan" else "stress")
     if built.exists():
         return built
-    command = ["gcc", "-O2", "-g", "-D_GNU_SOURCE", "-pthread", "-o", str(built), str(HERE / "stress.c")]
+    command = ["gcc", "-O2", "-g", "-D_GNU_SOURCE", "-pthread", "-o", str(built)]
+    command += map(str, sorted(HERE.glob("stress*.c")))
     if mode.build == "tsan":
         command.insert(1, "-fsanitize=thread")
-    done = subprocess.run([*command, "-libverbs", "-lmlx5"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "-lrdmacm", "-libverbs", "-lmlx5"], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Unavailable(f"stress.c is not built: {done.stderr.strip().splitlines()[-1:]}")
+        raise Unavailable(f"stress is not built: {done.stderr.strip().splitlines()[-1:]}")
     return built
 
 
