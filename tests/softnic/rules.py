@@ -6,9 +6,11 @@ Nothing is judged here: test_rules.py holds the expected values. Runs where pyve
 import json
 import struct
 import sys
+import time
 
-from peer import ALL, SGE, Mlx5MkeyConfAttr, Mlx5SigBlockAttr, crc, dif, domain, e, pair
-from wire import A5, READ, REMAP, SEND, WRITE, post_raw, statuses
+from peer import ALL, SGE, Mlx5MkeyConfAttr, Mlx5SigBlockAttr, QPAttr, crc, dif, domain, dve, e, pair
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from wire import A5, READ, REMAP, SEND, WRITE, post_raw, state, statuses
 
 GOOD, BAD = bytes.fromhex("ec7d5678f0debc9a"), bytes.fromhex("ec7c5678f0debc9a")
 
@@ -192,26 +194,74 @@ def configured_and_used():
     return [statuses(one, 1), statuses(two), two.mr.read(19, 0).decode("latin1")]
 
 
+def pipelining():
+    """On a QP with signature pipelining: a write, a send with a bad field, and a send behind it that is called off."""
+    one, two = pair(create_flags=dve.MLX5DV_QP_CREATE_SIG_PIPELINING)
+    key = one.signed()
+    one.mr.write(A5 + BAD, 520)
+    one.configure(key, [(0, 520)], mem=dif())
+    two.receive(two.sge(0, 512))
+    two.receive(two.sge(1024, 16))
+
+    def polled(end, seconds=0.3):
+        done, until = [], time.monotonic() + seconds
+        while time.monotonic() < until:
+            done += [(wc.status, wc.opcode, wc.wr_id) for wc in end.cq.poll(1)[1]]
+        return done
+
+    def resume(mask, timeout=14):
+        attr = QPAttr(qp_state=e.IBV_QPS_RTS, cur_qp_state=e.IBV_QPS_SQD)
+        attr.timeout = timeout
+        try:
+            one.qp.modify(attr, mask)
+        except PyverbsRDMAError as error:
+            return error.error_code
+        return 0
+
+    one.post(WRITE, one.sge(600, 8), rkey=two.mr.rkey, raddr=two.mr.buf + 2048, wr_id=7)
+    one.post(SEND, SGE(0, 512, key.lkey), wr_id=8)
+    one.post(SEND, one.sge(0, 16), wr_id=1, flags=e.IBV_SEND_FENCE)
+    event = one.ctx.get_async_event()
+    event.ack()
+    stopped = [event.event_type, polled(one), state(one), [status for status, _, _ in polled(two)]]
+    told = [two.mr.read(512, 0) == A5, key.mkey_check().err_type]
+    cancelled = one.qp.cancel_posted_send_wrs(1)
+    one.post(SEND, one.sge(16, 16), wr_id=9)
+    only = e.IBV_QP_STATE | e.IBV_QP_CUR_STATE
+    refused = resume(only | e.IBV_QP_TIMEOUT), state(one), polled(one)
+    resumed = resume(only), polled(one), state(one), [status for status, _, _ in polled(two)]
+    return {"stopped": stopped, "told": told, "cancelled": cancelled, "refused": refused, "resumed": resumed}
+
+
 def without_signature():
-    """Type none in both domains."""
+    """Type none in both domains: what the driver says to it, and the NIC, of a BSF that is written by hand."""
     one, _ = pair()
     key = one.signed()
+    one.qp.wr_start()
+    one.qp.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
+    one.qp.wr_mkey_configure(key, 1, Mlx5MkeyConfAttr())
     try:
-        one.qp.wr_start()
-        one.qp.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
-        one.qp.wr_mkey_configure(key, 1, Mlx5MkeyConfAttr())
         one.qp.wr_set_mkey_sig_block(Mlx5SigBlockAttr(mem=None, wire=None, check_mask=0xFF))
         one.qp.wr_complete()
-    except Exception as error:
-        return ["refused", type(error).__name__]
-    return ["taken", statuses(one)]
-
-
-def write_length():
-    """A write's completion. Its byte_len says nothing (libmlx5 leaves it as it was), so nothing is told of it."""
-    one, two = pair()
-    one.post(WRITE, one.sge(0, 64), rkey=two.mr.rkey, raddr=two.mr.buf)
+    except PyverbsRDMAError as error:
+        return error.error_code
     return statuses(one)
+
+
+def offered():
+    """What comes of configuring each CRC: status or errno, and the field of a block that was sent through it."""
+    seen = {}
+    for name, size in (("crc32", 4), ("crc32c", 4), ("crc64", 8)):
+        one, two = pair()
+        one.mr.write(A5, 512)
+        key = one.signed()
+        try:
+            configured = one.configure(key, [(0, 512)], wire=crc(name, 0))[0]
+        except PyverbsRDMAError as error:
+            configured = -error.error_code
+        got = "" if configured else send(one, two, 512 + size, SGE(0, 512 + size, key.lkey))[2][512:].hex()
+        seen[name] = [configured, got]
+    return seen
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def program(folder: Path, mode: Mode) -> Path:
         command.insert(1, "-fsanitize=thread")
     done = subprocess.run([*command, "-lrdmacm", "-libverbs", "-lmlx5"], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Unavailable(f"stress is not built: {done.stderr.strip().splitlines()[-1:]}")
+        raise Unavailable(f"stress is not built (libibverbs-dev, librdmacm-dev): {done.stderr.strip()[-300:]}")
     return built
 
 

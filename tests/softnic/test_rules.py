@@ -6,12 +6,18 @@ The scenarios of this file are those which no other file plays. Expected values:
 from __future__ import annotations
 
 import ast
+import errno
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mkeyspec.device import softnic
+from tests.softnic.test_robust import compiled
 from tests.softnic.test_traffic import OK
 from tests.softnic.test_wire import play
 
@@ -23,12 +29,26 @@ else:
 ROOT = Path(__file__).parents[2]
 RULES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "hardware_rules.toml").read_text("utf-8"))["rule"]
 NO_ERROR, BAD_GUARD = 0, 1
+QP_OPERATION = 2  # IBV_WC_LOC_QP_OP_ERR
 A5_CRC32, A5_CRC32C, A5_CRC64 = "699aca21", "4207e6b4", "8c8adb450cce85aa"  # hardware, seed zero
 A5_DIF = "ec7d5678f0debc9a"  # hardware, seed ffff
 
 
 def rule(name: str) -> Any:
     return play(name, "rules.py")
+
+
+def write_length(folder: Path) -> Any:
+    """byte_len of a completion of each kind, where the program had written 5a5a5a5a before it polled."""
+    library = softnic.library()
+    if library is None:
+        pytest.skip(softnic.missing() or "no library")
+    program = compiled("write_length.c", folder)
+    done = subprocess.run(
+        [str(program)], capture_output=True, text=True, timeout=60, env={**os.environ, "LD_PRELOAD": str(library)}
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def functions(path: Path) -> set[str]:
@@ -105,9 +125,37 @@ def test_a_configuration_needs_no_fence_on_its_own_queue() -> None:
     assert rule("configured_and_used") == [[OK], [OK], "one after the other"]
 
 
-def test_no_signature_in_both_domains_is_none() -> None:
-    assert rule("without_signature") == ["refused", "PyverbsRDMAError"]
+DRAINED, SEND_OPCODE, WRITE_OPCODE, RTS, SQD = 5, 0, 1, 3, 4  # enum ibv_event_type, ibv_wc_opcode, ibv_qp_state
 
 
-def test_a_write_completes() -> None:
-    assert rule("write_length") == [OK]
+def test_a_signature_error_stops_a_queue_with_pipelining() -> None:
+    """mlx5dv_create_qp(3): it completes with success and data, as all before it; what is after it waits, can be called
+    off, and then completes as if it had been sent. SQD to RTS takes no other attribute."""
+    seen = rule("pipelining")
+    done = [[OK, WRITE_OPCODE, 7], [OK, SEND_OPCODE, 8]]
+    assert seen["stopped"] == [DRAINED, done, SQD, [OK]]
+    assert seen["told"] == [True, BAD_GUARD]
+    assert seen["cancelled"] == 1
+    assert seen["refused"] == [errno.EINVAL, SQD, []]
+    assert seen["resumed"] == [0, [[OK, SEND_OPCODE, 1], [OK, SEND_OPCODE, 9]], RTS, [OK]]
+
+
+def test_no_signature_in_both_domains_is_refused_by_the_driver() -> None:
+    assert rule("without_signature") == errno.EINVAL
+
+
+@pytest.mark.parametrize("personality", ["connectx7", "connectx5"])
+def test_a_device_refuses_the_crcs_that_it_does_not_have(personality: str) -> None:
+    """The others come out as the published values are, on both."""
+    has = personality != "connectx5"
+    refused = [QP_OPERATION, ""]
+    assert play("offered", "rules.py", personality) == {
+        "crc32": [OK, A5_CRC32],
+        "crc32c": [OK, A5_CRC32C] if has else refused,
+        "crc64": [OK, A5_CRC64] if has else refused,
+    }
+
+
+def test_the_completion_of_a_write_leaves_byte_len_alone(tmp_path: Path) -> None:
+    """ibv_poll_cq(3): byte_len is of receives, reads and atomics. After a write or a send it is what it was before."""
+    assert write_length(tmp_path) == {"write": 0x5A5A5A5A, "send": 0x5A5A5A5A, "read": 33, "receive": 48}

@@ -7,9 +7,9 @@ import pytest
 from tests.softnic import preloaded
 
 NAMES = (
-    "pointer", "pointer_to_a_long_list", "pointer_refused", "bsf_from_creation", "bsf_without_room",
-    "crypto_from_creation", "offset", "offset_in_a_repeat_block", "offset_beyond", "masks", "unknown_masks",
-    "invalidation", "fixed_size",
+    "pointer", "pointer_to_a_long_list", "pointer_refused", "signature_of_nothing", "bsf_from_creation",
+    "bsf_without_room", "crypto_from_creation", "offset", "offset_in_a_repeat_block", "offset_beyond", "masks",
+    "unknown_masks", "invalidation", "fixed_size",
 )  # fmt: skip
 
 

@@ -86,6 +86,16 @@ def crc32c_wire() -> bytes:
     return struct.pack(">BBBBIII48x", 0x80, 0xF0, 1, 0, 0xFFFFFFFF, 0x42 << 24 | 1, 0)
 
 
+def signature_of_nothing() -> None:
+    """A signature with no type in either domain is not supported; it must not pass for a key without one."""
+    for nothing in (struct.pack(">BBBBI56x", 0x80, 0xFF, 1, 0, 0xFFFFFFFF), bytes(64)):
+        nic = RawQP()
+        nic.write(TEXT)
+        key = nic.mkey(mkc(nic.pdn, bsf=True, bsf_room=4))
+        nic.umr(key, USE, padded([nic.sge(0, 512)]), nothing, length=512)
+        assert nic.finish() == QP_OPERATION
+
+
 def bsf_from_creation() -> None:
     """mkc.bsf_en is in force without a UMR that says so, and until one says otherwise."""
     nic = RawQP()
@@ -279,8 +289,9 @@ def fixed_size() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
-        pointer, pointer_to_a_long_list, pointer_refused, bsf_from_creation, bsf_without_room, crypto_from_creation,
-        offset, offset_in_a_repeat_block, offset_beyond, masks, unknown_masks, invalidation, fixed_size,
+        pointer, pointer_to_a_long_list, pointer_refused, signature_of_nothing, bsf_from_creation,
+        bsf_without_room, crypto_from_creation, offset, offset_in_a_repeat_block, offset_beyond, masks, unknown_masks,
+        invalidation, fixed_size,
     )
 }  # fmt: skip
 
