@@ -58,9 +58,10 @@ bool RULE(configure_bsf)(const struct key *key, const uint8_t *bytes, size_t len
     if (len > (size_t)key->bsf_room * OCTOWORD || !bsf_decode(bytes, len, &sig, &crypto)) return false;
     if (!transactions_known(key, &sig, &crypto)) return false;
     change->new_bsf = true;
-    if (sig.present) {
-        bool signs = sig.domain[0].kind != SIGNATURE_NONE || sig.domain[1].kind != SIGNATURE_NONE;
-        if (!signs && !sig.transactional) return false;     /* a type in neither domain is not supported */
+    bool signs = sig.transactional || sig.domain[0].kind != SIGNATURE_NONE || sig.domain[1].kind != SIGNATURE_NONE;
+    /* A type in neither domain is not supported. Beside encryption the driver writes so what it has reset. */
+    if (sig.present && !signs && !crypto.present) return false;
+    if (signs) {
         if (!kind_known(&sig.domain[0]) || !kind_known(&sig.domain[1])) return false;
         if (!(change->sig = malloc(sizeof sig))) return false;
         *change->sig = sig;
