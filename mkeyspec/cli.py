@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, severity_option, softnic_cli
+from mkeyspec import __version__, doctor_cli, requirements_cli, sabotage_cli, severity_option, softnic_cli, stream
 from mkeyspec.listing import requirements_text, suite_data, suite_text
 from mkeyspec.project import SUFFIX, OtherCheckout, Unreadable, find_sources, project_of
-from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session
+from mkeyspec.session import INTERNAL, INTERRUPTED, NOTHING, OK, USAGE, Failure, run_session, told
 from mkeyspec.store import Result, Store, Unwritable, at_levels, compile_source
 
 if TYPE_CHECKING:
@@ -59,10 +59,13 @@ example: the first case
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    if arguments is None:  # this process is ours
+        stream.make_lasting()
+    for one in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # not of a replaced stream
+            one.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # not of a replaced stream
     try:
+        _stand_somewhere()
         options, rest = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
         # argparse leaves a path that follows an option among the rest.
         words = [word for word in rest if not word.startswith("-")] if "paths" in options else []
@@ -72,15 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
         # Whether this process's own command line says all there is to do, should it have to start itself anew.
         options.whole = arguments is None
-        code: int = options.command(options)
-        sys.stdout.flush()
-        return code
+        return told(options.command(options))
     except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)
         return USAGE
-    except BrokenPipeError:  # `mkeyspec list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # a defect of ours: what a user can do about it is to report it
@@ -339,6 +337,13 @@ def _explain(options: argparse.Namespace) -> int:
 def project() -> Path:
     """The root of the project where one stands."""
     return project_of().root
+
+
+def _stand_somewhere() -> None:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise Failure("MKS0903", "the directory where you stand was removed; go to one that is there") from None
 
 
 def _path(name: str | None) -> Path | None:

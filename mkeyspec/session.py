@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -16,6 +17,7 @@ import pytest
 
 from mkeyspec.project import SUFFIX
 from mkeyspec.store import Unwritable
+from mkeyspec.stream import loss
 from mkeyspec.supervise import supervised
 
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -177,10 +179,10 @@ def run_session(
     started = time.monotonic()
     if not apart:
         return _session([*fixed, *arguments, *paths], device, junit, started)
-    with tempfile.TemporaryDirectory(prefix="mkeyspec-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mkeyspec-", dir=_temporary()) as folder:
         journal = Path(folder) / "journal"
         journaled = [*fixed, f"--journal={journal}", *arguments, *paths]
-        code = supervised(lambda: _session(journaled, device, junit, started))
+        code = supervised(lambda: told(_session(journaled, device, junit, started)))
         if code is not None:
             return code
         print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
@@ -190,14 +192,24 @@ def run_session(
         return max(FAILED, _session(replayed, device, junit, started))
 
 
+def _temporary() -> str | None:
+    """Where the journal goes; raises Failure if there is no place at all."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        text = "there is no directory for temporary files; make room in /tmp, or name another in TMPDIR"
+        raise Failure("MKS0902", text) from None
+
+
 def _session(arguments: Sequence[str], device: str, junit: Path, started: float) -> int:
     tally = Tally()
     code = pytest.main(list(arguments), plugins=[tally])
-    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.broken:
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.rows:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
     seconds = time.monotonic() - started
     line = tally.line(tally.interrupted and not tally.broken)
-    print(f"mkeyspec: {line} on {device} in {seconds:.1f} s; report: {os.path.relpath(junit)}")
+    report = f"report: {os.path.relpath(junit)}" if junit.is_file() else "no report"
+    print(f"mkeyspec: {line} on {device} in {seconds:.1f} s; {report}")
     return _exit_code(int(code), tally)
 
 
@@ -206,11 +218,24 @@ def _exit_code(code: int, tally: Tally) -> int:
         return USAGE
     if tally.interrupted:
         return INTERRUPTED
+    if code == pytest.ExitCode.INTERNAL_ERROR:
+        return INTERNAL
     if tally.went_wrong or code == pytest.ExitCode.TESTS_FAILED:
         return FAILED
+    if code == pytest.ExitCode.USAGE_ERROR:  # the report can't be written
+        return USAGE
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return INTERNAL
     return OK if tally.judged else NOTHING
+
+
+def told(code: int) -> int:
+    """`code`, or another if what was to be printed could not be."""
+    why = loss()
+    if not why:
+        return code
+    print(f"mkeyspec: error[MKS0902]: {why}", file=sys.stderr)
+    return code or USAGE
 
 
 def _plugin() -> list[str]:

@@ -8,6 +8,7 @@ compile loses its last good module, so that this can't run in its place.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -37,6 +38,10 @@ _NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a device that takes no more."""
+
+
 class Unwritable(Exception):
     """A file can't be written; `str()` is one line that says what to do."""
 
@@ -55,7 +60,8 @@ class Unwritable(Exception):
         else:
             folder = place if place.is_dir() else place.parent
             reason = error.strerror or str(error)
-            mend = f"{reason}; make {os.path.relpath(folder)} writable, or name another place with {option}"
+            first = "make room" if error.errno in _FULL else f"make {os.path.relpath(folder)} writable"
+            mend = f"{reason}; {first}, or name another place with {option}"
         super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {mend}")
 
 

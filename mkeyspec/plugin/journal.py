@@ -23,17 +23,44 @@ NOTE = "mkeyspec_note"
 """In a worker's input: the file that its watchdog leaves its last word in."""
 
 
+_WHOLE, _CUT = b'["whole"]\n', b'["cut"]  \n'
+"""The first line: of one length, so that the second takes the place of the first on a full disk too."""
+
+
 class Journal:
-    """Writes the journal. Registered where reports come together: not in a worker of xdist."""
+    """Writes the journal. Registered where reports come together: not in a worker of xdist.
+
+    Where it can't be written, as on a full disk, the run goes on without it.
+    """
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
         self.config = config
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._file = -1
         self._told = False
+        self._error: OSError | None = None
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            self._error = error
+        self._put(_WHOLE)
 
     def _write(self, *line: object) -> None:
+        self._put(json.dumps(line, default=str).encode() + b"\n")
+
+    def _put(self, data: bytes) -> None:
         # Not buffered: what is written is in the kernel's hands, whatever becomes of this process.
-        os.write(self._file, json.dumps(line, default=str).encode() + b"\n")
+        while data and self._error is None:
+            try:
+                data = data[os.write(self._file, data) :]
+            except OSError as error:
+                self._error = error
+                with contextlib.suppress(OSError):
+                    os.pwrite(self._file, _CUT, 0)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._error is not None:
+            why = f"the journal can't be written ({self._error.strerror}): a crash would have left no report"
+            terminalreporter.write_line(f"mkeyspec: {why}", yellow=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._write("items", len(session.items))
@@ -52,7 +79,8 @@ class Journal:
         self._write("report", data)
 
     def pytest_unconfigure(self) -> None:
-        os.close(self._file)
+        with contextlib.suppress(OSError):
+            os.close(self._file)
 
 
 class Replay:
@@ -71,7 +99,8 @@ class Replay:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         hook = self.config.hook
         begun: dict[str, Any] = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        first, *lines = self.path.read_bytes().decode(errors="replace").splitlines() or [""]
+        for line in lines:
             try:
                 kind, *rest = json.loads(line)
             except ValueError:
@@ -90,18 +119,22 @@ class Replay:
                     begun.pop(report.nodeid, None)
                 hook.pytest_runtest_logreport(report=report)
         why = note_in(note_of(self.path))
+        outside = "outside of any case,"
+        if first != _WHOLE.decode().rstrip():
+            begun.clear()  # they may have ended
+            outside = "in a case that is not known, since the journal could not be written,"
         for nodeid, location in begun.items():
             report = pytest.TestReport(nodeid, tuple(location), {}, "failed", None, "teardown")
             lose(self.config, report, why)
             hook.pytest_runtest_logreport(report=report)
         if not begun:
-            self._lost_outside(why)
+            self._lost_outside(why, outside)
         return True
 
-    def _lost_outside(self, why: str) -> None:
+    def _lost_outside(self, why: str, where: str) -> None:
         """The process ended in no row: while the device was opened or closed, before the first or after the last."""
         code = "MKS2010" if why else "MKS2012"
-        text = why or f"error[{code}]: the process ended outside of any case, by a crash or from outside"
+        text = why or f"error[{code}]: the process ended {where} by a crash or from outside"
         report = pytest.CollectReport("the device" if why else "the process", "failed", text, [])
         report.__dict__.update(lost=code)
         self.config.hook.pytest_collectreport(report=report)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mkeyspec.plugin import junit
 from mkeyspec.plugin.watch import watched
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Under xdist the controller opens it to see that it can be, and leaves it to the workers.
     """
     config = session.config
+    junit.take_over(config)
     if config.getoption("--collect-only") or hasattr(config, "workerinput") or config.getoption("--device") == "model":
         return
     from mkeyspec.device.protocol import Unavailable

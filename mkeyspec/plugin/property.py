@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec import __version__
+from mkeyspec.plugin.junit import report_of
 from mkeyspec.run.mark import CaseMark
 
 if TYPE_CHECKING:
@@ -91,16 +92,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output[_KEY] = values
         return
-    xml = _junit(config)
+    xml = report_of(config)
     if xml is not None:
         for name, value in values.items():
             xml.add_global_property(name, value)
-
-
-def _junit(config: pytest.Config) -> Any:
-    """pytest's own JUnit report, if there is one; its place is private, so do without where it is not."""
-    try:
-        from _pytest.junitxml import xml_key
-    except ImportError:
-        return None
-    return config.stash.get(xml_key, None)
