@@ -284,7 +284,8 @@ class Model:
             queue = self._queues.get(qp.handle)
             if queue is None:
                 raise Refused("ibv_modify_qp", errno.EINVAL)
-            queue.clear()
+            if queue is not self._responder or queue.state == ERR:  # what other DCIs send to is not theirs to empty
+                queue.clear()
         return pair
 
     # Work ------------------------------------------------------------------------------------

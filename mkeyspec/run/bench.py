@@ -173,6 +173,9 @@ class Bench:
             for end in other.ends if not shared and other.attributes.type != "dci" else (other.owner,):
                 if any(end.qp.handle == one.qp.handle or end.qp.number == one.qp.number for one in pair.ends):
                     raise Less(f"the QP {end.qp.number:#x} of {_of(other)} was given to {_of(pair)} once more")
+        targets = next((one.peer for one in self.pairs.values() if one.peer.shared), None)
+        if pair.peer.shared and targets is not None:
+            pair.peer.share(targets)
         self.pairs[pair.name] = pair
         asked = pair.attributes.max_inline_data
         for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:

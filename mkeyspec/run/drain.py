@@ -270,7 +270,13 @@ def settle(
     failures += leftovers(pair)
     for end in pair.ends:
         for line in (end.send, end.recv):
-            for due in line:
+            own = [due for due in line if end.is_own(due)]
+            rest = [due for due in line if not end.is_own(due)]
+            line.clear()
+            line.extend(rest)
+            for due in reversed(own) if end.shared else ():
+                end.take_back(due)  # what has no completion was not taken out of a shared receive queue
+            for due in own:
                 if due.judged:
                     continue
                 if not patient or (pair.failed and not _must_come(end, due)):
@@ -279,7 +285,6 @@ def settle(
                 due.judge("nothing came")
                 if due.signaled:  # of the others the marker has told
                     failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
-            line.clear()
     return failures
 
 
@@ -316,7 +321,7 @@ def leftovers(pair: Pair) -> list[Failure]:
         for at, text in end.strange:
             failures.append(Failure("MKS2005", at, text))
         end.strange.clear()
-    left = [(end, due) for end in pair.ends for due in list(end.unjudged())]
+    left = [(end, due) for end in pair.ends for due in list(end.unjudged()) if end.is_own(due)]
     root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
     if root is not None and not pair.failed:
         pair.failed = f"the failure at {root.at.line}:{root.at.column}"
@@ -329,7 +334,7 @@ def _must_come(end: End, due: Due) -> bool:
 
 
 def _wait(bench: Bench, pair: Pair, patient: bool) -> None:
-    owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged]
+    owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
     if not owed:
         return
 

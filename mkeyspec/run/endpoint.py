@@ -105,6 +105,7 @@ class End:
         "receives",
         "recv",
         "send",
+        "shared",
         "side",
         "stopped",
         "strange",
@@ -146,10 +147,22 @@ class End:
         """A receive has completed, and no marker has come behind it."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
+        self.shared = pair.attributes.type == "dci" and side == "peer"
+        """The targets of all DCIs of the case: their receives are one shared receive queue."""
 
     @property
     def other(self) -> End:
         return self.pair.peer if self.side == "owner" else self.pair.owner
+
+    def share(self, other: End) -> None:
+        """This end and `other` are one: the targets of two DCIs."""
+        self.recv, self.receives, self.arrived, self.strange = other.recv, other.receives, other.arrived, other.strange
+        self.number_of, self.markers, self.configurations = other.number_of, other.markers, other.configurations
+
+    def is_own(self, due: Due) -> bool:
+        """Whether it concerns this pair: a message to a shared receive queue is its sender's."""
+        sender = due.request.end if self.shared and due.request is not None else None
+        return sender is None or sender.pair is self.pair
 
     # What came -------------------------------------------------------------------------------
 
@@ -158,7 +171,7 @@ class End:
         self._places += 1
         due.place = self._places
         if due.queue == "send":
-            self.used = due.at
+            self.used, due.end = due.at, self
         (self.send if due.queue == "send" else self.recv).append(due)
 
     def deliver(self, completion: Completion) -> None:
@@ -244,7 +257,7 @@ class End:
     @property
     def broken(self) -> bool:
         """Whether something failed here that was not judged yet."""
-        return any(due.failed for due in self.unjudged())
+        return any(due.failed and self.is_own(due) for due in self.unjudged())
 
     def owes(self, due: Due) -> bool:
         """Whether a completion of this pair must come, with success, whatever has failed: requests of its queue that
@@ -270,11 +283,15 @@ class End:
         for due in [due for due in reversed(self.recv) if due.request is not None and due.request.wr_id == wr_id]:
             self.recv.remove(due)
             due.judge("cancel")
-            if due.receive is not None:
-                due.receive.due = None
-                if due.receive.label is not None:
-                    due.receive.label.dues.remove(due)
-                self.receives.appendleft(due.receive)
+            self.take_back(due)
+
+    def take_back(self, due: Due) -> None:
+        """The message of this receive has never come: it waits for the next one. The last of several comes first."""
+        if due.receive is not None:
+            due.receive.due = None
+            if due.receive.label is not None:
+                due.receive.label.dues.remove(due)
+            self.receives.appendleft(due.receive)
 
 
 class Pair:
@@ -305,10 +322,11 @@ class Pair:
         self.failed = ""
         for end, qp in ((self.owner, handle.owner), (self.peer, handle.peer)):
             assert not end.send
-            assert not end.recv
+            assert not end.recv or end.shared
             end.qp = qp
             end.used = None
             end.drained = False
             end.failed = end.received = False
             end.stopped = 0
-            end.receives.clear()
+            if not end.shared:  # which no reset of a DCI empties
+                end.receives.clear()

@@ -15,7 +15,7 @@ from mkeyspec.plan import At
 
 if TYPE_CHECKING:
     from mkeyspec.run.bench import MkeyState
-    from mkeyspec.run.endpoint import Receive
+    from mkeyspec.run.endpoint import End, Receive
 
 SUCCESS = "success"
 FLUSH = "wr_flush_err"
@@ -59,6 +59,8 @@ class Due(Entry):
     request: Due | None = None
     """Of a receive: the request whose message it takes."""
     receive: Receive | None = None
+    end: End | None = None
+    """Where a request was posted."""
     events: int = 0
     """How many async events had come when it was posted: it has not caused these."""
     dc: DcAddress | None = None

@@ -392,7 +392,8 @@ def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
     waiting: list[tuple[End, Receive]] = []
     claimed = ""
     if attempt.phase == "complete":
-        waiting = [(side, receive) for side in (end, end.other) for receive in side.receives if not receive.own]
+        waiting = [(side, receive) for side in (end, end.other) if not side.shared
+                   for receive in side.receives if not receive.own]  # fmt: skip
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
     failures = drain.reset(bench, end.pair, attempt.at, claimed, None if claimed else end)

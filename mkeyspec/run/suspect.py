@@ -79,18 +79,24 @@ class _Reach:
         self.signed: set[str] = set()
         """Keys whose offsets count other bytes than their layout's."""
         self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
+        self.dcis: set[str] = set()
+        """Their targets have one shared receive queue."""
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
         if isinstance(step, plan.Mkey):
             if step.flags & MkeyFlag.BLOCK_SIGNATURE:
                 self.signed.add(step.name)
+        elif isinstance(step, plan.Qp):
+            if dict(step.members).get("type") == "dci":
+                self.dcis.add(step.name)
         elif isinstance(step, plan.Receive):
             part = replace(step.part, length=step.data.length)
             yield step.at, self.behind((part,), step.options.but), frozenset((unnamed(step.at),))
         elif isinstance(step, plan.Transmit):
             yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.behind((step.part,)))
         elif isinstance(step, plan.Recv):
-            self.receives.setdefault((step.qp, step.peer), []).append(self.behind(step.into, step.options.but))
+            waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
+            waiting.append(self.behind(step.into, step.options.but))
         elif isinstance(step, plan.Post):
             refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
             for request in step.requests:
@@ -104,8 +110,8 @@ class _Reach:
         elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
             self.lay(request.mkey, request.layout, refused)
         elif isinstance(request, plan.Send):
-            waiting = self.receives.get((step.qp, not step.peer))
-            yield request.at, waiting.pop(0) if waiting else (), _names(self.behind(request.data))
+            receives = self.receives.get(self.queue(step.qp, not step.peer))
+            yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
         elif isinstance(request, plan.Write):
             yield request.at, self.behind((request.to,), request.options.but), _names(self.behind(request.data))
         elif isinstance(request, plan.Read):
@@ -117,6 +123,9 @@ class _Reach:
             yield request.at, target, _names(self.behind((request.source,)))
         elif isinstance(request, plan.RawWqe):
             yield request.at, ((ANY, 0, WHOLE),), NOTHING
+
+    def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
+        return ("dci" if qp in self.dcis and peer else qp), peer
 
     def behind(self, parts: Iterable[Part], but: plan.Overrides = ()) -> tuple[Span, ...]:
         """The bytes behind these parts; an mkey's are those of its layout. Of parts whose numbers are live, or set
