@@ -17,10 +17,12 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from mkeyspec import requirement
 from mkeyspec.device.protocol import Info
 
 if sys.version_info >= (3, 11):
@@ -29,6 +31,8 @@ else:
     import tomli as tomllib
 
 _COMPARISON = re.compile(r"(>=|<=|==|!=|<|>)\s*([0-9]+(?:\.[0-9]+)*)\Z")
+VERSIONS = frozenset({"rdma-core", "libibverbs", "libmlx5", "pyverbs", "kernel", "profile"})
+"""What devices tell versions of (`Info.versions`)."""
 _KEYS = {"device", "firmware", "versions", "ids"}
 
 
@@ -73,14 +77,35 @@ def _applies(table: Any, info: Info, file: str) -> bool:
     for name in ("device", "firmware"):
         if not isinstance(table.get(name, ""), str):
             raise ExpectationError(f'{file}: {name} is one pattern, as "mlx5_*"; write a table for each')
+    for id, seen in table["ids"].items():
+        _known(id, file)
+        if not isinstance(seen, str):
+            raise ExpectationError(f"{file}: what is seen of {id} is a text: what the device does instead")
     versions = table.get("versions", {})
     if not isinstance(versions, dict):
         raise ExpectationError(f'{file}: versions is a table: {{ rdma-core = ">=35" }}')
+    within = [_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items()]
+    for name in versions.keys() - VERSIONS - info.versions.keys():
+        told = ", ".join(sorted(VERSIONS))
+        raise ExpectationError(f"{file}: `{name}` is no version that a device tells; they are: {told}")
     return (
         fnmatchcase(info.device, table.get("device", "*"))
         and fnmatchcase(info.firmware, table.get("firmware", "*"))
-        and all(_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items())
+        and all(within)
     )
+
+
+def _known(id: str, file: str) -> None:
+    """Raises ExpectationError unless `id` is a departure of the catalogue: no case can name another one."""
+    if id in requirement.departure_ids():
+        return
+    if id in requirement.ids():
+        raise ExpectationError(f"{file}: `{id}` is a requirement; a departure is an X-DIFF or an X-BUG")
+    if id in requirement.departures():
+        raise ExpectationError(f"{file}: `{id}` is an open point; a departure is an X-DIFF or an X-BUG")
+    near = get_close_matches(id.upper(), sorted(requirement.departure_ids()), 3, 0.6)
+    help = f"did you mean {' or '.join(near)}?" if near else "docs/requirements.md has the list"
+    raise ExpectationError(f"{file}: `{id}` is no known departure; {help}")
 
 
 def _within(version: str | None, comparisons: str, file: str) -> bool:

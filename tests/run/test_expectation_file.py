@@ -62,6 +62,12 @@ def test_the_file_and_its_words_are_kept(tmp_path: Path) -> None:
         ("shows = 3\n", "shows is a list of tables"),
         ("[[shows]]\nids = {}\ndevice = ['x']\n", "device is one pattern"),
         ("[[shows]]\nids = {}\nfirmware = 20\n", "firmware is one pattern"),
+        ("[[shows]]\nids = { X-DIFF-80 = 'x' }\n", "`X-DIFF-80` is no known departure; did you mean X-DIFF-"),
+        ("[[shows]]\ndevice = 'other'\nids = { X-DIF-08 = 'x' }\n", "`X-DIF-08` is no known departure; did you mean X-DIFF-08"),
+        ("[[shows]]\nids = { CRC-06 = 'x' }\n", "`CRC-06` is a requirement; a departure is an X-DIFF or an X-BUG"),
+        ("[[shows]]\nids = { X-OPEN-07 = 'x' }\n", "`X-OPEN-07` is an open point"),
+        ("[[shows]]\nids = {}\nversions = { rdmacore = '>=35' }\n", "`rdmacore` is no version that a device tells"),
+        ("[[shows]]\nids = { X-DIFF-08 = 3 }\n", "what is seen of X-DIFF-08 is a text"),
     ],
 )
 def test_a_bad_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
