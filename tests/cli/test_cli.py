@@ -118,7 +118,7 @@ def test_the_report_can_go_elsewhere(project: Project, option: str) -> None:
 
 
 def test_skipped_rows_before_the_crash_are_told(project: Project) -> None:
-    project.put("conftest.py", KILLED.format(how="os._exit(0)").replace("fails[n=2]", "setup_module"))
+    project.put("conftest.py", KILLED.format(how="os._exit(0)", when="setup").replace("fails[n=2]", "setup_module"))
     done = project.mkeyspec("run", "cases")
     assert done.code == 1, done.out + done.err
     counts = r"5 passed, 0 failed, 1 lost \(1 MKS2012\), 1 skipped \(1 needs crypto.wrapped, .*\)"
@@ -128,7 +128,7 @@ def test_skipped_rows_before_the_crash_are_told(project: Project) -> None:
 KILLED = """\
 import os, pytest
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_setup(item):
+def pytest_runtest_{when}(item):
     if item.name == "fails[n=2]":
         {how}
 """
@@ -139,7 +139,7 @@ def pytest_runtest_setup(item):
 def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: list[str]) -> None:
     """The report has all that was told, and that row: an error with a code and its properties."""
     project.put("reports/junit.xml", "<testsuites/>")
-    project.put("conftest.py", KILLED.format(how=how))
+    project.put("conftest.py", KILLED.format(how=how, when="setup"))
     done = project.mkeyspec("run", "cases", *workers)
     assert done.code == 1, done.out + done.err
     assert "1 lost (1 MKS2012)" in last_line(done)
@@ -154,6 +154,19 @@ def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: 
     assert found["fails[n=2]"]["lost"] == "MKS2012"
     assert found["passes[n=1]"]["device"] == "model"
     assert found[""]["device"] == "model"
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("when", ["setup", "call", "teardown"])
+def test_the_report_counts_the_row_that_is_lost(project: Project, when: str, workers: list[str]) -> None:
+    """In whichever part of it the process ends: as many tests as there are test cases in the report."""
+    project.put("conftest.py", KILLED.format(how="os._exit(0)", when=when))
+    done = project.mkeyspec("run", "cases", *workers)
+    assert "1 lost (1 MKS2012)" in last_line(done)
+    report = ElementTree.parse(project.path / "reports" / "junit.xml")
+    [suite] = report.iter("testsuite")
+    assert int(suite.attrib["tests"]) == len(list(report.iter("testcase")))
+    assert suite.attrib["errors"] == "1"
 
 
 NONE = "0 passed, 0 failed, 1 lost (1 MKS2012), 0 skipped on"
