@@ -179,6 +179,7 @@ class Verbs:
         number = verbs_request.fit(key, verbs_request.U64, "DC key")
         target = self._objects.call("mlx5dv_create_qp", lambda: self._queues.target(number, responder, pd))
         responder.targets.append(target)
+        self._known[int(target.qp_num)] = responder.qp  # an event may name the DCT
         return int(target.qp_num)
 
     def reconnect(self, pair: QpPair) -> QpPair:

@@ -43,6 +43,7 @@ from mkeyspec.device.protocol import (
     Write,
 )
 from mkeyspec.device.verbs import Verbs
+from mkeyspec.device.verbs_native import Raw
 from mkeyspec.device.verbs_open import open_device
 from mkeyspec.run import probe
 
@@ -296,6 +297,14 @@ def test_dc(nic: Verbs, stream: int | None) -> None:
     assert [(done.wr_id, done.byte_len) for done in wait(nic, pair.peer, 1)] == [(8, 32)]
     assert nic.read(target, 0, 32).tobytes() == bytes(range(32))
     nic.release(healthy=True)
+
+
+def test_an_event_of_a_target_is_the_responders(nic: Verbs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DCT is a QP that no case names; what it receives, and what befalls it, is the responder's."""
+    number = nic.dct(0x1122)
+    pair = nic.qp_pair(QpAttributes(type="dci", send_ops=0))
+    monkeypatch.setattr(nic._native, "events", lambda: [Raw("qp_access_err", number), Raw("comm_est", number + 1000)])
+    assert nic.events() == [AsyncEvent("qp_access_err", pair.peer), AsyncEvent("comm_est", None)]
 
 
 def test_ud_and_uc(nic: Verbs) -> None:
