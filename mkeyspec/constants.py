@@ -160,6 +160,12 @@ DEVICE_NUMBERS = (
 )
 """Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says."""
 
+QP_EVENTS = frozenset({
+    "qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "path_mig", "path_mig_err",
+    "qp_last_wqe_reached",
+})  # fmt: skip
+"""Async events that name a QP (ibv_get_async_event(3)); names of IBV_EVENT_*, lower case."""
+
 STATUS_CLASS = {
     "local_protection": ("loc_prot_err", "loc_access_err", "loc_qp_op_err", "loc_len_err"),
     "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mkeyspec.constants import QP_EVENTS
+
 _LIBRARIES = re.compile(r"(/\S*/(lib(?:ibverbs|mlx5)\S*\.so\.(\S+)))$")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -30,11 +32,6 @@ EVENTS = (
     "srq_limit_reached", "qp_last_wqe_reached", "client_reregister", "gid_change", "wq_fatal",
 )  # fmt: skip
 """enum ibv_event_type by value, names without IBV_EVENT_, lower case."""
-
-_QP_EVENTS = frozenset({
-    "qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "path_mig", "path_mig_err",
-    "qp_last_wqe_reached",
-})  # fmt: skip
 
 
 class Raw(NamedTuple):
@@ -267,7 +264,7 @@ class Native:
                 break
             kind = EVENTS[event.event_type] if 0 <= event.event_type < len(EVENTS) else f"event {event.event_type}"
             number = None
-            if kind in _QP_EVENTS and event.element:
+            if kind in QP_EVENTS and event.element:
                 number = ctypes.c_uint32.from_address(event.element + _QP_NUMBER).value
             # At once: destroying a QP waits for ever for an event of it that was read and not acknowledged.
             self._verbs.ibv_ack_async_event(ctypes.byref(event))

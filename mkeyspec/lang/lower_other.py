@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.constants import QP_EVENTS
 from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
@@ -118,7 +119,20 @@ def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`await sq_drained on q`."""
     expr = sentence.operand
     event = as_word(evaluate(expr, scope), scope, expr.span, ("event",), "`await`").name
-    row.add(plan.Await(sentence.at, event, row.qp(sentence, scope), row.known(sentence, scope)), sentence)
+    qp = row.qp(sentence, scope)
+    if event not in QP_EVENTS and qp is not None:
+        raise fault(
+            "MKS0513", f"{event} is an event of no QP", sentence.phrases["on"].span, help=f"await {event}",
+            page="ibv_get_async_event(3)",
+        )  # fmt: skip
+    if event == "sq_drained" and not row.world.qp(qp).sig_pipelining:
+        name = f"`{qp}`" if qp is not None else "the default QP"
+        raise fault(
+            "MKS0513", f"sq_drained never comes: {name} has no sig_pipelining", sentence.span,
+            help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
+            page="mlx5dv_create_qp(3)",
+        )  # fmt: skip
+    row.add(plan.Await(sentence.at, event, qp, row.known(sentence, scope)), sentence)
 
 
 def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:

@@ -68,6 +68,9 @@ def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys((length, stored)))
 
 
+_START = At(1, 1)
+
+
 class Less(Exception):
     """The device granted less than it was asked for; `str()` says of what."""
 
@@ -86,11 +89,20 @@ class Bench:
     """The state of one running case."""
 
     def __init__(
-        self, device: protocol.Device, profile: Profile, deadline: float, case_id: str, *, isolated: bool = False
+        self,
+        device: protocol.Device,
+        profile: Profile,
+        deadline: float,
+        case_id: str,
+        *,
+        at: At = _START,
+        isolated: bool = False,
     ) -> None:
+        """`at`: where the case begins."""
         self.device = device
         self.profile = profile
         self.deadline = deadline
+        self.at = at
         self.isolated = isolated
         self.buffers: Named[Buffer] = Named()
         self.fresh: list[Buffer] = []
@@ -217,7 +229,8 @@ class Bench:
             if event.qp is None and event.kind in PORT_EVENTS:
                 continue
             pair = self.pair_of(event.qp)
-            entry = Event(pair.at if pair is not None else At(1, 1), event)
+            behind = self.taken[-1].at if pair is None and self.taken else None
+            entry = Event(pair.at if pair is not None else self.at, event, behind)
             entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps
             self.events.append(entry)
             if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:

@@ -6,14 +6,13 @@ buffer, its guards included. What the ledger has unjudged is judged here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Rejected
-from mkeyspec.run import difference, drain
-from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench, MkeyState, errno_name
+from mkeyspec.run import difference, drain, event
+from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, key_of
@@ -35,7 +34,7 @@ def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) 
         for failure in drain.settle(bench, pair, patient=patient):
             yield failure, False
     granted = [Failure("MKS2109", at, text) for at, text in bench.less.values()]
-    for failure in (*granted, *_signature_errors(bench), *_events(bench)):
+    for failure in (*granted, *_signature_errors(bench), *event.left_over(bench)):
         yield failure, False
     yield from buffers(bench, excused if excused is not None else Extent())
     drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
@@ -74,24 +73,6 @@ def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure 
     values = f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
     message = f"a signature error of `{mkey.name}` is left over: {kind}{inside}"
     return Failure("MKS2202", mkey.at, message, (("record", values),))
-
-
-def _events(bench: Bench) -> Iterator[Failure]:
-    bench.look_for_events()
-    raised: Counter[tuple[int, str]] = Counter()
-    for entry in bench.events:
-        if entry.judged:
-            continue
-        event = entry.event
-        if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
-            # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
-            raised[event.qp.handle, event.kind] += 1
-            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle]:
-                entry.judge("consequence of the QP's failure")
-                continue
-        entry.judge("the closing rule")
-        of = f" of QP {event.qp.number:#x} ({event.qp.side})" if event.qp is not None else ""
-        yield Failure("MKS2203", entry.at, f"an async event is left over: {event.kind}{of}")
 
 
 # Bytes ---------------------------------------------------------------------------------------

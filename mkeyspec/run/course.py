@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Qp, Unsupported
-from mkeyspec.run import check, claim, closing, declare, drain, judge, section, suspect, transfer, wait
+from mkeyspec.device.protocol import Unsupported
+from mkeyspec.run import check, claim, closing, declare, drain, event, judge, section, suspect, transfer
 from mkeyspec.run.bench import Bench, Less, errno_name
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
-from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
-from mkeyspec.run.evidence import Event
+from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
 from mkeyspec.run.request import Builder
@@ -364,25 +363,10 @@ class Course:
             self._rule(Attempt(step.at, "resume", "complete", errno_name(errno)), (), None)
 
     def _await(self, step: plan.Await) -> None:
-        bench = self.bench
-        pair = bench.pairs.get(step.qp or "")
-
-        def found() -> list[Event]:
-            return [
-                entry
-                for entry in bench.events
-                if not (entry.judged or entry.early)
-                and entry.event.kind == step.event
-                and (pair is None or (entry.event.qp is not None and _is_of(entry.event.qp, pair, step.event)))
-            ]
-
-        if wait.until(bench, lambda: bool(found()), bench.look_for_events):
-            found()[0].judge("await")
+        failure = event.awaited(self.bench, step)
+        if failure is None:
             self._mention(step.at, step.known, False)
             return
-        others = ", ".join(entry.event.kind for entry in bench.events if not entry.judged) or "none"
-        details = (("expected", step.event), ("got", f"{others}, within {bench.deadline:g} s"))
-        failure = Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
         self._soft(failure, step.known, True, step.at)
         self.over = True
 
@@ -448,12 +432,6 @@ class Course:
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text
-
-
-def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
-    """Whether an event that is awaited on a pair is this one's. Only the owner's send queue is ever drained."""
-    ends = (pair.owner,) if event == "sq_drained" else pair.ends
-    return any(qp.handle == end.qp.handle for end in ends)
 
 
 _WORDS = {

@@ -93,6 +93,8 @@ class Event(Entry):
     before anything was posted to its QP, so that nothing of the case can have caused it."""
 
     event: AsyncEvent
+    behind: At | None = None
+    """Of an event that names no pair of the case: the statement behind which it was seen."""
     early: bool = field(default=False, init=False)
     of_failure: bool = field(default=False, init=False)
 

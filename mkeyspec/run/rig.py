@@ -66,8 +66,8 @@ class Rig:
         if unmet:
             self._required(case, unmet)
             return unmet
-        self._case = case
-        bench = Bench(self.device, self.profile, self.deadline, case.id, isolated=case.isolated)
+        self._case, self._at = case, case.at
+        bench = Bench(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
         self._course = Course(bench, self.expectations, self.verdict)
         return []
 

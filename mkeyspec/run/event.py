@@ -1,0 +1,74 @@
+"""Async events: one that is awaited, and those that nobody has named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from mkeyspec.constants import QP_EVENTS
+from mkeyspec.device.protocol import AsyncEvent, Qp
+from mkeyspec.plan import Await
+from mkeyspec.run import wait
+from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench
+from mkeyspec.run.endpoint import Pair
+from mkeyspec.run.evidence import Event
+from mkeyspec.run.verdict import Failure
+
+
+def awaited(bench: Bench, step: Await) -> Failure | None:
+    """Wait for an event and judge it. An event of a QP is the default pair's if the statement names none."""
+    pair = bench.pair(step.qp, step.at) if step.event in QP_EVENTS else None
+
+    def found() -> list[Event]:
+        return [
+            entry
+            for entry in bench.events
+            if not (entry.judged or entry.early)
+            and entry.event.kind == step.event
+            and (pair is None or (entry.event.qp is not None and _is_of(entry.event.qp, pair, step.event)))
+        ]
+
+    if wait.until(bench, lambda: bool(found()), bench.look_for_events):
+        found()[0].judge("await")
+        return None
+    others = ", ".join(_name(bench, entry.event) for entry in bench.events if not entry.judged) or "none"
+    of = "" if pair is None else " of " + (f"`{pair.name}`" if pair.name else "the default QP")
+    details = (("expected", step.event + of), ("got", f"{others}, within {bench.deadline:g} s"))
+    return Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
+
+
+def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
+    """Whether an event that is awaited on a pair is this one's. Only the owner's send queue is ever drained."""
+    ends = (pair.owner,) if event == "sq_drained" else pair.ends
+    return any(qp.handle == end.qp.handle for end in ends)
+
+
+def _name(bench: Bench, event: AsyncEvent) -> str:
+    """An event, with the QP that it names."""
+    if event.kind not in QP_EVENTS:
+        return event.kind
+    if event.qp is None:
+        return f"{event.kind} of no QP of this case"
+    pair = bench.pair_of(event.qp)
+    name = f" of `{pair.name}`" if pair is not None and pair.name else ""
+    return f"{event.kind} of QP {event.qp.number:#x} ({event.qp.side}){name}"
+
+
+def left_over(bench: Bench) -> Iterator[Failure]:
+    """Events that nobody has named, without those that follow from a failure of their QP."""
+    bench.look_for_events()
+    raised: Counter[tuple[int, str]] = Counter()
+    for entry in bench.events:
+        if entry.judged:
+            continue
+        event = entry.event
+        if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
+            # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
+            raised[event.qp.handle, event.kind] += 1
+            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle]:
+                entry.judge("consequence of the QP's failure")
+                continue
+        entry.judge("the closing rule")
+        behind = () if entry.behind is None else (("seen behind", f"{entry.behind.line}:{entry.behind.column}"),)
+        message = f"an async event is left over: {_name(bench, event)}"
+        yield Failure("MKS2203", entry.at, message, behind)
