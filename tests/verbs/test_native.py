@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.constants import QP_EVENTS
 from mkeyspec.device import verbs_native as native
 
 
@@ -80,4 +81,4 @@ def test_events_by_their_numbers() -> None:
     """enum ibv_event_type of verbs.h."""
     assert native.EVENTS.index("sq_drained") == 5
     assert native.EVENTS.index("wq_fatal") == 19
-    assert set(native.EVENTS) >= native._QP_EVENTS
+    assert set(native.EVENTS) >= QP_EVENTS
