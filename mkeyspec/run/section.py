@@ -286,12 +286,18 @@ def _earlier(section: Section) -> Failure | None:
         got = due.got
         if got is None or got.status in (SUCCESS, FLUSH) or due.stray or id(due) in own:
             continue
-        due.judge(f"`{section.what}`")
-        section.end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
-        message = f"`{due.opcode}` before `{section.what}` completed with {got.status}, and should succeed"
-        details = (("expected", SUCCESS), ("got", describe(got)), ("seen at", f"{section.at.line}:{section.at.column}"))
-        return Failure("MKS2005", due.at, message, details, True)
+        return _blamed(section.end, due, section.what, section.at)
     return None
+
+
+def _blamed(end: End, due: Due, what: str, at: At) -> Failure:
+    """The failure of a request that was posted before `what`, which has seen it at `at`."""
+    assert due.got is not None
+    due.judge(f"`{what}`")
+    end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
+    message = f"`{due.opcode}` before `{what}` completed with {due.got.status}, and should succeed"
+    details = (("expected", SUCCESS), ("got", describe(due.got)), ("seen at", f"{at.line}:{at.column}"))
+    return Failure("MKS2005", due.at, message, details, True)
 
 
 def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
@@ -334,9 +340,10 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
     if not lists:
         owed = [*(due for due in end.unjudged() if due.signaled and not due.stray), *owed]
         wait.until(bench, lambda: all(due.over for due in owed) or wait.failed(end, owed), lambda: bench.poll(end))
+        attempt.fault = _before_poll(bench, at, end, owed)
         for due in owed:
-            if due.judged:
-                continue
+            if due.judged or (attempt.fault is not None and (due.got is None or due.failed)):
+                continue  # of a QP that has failed, the closing rule
             fault = late(bench, end, due, "poll") if due.got is None else misfit(due, "poll")
             if due.got is not None:
                 due.judge("poll")
@@ -357,6 +364,19 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
         due.judge("poll")
     close(end, owed)
     return attempt
+
+
+def _before_poll(bench: Bench, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
+    """What failed first, here or at the other end, if a poll for these finds a failure: what is flushed, and what is
+    missing, follows from it."""
+    if not wait.failed(end, list(owed)):
+        return None
+    bench.poll(end.other)
+    for side in (end, end.other):
+        for due in side.unjudged():
+            if due.failed and due.got is not None and due.got.status != FLUSH and not due.stray:
+                return _blamed(end, due, "poll", at)
+    return None
 
 
 def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
