@@ -24,10 +24,13 @@ int fd_high(int fd);                    /* moves a descriptor of ours out of the
 
 /* From one part of the application's memory to another, of equal length. *source: it was what can't be read. */
 bool memory_copy(const struct piece *from, size_t from_pieces, const struct piece *to, size_t to_pieces, bool *source);
+bool memory_readable(const struct piece *piece, size_t pieces);     /* looks at each page */
 bool memory_copies(void);               /* memory_copy is there, in this thread */
 /* Memory read, or written, bit by bit, between guard_enter and guard_leave. */
 struct cursor { const struct piece *piece; size_t pieces; uint64_t at; };
 bool cursor_move(struct cursor *cursor, uint8_t *local, uint64_t length, bool write);
+uint8_t *cursor_straight(const struct cursor *cursor, uint64_t *length);   /* what follows in one piece; NULL: nothing */
+void cursor_skip(struct cursor *cursor, uint64_t length);                  /* of that */
 bool memory_guarded(const struct piece *piece, size_t pieces);      /* guard_enter, unless these need the slow way */
 
 /* ---- guard.c: fast copies of memory that may be gone ---------------------------------------------------------------------------------- */
@@ -36,6 +39,8 @@ void guard_thread(void);                /* this thread is the device's */
 bool guard_enter(void);                 /* false: not here; else guard_copy may be used until guard_leave */
 void guard_leave(void);
 bool guard_copy(void *to, const void *from, size_t length);
+/* Between them as well: any code over memory that may be gone. False: a fault ended it, wherever it was. It takes no lock. */
+bool guard_run(void (*work)(void *), void *argument);
 /* The device itself would have to answer the fault of an access to such memory. */
 bool doorbell_covers(uint64_t addr, uint64_t length);
 
@@ -133,6 +138,8 @@ void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *r
                      uint64_t stored, uint8_t *stream, uint64_t length);
 /* The fields of whole blocks that stand in `stream` already, with room behind each. */
 void signature_fields(const struct bsf *sig, enum domain domain, uint8_t *stream, uint64_t blocks, uint64_t before);
+/* The same with the data taken from elsewhere: each byte is read once. Not for checksums. */
+void signature_copy(const struct bsf *sig, enum domain domain, uint8_t *stream, const uint8_t *raw, uint64_t blocks, uint64_t before);
 /* The first error since arming goes to the key owner's CQ; true if it was reported. */
 bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq);
 

@@ -6,6 +6,7 @@
  * the next copy, and is in place again behind it. Other threads than ours, which may have the signals blocked, do not copy so. */
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -146,8 +147,21 @@ static void to_theirs(int number, siginfo_t *info, void *context) {
     if (sent) raise(number);
 }
 
+static jmp_buf landing;
+static volatile sig_atomic_t running;   /* of the device thread, in guard_run */
+
+static void land(void) { longjmp(landing, 1); }
+
 static void faulted(int number, siginfo_t *info, void *context) {
-    greg_t *at = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    enum { RED_ZONE = 128 };
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs, *at = &registers[REG_RIP];
+    if (ours && running && info->si_code > 0) {
+        /* Not from here: the return from the handler gives back the mask. The stack is as at the start of a function. */
+        registers[REG_RSP] = ((registers[REG_RSP] - RED_ZONE) & ~15LL) - 8;
+        *at = (greg_t)(uintptr_t)land;
+        running = false;
+        return;
+    }
     bool copying = ours && (uintptr_t)*at >= (uintptr_t)softnic_copy_wide && (uintptr_t)*at < (uintptr_t)softnic_copy_fault;
     if (copying) *at = (greg_t)(uintptr_t)softnic_copy_fault;
     else to_theirs(number, info, context);
@@ -232,6 +246,16 @@ void guard_leave(void) {
     }
 }
 
+bool guard_run(void (*work)(void *), void *argument) {
+    if (_setjmp(landing)) return false;
+    running = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    work(argument);
+    atomic_signal_fence(memory_order_seq_cst);
+    running = false;
+    return true;
+}
+
 bool guard_copy(void *to, const void *from, size_t length) {
     return !(has_avx && length >= 256 ? softnic_copy_wide(to, from, length) : softnic_copy(to, from, length));
 }
@@ -243,6 +267,7 @@ void guard_fork_child(void) {}
 bool guard_has(int number) { return (void)number, false; }
 int guard_action(int number, const struct sigaction *action, struct sigaction *old) { return sigaction(number, action, old); }
 bool guard_enter(void) { return false; }
+bool guard_run(void (*work)(void *), void *argument) { return (void)work, (void)argument, false; }
 void guard_leave(void) {}
 bool guard_copy(void *to, const void *from, size_t length) {
     (void)to, (void)from, (void)length;

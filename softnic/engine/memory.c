@@ -62,7 +62,7 @@ static bool move_fast(const struct piece *piece, size_t pieces, uint8_t *local, 
     return fine;
 }
 
-static bool readable(const struct piece *piece, size_t pieces) {
+bool memory_readable(const struct piece *piece, size_t pieces) {
     uint8_t byte;
     for (size_t i = 0; i < pieces; i++)
         for (uint64_t at = 0; at < piece[i].length; at += page_bytes())
@@ -82,6 +82,16 @@ bool cursor_move(struct cursor *cursor, uint8_t *local, uint64_t length, bool wr
         if (cursor->at == cursor->piece->length) cursor->piece++, cursor->pieces--, cursor->at = 0;
     }
     return true;
+}
+
+uint8_t *cursor_straight(const struct cursor *cursor, uint64_t *length) {
+    *length = cursor->pieces ? cursor->piece->length - cursor->at : 0;
+    return cursor->pieces ? (uint8_t *)(uintptr_t)(cursor->piece->addr + cursor->at) : NULL;
+}
+
+void cursor_skip(struct cursor *cursor, uint64_t length) {
+    cursor->at += length;
+    if (cursor->at == cursor->piece->length) cursor->piece++, cursor->pieces--, cursor->at = 0;
 }
 
 bool memory_copies(void) {
@@ -104,7 +114,7 @@ bool memory_copy(const struct piece *from, size_t from_pieces, const struct piec
         if (to_at == to[t].length) to_at = 0, t++;
     }
     guard_leave();
-    if (!fine) *source = !readable(from, from_pieces);
+    if (!fine) *source = !memory_readable(from, from_pieces);
     return fine;
 }
 

@@ -106,6 +106,18 @@ void signature_fields(const struct bsf *sig, enum domain which, uint8_t *stream,
     }
 }
 
+void signature_copy(const struct bsf *sig, enum domain which, uint8_t *stream, const uint8_t *raw, uint64_t blocks, uint64_t before) {
+    const struct signature_domain *domain = used(sig, which);
+    uint64_t number = before / domain->block;
+    uint8_t field[8];
+    struct field_sum sum;
+    for (uint64_t k = 0; k < blocks; k++, stream += frame_of(domain), raw += domain->block) {
+        field_start(&sum, domain);
+        field_copy_on(&sum, stream, raw, domain->block);
+        field_generate(&sum, domain, (uint32_t)(number + k), field);
+        memcpy(stream + domain->block, field, domain->field);
+    }
+}
 
 bool RULE(signature_report)(struct key *key, const struct sigerr *error, struct cq *cq) {
     if (!key->armed) return false;

@@ -245,13 +245,46 @@ bool RULE(place_adds_fields)(const struct place *place) {
            && place->wire == place->raw / key->sig->domain[DOMAIN_WIRE].block * (key->sig->domain[DOMAIN_WIRE].block + (uint64_t)key->sig->domain[DOMAIN_WIRE].field);
 }
 
+struct frames { const struct place *place; uint8_t *to; const uint8_t *from; uint64_t first, blocks; };
+
+static void copy_frames(void *argument) {
+    const struct frames *frames = argument;
+    const struct bsf *sig = frames->place->key->sig;
+    signature_copy(sig, DOMAIN_WIRE, frames->to, frames->from, frames->blocks, frames->place->before + frames->first * sig->domain[DOMAIN_WIRE].block);
+}
+
+/* Blocks that lie straight at both ends, from one to the other in one go. Returns how many; false: a fault. */
+static bool frames_straight(const struct place *place, struct cursor *from, struct cursor *to, uint64_t first, uint64_t most, uint64_t *blocks) {
+    const struct signature_domain *domain = &place->key->sig->domain[DOMAIN_WIRE];
+    uint64_t data, room, pitch = (uint64_t)domain->block + domain->field;
+    struct frames frames = {place, cursor_straight(to, &room), cursor_straight(from, &data), first, most};
+    if (frames.blocks > data / domain->block) frames.blocks = data / domain->block;
+    if (frames.blocks > room / pitch) frames.blocks = room / pitch;
+    if (domain->kind == SIGNATURE_DIF_CSUM) frames.blocks = 0;
+    *blocks = frames.blocks;
+    if (!frames.blocks) return true;
+    if (!guard_run(copy_frames, &frames)) return false;
+    cursor_skip(from, frames.blocks * domain->block);
+    cursor_skip(to, frames.blocks * pitch);
+    return true;
+}
+
 /* `blocks` more blocks with their fields; the guard is entered. */
 static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire) {
     const struct signature_domain *domain = &place->key->sig->domain[DOMAIN_WIRE];
     uint64_t pitch = (uint64_t)domain->block + domain->field;
-    for (uint64_t k = 0; k < blocks; k++)
-        if (!cursor_move(from, wire + k * pitch, domain->block, false)) return false;
-    signature_fields(place->key->sig, DOMAIN_WIRE, wire, blocks, place->before + first * domain->block);
+    while (blocks) {
+        struct piece left = {(uintptr_t)wire, blocks * pitch};
+        struct cursor to = {&left, 1, 0};
+        uint64_t n;
+        if (!frames_straight(place, from, &to, first, blocks, &n)) return false;
+        if (!n) {                       /* a block that lies in pieces, or a checksum */
+            if (!cursor_move(from, wire, domain->block, false)) return false;
+            signature_fields(place->key->sig, DOMAIN_WIRE, wire, 1, place->before + first * domain->block);
+            n = 1;
+        }
+        wire += n * pitch, first += n, blocks -= n;
+    }
     return true;
 }
 
@@ -296,6 +329,13 @@ static bool join_place(struct transfer *from, const struct place *place, struct 
     const struct signature_domain *domain = place->key ? &place->key->sig->domain[DOMAIN_WIRE] : NULL;
     uint64_t block = domain ? domain->block : CHUNK, whole = domain ? place->raw / block : (place->raw + CHUNK - 1) / CHUNK, most = CHUNK / block;
     for (uint64_t k = 0; k < whole;) {
+        uint64_t straight = 0;
+        if (domain && !frames_straight(place, &read, to, k, whole - k, &straight)) {
+            *source = !memory_readable(from->reach.piece + place->piece, place->pieces);
+            return false;
+        }
+        k += straight;
+        if (k == whole) break;
         uint64_t n = whole - k < most ? whole - k : most, size = domain ? n * (block + domain->field) : n * block;
         if (!domain && size > place->raw - k * block) size = place->raw - k * block;
         bool fine = domain ? add_fields(place, &read, k, n, chunk) : cursor_move(&read, chunk, size, false);

@@ -1,5 +1,7 @@
 #include "pure/crc.h"
 
+#include <string.h>
+
 #include "pure/bits.h"
 #include "pure/crc_fold.h"
 #include "pure/rule.h"
@@ -113,9 +115,28 @@ uint64_t RULE(crc_update)(enum crc_kind kind, uint64_t state, const void *data, 
     uint8_t folded[16];
     if (length < CRC_FOLD_LEAST || !crc_folds())
         return crc_update_portable(kind, state, data, length);
-    size_t done = crc_fold(kind, state, data, length, false, folded);
+    size_t done = crc_fold(kind, state, data, NULL, length, false, folded);
     state = crc_update_portable(kind, 0, folded, sizeof folded);
     return crc_update_portable(kind, state, (const uint8_t *)data + done, length - done);
+}
+
+uint64_t crc_copy(enum crc_kind kind, uint64_t state, void *to, const void *data, size_t length)
+{
+    enum { PIECE = 64 };
+    uint8_t folded[16], piece[PIECE];
+    size_t done = 0;
+    if (length >= CRC_FOLD_LEAST && crc_folds()) {
+        done = crc_fold(kind, state, data, to, length, false, folded);
+        state = crc_update_portable(kind, 0, folded, sizeof folded);
+    }
+    while (done < length) {
+        size_t n = length - done < PIECE ? length - done : PIECE;
+        memcpy(piece, (const uint8_t *)data + done, n);
+        memcpy((uint8_t *)to + done, piece, n);
+        state = crc_update_portable(kind, state, piece, n);
+        done += n;
+    }
+    return state;
 }
 
 uint64_t RULE(crc_value)(enum crc_kind kind, uint64_t state)

@@ -22,6 +22,8 @@ enum crc_kind {
 uint64_t crc_start(enum crc_kind kind, bool ones);      /* the seed: all ones, else 0 */
 uint64_t crc_update(enum crc_kind kind, uint64_t state, const void *data, size_t length);
 uint64_t crc_update_portable(enum crc_kind kind, uint64_t state, const void *data, size_t length);     /* by tables, on any processor */
+/* The same while the data is copied: each byte is read once, so what is written is what was summed. They do not overlap. */
+uint64_t crc_copy(enum crc_kind kind, uint64_t state, void *to, const void *data, size_t length);
 uint64_t crc_value(enum crc_kind kind, uint64_t state);     /* the finished number */
 unsigned crc_size(enum crc_kind kind);                  /* bytes in memory: 2, 4, 4, 8 */
 void crc_store(enum crc_kind kind, uint64_t state, uint8_t *field);

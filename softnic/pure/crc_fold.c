@@ -30,10 +30,18 @@ bool crc_folds(void) { return __builtin_cpu_supports("pclmul") && __builtin_cpu_
 
 #define WITH_PCLMUL __attribute__((target("pclmul,ssse3"), always_inline)) static inline
 
-WITH_PCLMUL __m128i load(const uint8_t *p, bool reflected) {
-    __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+/* Bytes on their way: where they are read, and where they are also written (NULL: nowhere). */
+struct way { const uint8_t *p; uint8_t *to; };
+
+WITH_PCLMUL __m128i reversed(__m128i bytes, bool reflected) {
     const __m128i back = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     return reflected ? bytes : _mm_shuffle_epi8(bytes, back);
+}
+
+WITH_PCLMUL __m128i load(const struct way *way, size_t at, bool reflected) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(way->p + at));
+    if (way->to) _mm_storeu_si128((__m128i *)(way->to + at), bytes);
+    return reversed(bytes, reflected);
 }
 
 /* The half of high powers is the low one of a reflected register: `by` holds its constant there. */
@@ -46,21 +54,22 @@ WITH_PCLMUL __m128i constants(const uint64_t by[2], bool reflected) {
 }
 
 /* What is left of a lane and the data behind it, by 16 bytes. */
-WITH_PCLMUL void rest(__m128i a, __m128i near, bool reflected, const uint8_t *p, const uint8_t *end, uint8_t out[16]) {
-    for (; end - p >= 16; p += 16) a = ahead(a, near, load(p, reflected));
-    _mm_storeu_si128((__m128i *)out, reflected ? a : load((const uint8_t *)&a, false));
+WITH_PCLMUL void rest(__m128i a, __m128i near, bool reflected, const struct way *way, size_t at, size_t length, uint8_t out[16]) {
+    for (; length - at >= 16; at += 16) a = ahead(a, near, load(way, at, reflected));
+    _mm_storeu_si128((__m128i *)out, reversed(a, reflected));
 }
 
-WITH_PCLMUL void narrow(const struct folding *folding, bool reflected, __m128i first, const uint8_t *p, const uint8_t *end, uint8_t out[16]) {
+WITH_PCLMUL void narrow(const struct folding *folding, bool reflected, __m128i first, const struct way *way, size_t length, uint8_t out[16]) {
     const __m128i far = constants(folding->far, reflected), near = constants(folding->near, reflected);
-    __m128i a = _mm_xor_si128(load(p, reflected), first), b = load(p + 16, reflected), c = load(p + 32, reflected), d = load(p + 48, reflected);
-    for (p += 64; end - p >= 64; p += 64) {
-        a = ahead(a, far, load(p, reflected));
-        b = ahead(b, far, load(p + 16, reflected));
-        c = ahead(c, far, load(p + 32, reflected));
-        d = ahead(d, far, load(p + 48, reflected));
+    __m128i a = _mm_xor_si128(load(way, 0, reflected), first), b = load(way, 16, reflected), c = load(way, 32, reflected), d = load(way, 48, reflected);
+    size_t at = 64;
+    for (; length - at >= 64; at += 64) {
+        a = ahead(a, far, load(way, at, reflected));
+        b = ahead(b, far, load(way, at + 16, reflected));
+        c = ahead(c, far, load(way, at + 32, reflected));
+        d = ahead(d, far, load(way, at + 48, reflected));
     }
-    rest(ahead(ahead(ahead(a, near, b), near, c), near, d), near, reflected, p, end, out);
+    rest(ahead(ahead(ahead(a, near, b), near, c), near, d), near, reflected, way, at, length, out);
 }
 
 #define WIDE "pclmul,ssse3,avx512f,avx512bw,avx512vl,vpclmulqdq"
@@ -71,8 +80,9 @@ static bool is_wide(void) {
     return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
-WITH_WIDE __m512i load4(const uint8_t *p, bool reflected) {
-    __m512i bytes = _mm512_loadu_si512(p);
+WITH_WIDE __m512i load4(const struct way *way, size_t at, bool reflected) {
+    __m512i bytes = _mm512_loadu_si512(way->p + at);
+    if (way->to) _mm512_storeu_si512(way->to + at, bytes);
     const __m512i back = _mm512_broadcast_i32x4(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     return reflected ? bytes : _mm512_shuffle_epi8(bytes, back);
 }
@@ -81,41 +91,43 @@ WITH_WIDE __m512i ahead4(__m512i lanes, __m512i by, __m512i onto) {
     return _mm512_ternarylogic_epi64(onto, _mm512_clmulepi64_epi128(lanes, by, 0x00), _mm512_clmulepi64_epi128(lanes, by, 0x11), 0x96);
 }
 
-WITH_WIDE void wide(const struct folding *folding, bool reflected, __m128i first, const uint8_t *p, const uint8_t *end, uint8_t out[16]) {
+WITH_WIDE void wide(const struct folding *folding, bool reflected, __m128i first, const struct way *way, size_t length, uint8_t out[16]) {
     const __m512i by = _mm512_broadcast_i32x4(constants(folding->wide, reflected)), far = _mm512_broadcast_i32x4(constants(folding->far, reflected));
     const __m128i near = constants(folding->near, reflected);
-    __m512i a = _mm512_xor_si512(load4(p, reflected), _mm512_zextsi128_si512(first)), b = load4(p + 64, reflected);
-    __m512i c = load4(p + 128, reflected), d = load4(p + 192, reflected);
-    for (p += 256; end - p >= 256; p += 256) {
-        a = ahead4(a, by, load4(p, reflected));
-        b = ahead4(b, by, load4(p + 64, reflected));
-        c = ahead4(c, by, load4(p + 128, reflected));
-        d = ahead4(d, by, load4(p + 192, reflected));
+    __m512i a = _mm512_xor_si512(load4(way, 0, reflected), _mm512_zextsi128_si512(first)), b = load4(way, 64, reflected);
+    __m512i c = load4(way, 128, reflected), d = load4(way, 192, reflected);
+    size_t at = 256;
+    for (; length - at >= 256; at += 256) {
+        a = ahead4(a, by, load4(way, at, reflected));
+        b = ahead4(b, by, load4(way, at + 64, reflected));
+        c = ahead4(c, by, load4(way, at + 128, reflected));
+        d = ahead4(d, by, load4(way, at + 192, reflected));
     }
     d = ahead4(ahead4(ahead4(a, far, b), far, c), far, d);
-    for (; end - p >= 64; p += 64) d = ahead4(d, far, load4(p, reflected));
+    for (; length - at >= 64; at += 64) d = ahead4(d, far, load4(way, at, reflected));
     __m128i lane = ahead(_mm512_extracti32x4_epi32(d, 0), near, _mm512_extracti32x4_epi32(d, 1));
     lane = ahead(ahead(lane, near, _mm512_extracti32x4_epi32(d, 2)), near, _mm512_extracti32x4_epi32(d, 3));
-    rest(lane, near, reflected, p, end, out);
+    rest(lane, near, reflected, way, at, length, out);
 }
 
-__attribute__((target(WIDE)))
-static void fold_wide(const struct folding *folding, __m128i first, const uint8_t *p, const uint8_t *end, uint8_t out[16]) {
-    if (folding->reflected) wide(folding, true, first, p, end, out);
-    else wide(folding, false, first, p, end, out);
-}
+/* One for each, so that the loops have no choice to make. */
+#define FOLD(name, target_, body) \
+    __attribute__((target(target_))) \
+    static void name(const struct folding *folding, __m128i first, const uint8_t *p, uint8_t *to, size_t length, uint8_t out[16]) { \
+        const struct way sums = {p, NULL}, copies = {p, to}; \
+        if (folding->reflected && to) body(folding, true, first, &copies, length, out); \
+        else if (folding->reflected) body(folding, true, first, &sums, length, out); \
+        else if (to) body(folding, false, first, &copies, length, out); \
+        else body(folding, false, first, &sums, length, out); \
+    }
+FOLD(fold_wide, WIDE, wide)
+FOLD(fold_narrow, "pclmul,ssse3", narrow)
 
-__attribute__((target("pclmul,ssse3")))
-static void fold_narrow(const struct folding *folding, __m128i first, const uint8_t *p, const uint8_t *end, uint8_t out[16]) {
-    if (folding->reflected) narrow(folding, true, first, p, end, out);
-    else narrow(folding, false, first, p, end, out);
-}
-
-size_t crc_fold(enum crc_kind kind, uint64_t state, const uint8_t *data, size_t length, bool slim, uint8_t out[16]) {
+size_t crc_fold(enum crc_kind kind, uint64_t state, const uint8_t *data, uint8_t *to, size_t length, bool slim, uint8_t out[16]) {
     const struct folding *folding = &foldings[kind];
     __m128i first = folding->reflected ? _mm_set_epi64x(0, (long long)state) : _mm_set_epi64x((long long)(state << 32), 0);
-    if (!slim && length >= WIDE_LEAST && is_wide()) fold_wide(folding, first, data, data + length, out);
-    else fold_narrow(folding, first, data, data + length, out);
+    if (!slim && length >= WIDE_LEAST && is_wide()) fold_wide(folding, first, data, to, length, out);
+    else fold_narrow(folding, first, data, to, length, out);
     return length & ~(size_t)15;
 }
 
@@ -125,8 +137,8 @@ size_t crc_fold(enum crc_kind kind, uint64_t state, const uint8_t *data, size_t 
 
 bool crc_folds(void) { return false; }
 
-size_t crc_fold(enum crc_kind kind, uint64_t state, const uint8_t *data, size_t length, bool slim, uint8_t out[16]) {
-    (void)kind, (void)state, (void)data, (void)length, (void)slim, (void)out;
+size_t crc_fold(enum crc_kind kind, uint64_t state, const uint8_t *data, uint8_t *to, size_t length, bool slim, uint8_t out[16]) {
+    (void)kind, (void)state, (void)data, (void)to, (void)length, (void)slim, (void)out;
     abort();
 }
 

@@ -29,6 +29,11 @@ void field_update(struct field_sum *sum, const void *data, size_t length)
         sum->crc = crc_update(field_crc(sum->kind), sum->crc, data, length);
 }
 
+void field_copy_on(struct field_sum *sum, void *to, const void *data, size_t length)
+{
+    sum->crc = crc_copy(field_crc(sum->kind), sum->crc, to, data, length);
+}
+
 uint32_t RULE(field_ref_tag)(const struct signature_domain *domain, uint32_t index)
 {
     return domain->ref_tag + (domain->dif_flags & DIF_INC_REF ? index : 0);

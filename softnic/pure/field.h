@@ -13,6 +13,8 @@ struct field_sum {                      /* the signature of the block's data so 
     struct checksum checksum;
 };
 void field_start(struct field_sum *sum, const struct signature_domain *domain);     /* at each block */
+/* A checksum is not made so: for the others, field_update of data that is copied meanwhile. */
+void field_copy_on(struct field_sum *sum, void *to, const void *data, size_t length);
 void field_update(struct field_sum *sum, const void *data, size_t length);
 
 enum crc_kind field_crc(enum signature_kind kind);      /* which CRC; CRC_T10 for a kind that is none of the three */

@@ -135,8 +135,9 @@ def data_later(subject: Subject) -> Iterator[Place]:
     for call in subject.record.named("post"):
         brings = any(type(request).__name__ in ("Send", "Read", "FetchAdd", "Memcpy") for request in call.args[1])
         if brings and not call.result and not subject.phases(call.step):
-            yield Place(call.step, f"the bytes of post {call.number} land after its completion",
-                        partial(DataLater, call.number))
+            yield Place(
+                call.step, f"the bytes of post {call.number} land after its completion", partial(DataLater, call.number)
+            )
 
 
 @places("data_lost")

@@ -100,16 +100,25 @@ def create_other_errno(subject: Subject) -> Iterator[Place]:
             claim = subject.claim(call.step)
             if unmade(subject, call) and isinstance(claim[0], plan.Rejected) and (claim[0].reason or claim[0].rule):
                 other = errno_beside(call.result.errno)
-                yield Place(call.step, f"{VERBS[name]} is refused with {errno.errorcode[other]}",
-                            partial(OnCall, name, call.number, refuse(name, other)))
+                yield Place(
+                    call.step,
+                    f"{VERBS[name]} is refused with {errno.errorcode[other]}",
+                    partial(OnCall, name, call.number, refuse(name, other)),
+                )
 
 
 def granted(subject: Subject, call: Call) -> bool:
     return not refused(call) and bool(call.options["max_entries"])
 
 
-places("fewer_entries")(calls("mkey", "grants one entry fewer than was asked for", lambda call: (
-    lambda tap, go, args: replace(go(), max_entries=call.options["max_entries"] - 1)), granted))
+places("fewer_entries")(
+    calls(
+        "mkey",
+        "grants one entry fewer than was asked for",
+        lambda call: lambda tap, go, args: replace(go(), max_entries=call.options["max_entries"] - 1),
+        granted,
+    )
+)
 
 
 def less_room(pair: QpPair, attributes: QpAttributes) -> QpPair:
@@ -117,9 +126,14 @@ def less_room(pair: QpPair, attributes: QpAttributes) -> QpPair:
     return QpPair(replace(pair.owner, max_inline_data=less), replace(pair.peer, max_inline_data=less))
 
 
-places("less_inline")(calls("qp_pair", "grants less inline data than was asked for", lambda call: (
-    lambda tap, go, args: less_room(go(), args[0])), lambda subject, call: (
-        not refused(call) and call.args[0].max_inline_data > 0)))
+places("less_inline")(
+    calls(
+        "qp_pair",
+        "grants less inline data than was asked for",
+        lambda call: lambda tap, go, args: less_room(go(), args[0]),
+        lambda subject, call: not refused(call) and call.args[0].max_inline_data > 0,
+    )
+)
 
 # Posting -------------------------------------------------------------------------------------
 
@@ -139,16 +153,24 @@ def reasoned(subject: Subject, call: Call) -> bool:
 
 
 places("post_refused")(calls("post", "is refused, and does nothing", lambda call: give(errno.EINVAL), accepted))
-places("post_refused_but_done")(calls("post", "is refused, and does it", lambda call: (
-    lambda tap, go, args: go() or errno.EINVAL), accepted))
+places("post_refused_but_done")(
+    calls("post", "is refused, and does it", lambda call: lambda tap, go, args: go() or errno.EINVAL, accepted)
+)
 places("post_refusal_lost")(calls("post", "is not refused, and does nothing", lambda call: give(0), claimed))
-places("post_other_errno")(calls("post", "is refused with another errno", lambda call: (
-    give(errno_beside(call.result))), reasoned))
+places("post_other_errno")(
+    calls("post", "is refused with another errno", lambda call: give(errno_beside(call.result)), reasoned)
+)
 places("post_nothing")(calls("post", "says 0 and does nothing", lambda call: give(0), accepted))
 places("post_twice")(calls("post", "does it twice", lambda call: lambda tap, go, args: go() or go(), accepted))
 places("recv_refused")(calls("post_recv", "is refused", lambda c: give(errno.ENOMEM), lambda s, c: not c.result))
-places("recv_nothing")(calls("post_recv", "says 0 and does nothing", lambda call: give(0), lambda s, c: (
-    not c.result and not any("completion" in s.phases(step) for step in range(c.step, len(s.steps))))))
+places("recv_nothing")(
+    calls(
+        "post_recv",
+        "says 0 and does nothing",
+        lambda call: give(0),
+        lambda s, c: not c.result and not any("completion" in s.phases(step) for step in range(c.step, len(s.steps))),
+    )
+)
 
 
 class Dropped(Disturbance):
@@ -170,8 +192,11 @@ def request_dropped(subject: Subject) -> Iterator[Place]:
     for call in subject.record.named("post"):
         if accepted(subject, call) and len(call.args[1]) > 1:
             for place, request in enumerate(call.args[1]):
-                yield Place(call.step, f"request {place} of post {call.number} ({type(request).__name__}) is left out",
-                            partial(Dropped, call.number, place))
+                yield Place(
+                    call.step,
+                    f"request {place} of post {call.number} ({type(request).__name__}) is left out",
+                    partial(Dropped, call.number, place),
+                )
 
 
 # Signature pipelining ------------------------------------------------------------------------
@@ -182,11 +207,18 @@ def counted(subject: Subject, call: Call) -> bool:
 
 
 places("cancel_one_more")(calls("cancel", "counts one more", lambda c: lambda t, go, a: go() + 1, counted))
-places("cancel_one_less")(calls("cancel", "counts one fewer", lambda c: lambda t, go, a: go() - 1, lambda s, c: (
-    c.result > 0)))
+places("cancel_one_less")(
+    calls("cancel", "counts one fewer", lambda c: lambda t, go, a: go() - 1, lambda s, c: c.result > 0)
+)
 places("cancel_refused")(calls("cancel", "is refused", lambda c: give(-errno.EINVAL), counted))
-places("cancel_refusal_lost")(calls("cancel", "is not refused", lambda c: give(0), lambda s, c: (
-    c.result < 0 and s.must(c.step) and "cancel" in s.phases(c.step))))
+places("cancel_refusal_lost")(
+    calls(
+        "cancel",
+        "is not refused",
+        lambda c: give(0),
+        lambda s, c: c.result < 0 and s.must(c.step) and "cancel" in s.phases(c.step),
+    )
+)
 places("cancel_nothing")(calls("cancel", "cancels nothing", lambda c: give(c.result), lambda s, c: c.result > 0))
 places("cancel_all")(calls("cancel", "cancels others as well", lambda c: cancelling, counted))
 
@@ -202,6 +234,7 @@ def cancelling(tap: Tap, go: Go, args: Args) -> Any:
 
 places("resume_refused")(calls("resume", "is refused", lambda c: give(errno.EINVAL), lambda s, c: c.result == 0))
 places("resume_nothing")(calls("resume", "does nothing", lambda c: give(0), lambda s, c: c.result == 0))
+
 
 class InName(Disturbance):
     """The signaled requests of a section complete, and none is carried out."""
@@ -232,8 +265,9 @@ def done_in_name(subject: Subject) -> Iterator[Place]:
         is_open = any(not subject.must(step) for step in range(call.step, len(subject.steps)))
         plain = accepted(subject, call) and "completion" not in subject.phases(call.step)
         if plain and not is_open and subject.step(call.step) is not None:
-            yield Place(call.step, f"post {call.number} completes, and is not carried out",
-                        partial(InName, call.number, told))
+            yield Place(
+                call.step, f"post {call.number} completes, and is not carried out", partial(InName, call.number, told)
+            )
 
 
 # Skips ---------------------------------------------------------------------------------------
@@ -263,8 +297,11 @@ def skipped_behind_a_flip(subject: Subject) -> Iterator[Place]:
     later = [call.step for call in subject.record.calls if call.name in ("post", "mkey", "memory", "qp_pair")]
     for region in subject.record.regions:
         for step in range(region.step + 1, max(later, default=-1) + 1):
-            yield Place(step, f"the guard of buffer {region.number} is written to, and the row is skipped",
-                        partial(Unable, step, region.number, 3))
+            yield Place(
+                step,
+                f"the guard of buffer {region.number} is written to, and the row is skipped",
+                partial(Unable, step, region.number, 3),
+            )
 
 
 # The end, and devices that die ---------------------------------------------------------------
@@ -352,10 +389,21 @@ def wedge_silent(subject: Subject) -> Iterator[Place]:
 
 # Legal ---------------------------------------------------------------------------------------
 
-places("more_entries")(calls("mkey", "grants four entries more", lambda call: (
-    lambda tap, go, args: tap.device.mkey(args[0], create_flags=call.options["create_flags"],
-                                          max_entries=call.result.max_entries + 4, pd=call.options["pd"])),
-    lambda subject, call: not refused(call) and call.result.max_entries < 60000 and made(subject, call)))
+places("more_entries")(
+    calls(
+        "mkey",
+        "grants four entries more",
+        lambda call: (
+            lambda tap, go, args: tap.device.mkey(
+                args[0],
+                create_flags=call.options["create_flags"],
+                max_entries=call.result.max_entries + 4,
+                pd=call.options["pd"],
+            )
+        ),
+        lambda subject, call: not refused(call) and call.result.max_entries < 60000 and made(subject, call),
+    )
+)
 
 
 class Views(Disturbance):

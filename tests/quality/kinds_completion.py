@@ -70,6 +70,7 @@ def by(change: Callable[[Completion], Completion]) -> Callable[[Tap, Completion]
 
 # Too many and too few ------------------------------------------------------------------------
 
+
 def followed(subject: Subject, seen: Seen) -> bool:
     """A success that something follows in its queue: whoever waits for that meets what lies between.
 
@@ -85,6 +86,8 @@ def followed(subject: Subject, seen: Seen) -> bool:
 places("twice")(each("is told twice", lambda tap, one: (Held(one), Held(one))))
 places("twice_next_poll")(each("is told again by the next poll", lambda tap, one: (Held(one), Held(one, 1))))
 places("twice_late")(each(f"is told again {LATE} polls later", lambda tap, one: (Held(one), Held(one, LATE)), followed))
+
+
 def after(seconds: float, again: bool, tap: Tap, completion: Completion) -> Sequence[Held]:
     late = Held(completion, since=monotonic() + seconds)
     return (Held(completion), late) if again else (late,)
@@ -181,18 +184,25 @@ def other_end(tap: Tap, completion: Completion) -> Completion | None:
 
 
 OTHER_QUEUE = {"send": "recv", "recv": "send"}
-places("other_queue")(each(
-    "comes out of the QP's other queue",
-    elsewhere(lambda tap, one: replace(one, queue=OTHER_QUEUE[one.queue])),  # type: ignore[arg-type]
-    ours,
-))
+places("other_queue")(
+    each(
+        "comes out of the QP's other queue",
+        elsewhere(lambda tap, one: replace(one, queue=OTHER_QUEUE[one.queue])),  # type: ignore[arg-type]
+        ours,
+    )
+)
 places("other_end")(each("comes out of the other end's queue", elsewhere(other_end), ours))
 
 # Wrong members -------------------------------------------------------------------------------
 
 places("wrong_id")(each("has another id", by(lambda one: replace(one, wr_id=one.wr_id + 1)), ours))
-places("wrong_opcode")(each("has another opcode", by(
-    lambda one: replace(one, opcode="rdma_write" if one.opcode != "rdma_write" else "send")), good))
+places("wrong_opcode")(
+    each(
+        "has another opcode",
+        by(lambda one: replace(one, opcode="rdma_write" if one.opcode != "rdma_write" else "send")),
+        good,
+    )
+)
 
 
 def named_other_end(tap: Tap, completion: Completion) -> Sequence[Held]:
@@ -210,8 +220,9 @@ def counted(subject: Subject, seen: Seen) -> bool:
     return good(subject, seen) and (seen.queue == "recv" or seen.completion.opcode in COUNTED)
 
 
-places("wrong_byte_len")(each("counts 12,345 bytes more", by(
-    lambda one: replace(one, byte_len=one.byte_len + 12345)), counted))
+places("wrong_byte_len")(
+    each("counts 12,345 bytes more", by(lambda one: replace(one, byte_len=one.byte_len + 12345)), counted)
+)
 
 
 def immediate(subject: Subject, seen: Seen) -> bool:
@@ -220,23 +231,34 @@ def immediate(subject: Subject, seen: Seen) -> bool:
 
 places("wrong_imm")(each("has another immediate", by(lambda one: replace(one, imm=(one.imm or 0) ^ 0x100)), immediate))
 places("imm_lost")(each("has no immediate", one(imm=None), immediate))
-places("imm_invented")(each(
-    "has an immediate that nobody sent", one(imm=0x6D6B6579),
-    lambda subject, seen: good(subject, seen) and seen.queue == "recv" and seen.completion.imm is None,
-))
+places("imm_invented")(
+    each(
+        "has an immediate that nobody sent",
+        one(imm=0x6D6B6579),
+        lambda subject, seen: good(subject, seen) and seen.queue == "recv" and seen.completion.imm is None,
+    )
+)
 
 
 def invalidated(subject: Subject, seen: Seen) -> bool:
     return seen.completion.invalidated_rkey is not None
 
 
-places("wrong_invalidated")(each("names another invalidated rkey", by(
-    lambda one: replace(one, invalidated_rkey=(one.invalidated_rkey or 0) ^ 0x100)), invalidated))
+places("wrong_invalidated")(
+    each(
+        "names another invalidated rkey",
+        by(lambda one: replace(one, invalidated_rkey=(one.invalidated_rkey or 0) ^ 0x100)),
+        invalidated,
+    )
+)
 places("invalidated_lost")(each("names no invalidated rkey", one(invalidated_rkey=None), invalidated))
-places("invalidated_invented")(each(
-    "names an rkey that nobody invalidated", one(invalidated_rkey=0x1234500),
-    lambda subject, seen: good(subject, seen) and seen.queue == "recv" and seen.completion.invalidated_rkey is None,
-))
+places("invalidated_invented")(
+    each(
+        "names an rkey that nobody invalidated",
+        one(invalidated_rkey=0x1234500),
+        lambda subject, seen: good(subject, seen) and seen.queue == "recv" and seen.completion.invalidated_rkey is None,
+    )
+)
 
 # Errors --------------------------------------------------------------------------------------
 
@@ -272,12 +294,18 @@ def wrong_status(subject: Subject) -> Iterator[Place]:
         for status in ("retry_exc_err", "loc_prot_err", "rem_access_err"):
             allowed = STATUS_CLASS.get(claim.reason, (claim.reason,))
             if status not in allowed and status != seen.completion.status:
-                yield Place(seen.step, f"{told(seen)} has status {status}",
-                            partial(OnCompletion, at(seen), one(status=status)))
+                yield Place(
+                    seen.step, f"{told(seen)} has status {status}", partial(OnCompletion, at(seen), one(status=status))
+                )
 
 
-places("flush_status")(each("has a status of its own", one(status="loc_prot_err"), lambda subject, seen: (
-    seen.completion.status == "wr_flush_err" and not far(subject, seen))))
+places("flush_status")(
+    each(
+        "has a status of its own",
+        one(status="loc_prot_err"),
+        lambda subject, seen: seen.completion.status == "wr_flush_err" and not far(subject, seen),
+    )
+)
 
 # Invented ------------------------------------------------------------------------------------
 
@@ -297,8 +325,13 @@ def invented(make: Callable[[int], tuple[str, int, dict[str, Any]]], polls: int 
                 ):
                     continue  # nothing comes behind it
 
-                def act(tap: Tap, number: int = number, queue: str = queue, wr_id: int = wr_id,
-                        members: dict[str, Any] = members) -> None:
+                def act(
+                    tap: Tap,
+                    number: int = number,
+                    queue: str = queue,
+                    wr_id: int = wr_id,
+                    members: dict[str, Any] = members,
+                ) -> None:
                     qp = tap.qps[number]
                     made = Completion(qp, queue, wr_id, **members)  # type: ignore[arg-type]
                     tap.put(qp.handle, queue, Held(made, polls))
@@ -349,12 +382,28 @@ def unasked(subject: Subject, status: str) -> Iterator[Place]:
 # Undefined members -----------------------------------------------------------------------
 
 places("vendor_error")(each("has a vendor_err", one(vendor_error=0x51)))
-places("undefined_byte_len")(each("has a byte_len that means nothing", one(byte_len=0x7E57), lambda subject, seen: (
-    good(subject, seen) and not counted(subject, seen))))
-places("undefined_of_error")(each(
-    "has members that mean nothing", one(opcode="recv_rdma_with_imm", byte_len=77, imm=5, invalidated_rkey=9), bad))
+places("undefined_byte_len")(
+    each(
+        "has a byte_len that means nothing",
+        one(byte_len=0x7E57),
+        lambda subject, seen: good(subject, seen) and not counted(subject, seen),
+    )
+)
+places("undefined_of_error")(
+    each("has members that mean nothing", one(opcode="recv_rdma_with_imm", byte_len=77, imm=5, invalidated_rkey=9), bad)
+)
 places("far_error_lost")(each("is not told", lambda tap, one: (), lambda subject, seen: not ours(subject, seen)))
-places("far_error_status")(each("has another status", one(status="rem_op_err"), lambda subject, seen: (
-    far(subject, seen) and seen.completion.status != "rem_op_err")))
-places("any_error")(each("has another status", one(status="general_err"), lambda subject, seen: (
-    (claim := claimed(subject, seen)) is not None and claim.reason is None)))
+places("far_error_status")(
+    each(
+        "has another status",
+        one(status="rem_op_err"),
+        lambda subject, seen: far(subject, seen) and seen.completion.status != "rem_op_err",
+    )
+)
+places("any_error")(
+    each(
+        "has another status",
+        one(status="general_err"),
+        lambda subject, seen: (claim := claimed(subject, seen)) is not None and claim.reason is None,
+    )
+)

@@ -51,8 +51,14 @@ def answer(change: Callable[[SignatureError | None], SignatureError | None]) -> 
 
 
 places("error_invented")(calls("mkey_check", "tells of a bad guard", answer(lambda was: GUARD_ERROR), clean))
-places("error_swallowed")(calls("mkey_check", "tells of nothing", answer(lambda was: None), lambda s, c: (
-    reported(s, c) and not takes(s, c.step, "ok"))))
+places("error_swallowed")(
+    calls(
+        "mkey_check",
+        "tells of nothing",
+        answer(lambda was: None),
+        lambda s, c: reported(s, c) and not takes(s, c.step, "ok"),
+    )
+)
 places("check_refused")(calls("mkey_check", "is refused", lambda call: refuse("mkey_check", errno.EINVAL), made))
 
 
@@ -89,8 +95,9 @@ def error_pending(subject: Subject) -> Iterator[Place]:
             other = [kind for kind, word in WORDS.items() if not any(takes(subject, one, word) for one in later)]
             if used and used[-1] >= step - 1 and other:
                 error = replace(GUARD_ERROR, type=other[0])
-                yield Place(step, f"mkey {number} has an error that no request caused",
-                            partial(Pending, step, number, error))
+                yield Place(
+                    step, f"mkey {number} has an error that no request caused", partial(Pending, step, number, error)
+                )
 
 
 def uses(subject: Subject, mkey: Mkey) -> list[int]:
@@ -100,8 +107,9 @@ def uses(subject: Subject, mkey: Mkey) -> list[int]:
         if call.name not in ("post", "post_recv") or call.result:
             continue
         text = repr(call.args[1:])
-        configures = all(type(one).__name__ in ("Configure", "MrList") for one in call.args[1]) \
-            if call.name == "post" else False
+        configures = (
+            all(type(one).__name__ in ("Configure", "MrList") for one in call.args[1]) if call.name == "post" else False
+        )
         if not configures and (f"lkey={mkey.lkey})" in text or f"rkey={mkey.rkey}," in text):
             found.append(call.step)
     return found
@@ -132,8 +140,11 @@ def error_twice(subject: Subject) -> Iterator[Place]:
         if reported(subject, call):
             later = [takes(subject, step, "bad_guard") for step in range(call.step + 1, len(subject.steps))]
             if not any(later):
-                yield Place(call.step, f"the error of mkey_check {call.number} is kept",
-                            partial(Twice, call.number, call.args[0]))
+                yield Place(
+                    call.step,
+                    f"the error of mkey_check {call.number} is kept",
+                    partial(Twice, call.number, call.args[0]),
+                )
 
 
 def wrong(what: str, named: Callable[[plan.Check], bool], change: Callable[[SignatureError], SignatureError]) -> Any:
@@ -144,22 +155,45 @@ def wrong(what: str, named: Callable[[plan.Check], bool], change: Callable[[Sign
 
 
 OTHER = {1: 2, 2: 3, 3: 1}
-places("error_other_type")(wrong("tells another type", lambda check: True, lambda was: (
-    replace(was, type=OTHER[was.type]))))
-places("error_unknown_type")(wrong("tells a type that the page doesn't know", lambda check: True, lambda was: (
-    replace(was, type=7))))
-places("error_other_block")(wrong("tells another block", lambda check: check.block is not None, lambda was: (
-    replace(was, offset=was.offset + 520))))
-places("error_other_offset")(wrong("tells an offset that is off by one", lambda check: (
-    check.block is not None or check.offset is not None), lambda was: replace(was, offset=was.offset + 1)))
-places("error_other_actual")(wrong("tells another actual_value", lambda check: (
-    check.found is not None or check.actual is not None), lambda was: replace(was, actual_value=was.actual_value ^ 1)))
-places("error_other_expected")(wrong("tells another expected_value", lambda check: (
-    check.computed is not None or check.expected is not None), lambda was: (
-        replace(was, expected_value=was.expected_value ^ 1))))
-places("error_values_swapped")(wrong("swaps expected and actual", lambda check: (
-    check.found is not None and check.computed is not None), lambda was: (
-        replace(was, expected_value=was.actual_value, actual_value=was.expected_value))))
+places("error_other_type")(
+    wrong("tells another type", lambda check: True, lambda was: replace(was, type=OTHER[was.type]))
+)
+places("error_unknown_type")(
+    wrong("tells a type that the page doesn't know", lambda check: True, lambda was: replace(was, type=7))
+)
+places("error_other_block")(
+    wrong(
+        "tells another block", lambda check: check.block is not None, lambda was: replace(was, offset=was.offset + 520)
+    )
+)
+places("error_other_offset")(
+    wrong(
+        "tells an offset that is off by one",
+        lambda check: check.block is not None or check.offset is not None,
+        lambda was: replace(was, offset=was.offset + 1),
+    )
+)
+places("error_other_actual")(
+    wrong(
+        "tells another actual_value",
+        lambda check: check.found is not None or check.actual is not None,
+        lambda was: replace(was, actual_value=was.actual_value ^ 1),
+    )
+)
+places("error_other_expected")(
+    wrong(
+        "tells another expected_value",
+        lambda check: check.computed is not None or check.expected is not None,
+        lambda was: replace(was, expected_value=was.expected_value ^ 1),
+    )
+)
+places("error_values_swapped")(
+    wrong(
+        "swaps expected and actual",
+        lambda check: check.found is not None and check.computed is not None,
+        lambda was: replace(was, expected_value=was.actual_value, actual_value=was.expected_value),
+    )
+)
 
 # Events --------------------------------------------------------------------------------------
 
@@ -262,7 +296,6 @@ def event_late(subject: Subject) -> Iterator[Place]:
     for number in (1, 5):
         if subject.record.events:
             yield Place(0, f"events come {number} questions later", partial(EventLate, number))
-
 
 
 class EventEarly(Disturbance):

@@ -203,9 +203,7 @@ CLAIMED = one(
         (CLAIMED, lambda each: each.opcode == "driver1"),
     ],
 )
-def test_a_copy_that_comes_late_is_seen(
-    text: str, which: Callable[[Completion], bool], seconds: float
-) -> None:
+def test_a_copy_that_comes_late_is_seen(text: str, which: Callable[[Completion], bool], seconds: float) -> None:
     assert told(text) == ["pass"]
     assert told(text, Late(which, seconds)) != ["pass"]
 
@@ -244,9 +242,7 @@ def test_the_marker_behind_a_failure_is_flushed() -> None:
         return each.wr_id > 1 << 32 and each.status == "wr_flush_err" and each.queue == "send"
 
     assert told(FLUSHED, Twisted(lambda found: [each for each in found if not marker(each)])) == ["MKS2004:12"]
-    status = Twisted(
-        lambda found: [replace(each, status="loc_prot_err") if marker(each) else each for each in found]
-    )
+    status = Twisted(lambda found: [replace(each, status="loc_prot_err") if marker(each) else each for each in found])
     [found] = told(FLUSHED, status)
     assert found.startswith("MKS2005:12")
 

@@ -69,4 +69,3 @@ def test_a_real_device_makes_it_anew_and_throws_it_away(monkeypatch: pytest.Monk
     assert [pair.owner.qp.number for pair in closed] == [mine]
     assert case(private=True) != mine
     assert case(private=False) == shared
-

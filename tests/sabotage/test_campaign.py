@@ -51,9 +51,7 @@ def dies(rig: Rig) -> None:
 
 def run(*bodies: Callable[[Rig], None], whole: bool = True, make: Callable[[str], Rig] = make) -> Killed:
     items = [item(number, body) for number, body in enumerate(bodies)]
-    found = list(
-        campaign(["one"], items, lambda name: range(len(items)), make, 1, whole=whole, deadline=0.5)
-    )
+    found = list(campaign(["one"], items, lambda name: range(len(items)), make, 1, whole=whole, deadline=0.5))
     assert [killed.defect for killed in found] == ["one"]
     return found[0]
 

@@ -107,10 +107,15 @@ def test_the_instructions_and_the_tables_agree(kind: str, start: int, seed: int,
     start &= REGISTERS[kind]
     expected = nic.crc_update_portable(number, start, data, length)
     assert nic.crc_update(number, start, data, length) == expected
+    whole = c.create_string_buffer(length + 16)
+    assert nic.crc_copy(number, start, whole, data, length) == expected
+    assert whole.raw == data + bytes(16)
     for slim in (True, False) if nic.crc_folds() else ():
-        folded = c.create_string_buffer(16)
-        done = nic.crc_fold(number, start, data, length, slim, folded)
+        folded, copy = c.create_string_buffer(16), c.create_string_buffer(length + 16)
+        done = nic.crc_fold(number, start, data, copy, length, slim, folded)
         assert 0 <= length - done < 16
+        assert copy.raw == data[:done] + bytes(length + 16 - done)
+        assert nic.crc_fold(number, start, data, None, length, slim, folded) == done
         register = nic.crc_update_portable(number, 0, folded.raw, 16)
         assert nic.crc_update_portable(number, register, data[done:], length - done) == expected
 

@@ -174,6 +174,7 @@ def test_freed_memory_is_an_error_and_no_crash(personality: str) -> None:
         ["source", [LOCAL_PROTECTION], RTS],
         ["signed source", [LOCAL_PROTECTION], RTS],
         ["target", [REMOTE_ACCESS], ERR],
+        ["signed target", [REMOTE_ACCESS], ERR],
     ]
     assert unchanged
 

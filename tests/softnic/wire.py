@@ -347,15 +347,19 @@ def freed():
     """A MiB written from, written to, sent from memory whose middle is gone; whether the handler stayed."""
     faulthandler.enable()
     before, seen = handler(), []
-    for way in ("whole", "source", "signed source", "target"):
+    for way in ("whole", "source", "signed source", "target", "signed target"):
         one, two = pair(size=2 * MIB)
         address = LIBC.mmap(None, MIB, 3, 0x22, -1, 0)
-        region = MR((two if way == "target" else one).pd, MIB, ALL, address)
+        region = MR((two if "target" in way else one).pd, MIB, ALL, address)
         key, lkey = one.signed(), region.lkey
         if way != "whole":
             LIBC.munmap(address + MIB // 2, 4096)
         if way == "target":
             one.post(WRITE, one.sge(0, MIB), rkey=region.rkey, raddr=address)
+            seen.append([way, statuses(one), state(two)])
+        elif way == "signed target":
+            one.configure(key, [(0, 1920 * 512)], wire=dif())
+            one.post(WRITE, SGE(0, 1920 * 520, key.lkey), rkey=region.rkey, raddr=address)
             seen.append([way, statuses(one), state(two)])
         elif way == "signed source":
             one.qp.wr_start()

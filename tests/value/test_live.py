@@ -120,7 +120,6 @@ def test_no_number_grows_without_bound(value: Int) -> None:
         evaluate(value, read)
 
 
-
 @pytest.mark.parametrize(
     ("value", "bits"),
     [

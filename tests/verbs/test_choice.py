@@ -110,9 +110,7 @@ def test_it_starts_anew_once(outside: list[dict[str, str]], monkeypatch: pytest.
         preload.ensure(None, whole=True)
 
 
-def test_a_fault_wants_the_library_of_faults(
-    outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_wants_the_library_of_faults(outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preload, "loaded", library)
     monkeypatch.setenv(preload.FAULT, "crc32_polynomial")
     with pytest.raises(SystemExit):

@@ -310,9 +310,7 @@ def test_status_class_follows_the_direction() -> None:
 
 def test_a_section_is_looked_at_request_by_request() -> None:
     """The second configuration's layout is the one the write goes through."""
-    section = post(
-        configuration(access(0), listed(part(length=64))), configuration(listed(part(length=1024))), WRITE
-    )
+    section = post(configuration(access(0), listed(part(length=64))), configuration(listed(part(length=1024))), WRITE)
     assert names(M, K, PEER, section) == []
     short = post(configuration(access(0), listed(part(length=64))), WRITE)
     assert names(M, K, PEER, short) == ["beyond_layout"]

@@ -47,7 +47,10 @@ def bytes_of(text: str) -> object:
 )
 def test_what_stands_left_is_observed(left: str, observed: object) -> None:
     assert expectation(f"transmit k by send as t\nexpect {left} == counter(32)") == Expect(
-        AT, observed, "==", Counter(32)  # type: ignore[arg-type]
+        AT,
+        observed,
+        "==",
+        Counter(32),  # type: ignore[arg-type]
     )
 
 
@@ -166,9 +169,7 @@ def test_a_wire_of_another_length_is_explained() -> None:
     found = the_error(SIGNED + "expect wire == m")
     assert (found.code, found.message) == ("MKS0310", "1032 bytes compared with 1024")
     (note,) = found.notes
-    assert note.message == (
-        "wire is 2 × (512 + 4): the wire domain crc32(ones) every 512 adds 4 bytes to each block"
-    )
+    assert note.message == ("wire is 2 × (512 + 4): the wire domain crc32(ones) every 512 adds 4 bytes to each block")
     assert note.span is not None
     assert note.span.source.text[note.span.start : note.span.end] == "d"
     assert found.help == "framed(m, d)?"

@@ -177,12 +177,15 @@ def test_calls_may_repeat() -> None:
 
 @pytest.mark.parametrize("side", ["mem", "wire"])
 def test_setters_inside_if(side: str) -> None:
-    body = ONE + f"""
+    body = (
+        ONE
+        + f"""
     let side = "{side}"
     configure k {{
         if side == "mem" {{ signature {{ mem crc32(ones) every 512 }} }} else {{ access 0 }}
     }}
     """
+    )
     step = last(body)
     assert isinstance(step, Post)
     request = step.requests[0]
@@ -213,17 +216,23 @@ def test_check_mask_defaults_to_the_bytes_of_the_configured_domains(lines: str, 
 
 
 def test_overrides_of_setters_and_of_the_builder() -> None:
-    body = ONE + """
+    body = (
+        ONE
+        + """
     configure k, but comp_mask 1 { signature { mem crc32(ones) every 512 } }
         rejected at complete
     """
+    )
     step = last(body)
     assert isinstance(step, Post)
     assert step.requests[0].options == Options(signaled=True, but=(("comp_mask", 1),))  # type: ignore[union-attr]
-    body = ONE + """
+    body = (
+        ONE
+        + """
     configure k { signature, but flags 2 { mem crc32(ones) every 512 } }
         rejected at complete
     """
+    )
     step = last(body)
     assert isinstance(step, Post)
     assert step.requests[0].setters == (SetSignature(CRC32, None, 0xF0, None, (("flags", 2),)),)  # type: ignore[union-attr]
@@ -251,7 +260,9 @@ def requests(body: str) -> tuple[object, ...]:
 
 
 def test_sections() -> None:
-    body = PLAIN + """
+    body = (
+        PLAIN
+        + """
     peer memory w[512]
     qp q
     peer recv w on q
@@ -261,6 +272,7 @@ def test_sections() -> None:
         send m[0 +: 8], fence, signaled, solicited, id 5
     }
     """
+    )
     with pytest.raises(AssertionError, match="MKS0511"):
         steps(body)  # two sends, one receive
     body = body.replace("send m\n", "\n")
@@ -285,11 +297,14 @@ def test_an_aborted_section_needs_no_receive() -> None:
 
 
 def test_a_stray_setter() -> None:
-    body = PLAIN + """
+    body = (
+        PLAIN
+        + """
     qp fresh
     post on fresh { access local_write }
         rejected at complete
     """
+    )
     assert requests(body) == (StraySetter(AT, SetAccess(1)),)
 
 
@@ -467,11 +482,14 @@ def test_claims_hold_when_they_say() -> None:
 
 
 def test_known_departures() -> None:
-    body = ONE + """
+    body = (
+        ONE
+        + """
     configure k { layout list(m); signature { wire crc32(0xffffffffffffffff) every 512 } }
         known X-DIFF-08 rejected at complete with EINVAL
     transmit k by send known X-DIFF-07
     """
+    )
     *_, configure, transmit = steps(body)
     assert isinstance(configure, Post)
     assert isinstance(transmit, Transmit)
