@@ -45,12 +45,12 @@ def bytes_of(text: str) -> object:
         ("t.wire", Wire(32, 0, "t")),
     ],
 )
-def test_what_stands_left_is_observed(left: str, observed: object) -> None:
+def test_what_stands_left_is_observed(left: str, observed: Content | Wire) -> None:
     assert expectation(f"transmit k by send as t\nexpect {left} == counter(32)") == Expect(
         AT,
         observed,
         "==",
-        Counter(32),  # type: ignore[arg-type]
+        Counter(32),
     )
 
 
