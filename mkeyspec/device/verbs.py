@@ -195,10 +195,9 @@ class Verbs:
         old.close()
         return self._adopt(self._make(old.attributes))
 
-    def _drain(self, pair: Pair) -> None:
+    def _drain(self, pair: Pair) -> list[Completion]:
         """A signature error's entry that is polled after its mkey is gone ends in a crash (X-BUG-05)."""
-        for end in pair.ends:
-            end.poll(self._objects.signed)
+        return [one for end in pair.ends for one in end.poll(self._objects.signed)]
 
     # Work ------------------------------------------------------------------------------------
 
@@ -281,12 +280,12 @@ class Verbs:
 
     def release(self, *, healthy: bool) -> None:
         """Close in the order mkey, DEK, QP, MR, CQ, PD; keep what is clean after a pass."""
-        for pair in self._pairs:
-            self._drain(pair)
+        late = [(pair, one) for pair in self._pairs for one in self._drain(pair)]
         self._objects.close_keys()
         over: list[Any] = []
         for pair in self._pairs:
-            if healthy and pair.clean and pair.lends and pair.attributes not in self._idle:
+            told = any(one is pair for one, _ in late)
+            if healthy and pair.clean and pair.lends and not told and pair.attributes not in self._idle:
                 self._idle[pair.attributes] = pair
             else:
                 over.append(pair)
@@ -299,9 +298,11 @@ class Verbs:
         self._responder = None
         close_all(over)
         self._objects.give_back(keep=healthy)
-        self._native.events()
-        self._events.clear()
+        self._events.clear()  # of the case; what comes while it ends is told by the next question
+        self._collect_events()
         self._known.clear()
+        if healthy and late:
+            raise Late(f"a completion came when nothing was due any more: {late[0][1]}")
 
     def close(self) -> None:
         if self._closed or os.getpid() != self._pid:
@@ -313,6 +314,10 @@ class Verbs:
             self.context.close()
         finally:
             self._let_go()
+
+
+class Late(Exception):
+    """Completions that nobody has asked for; all the same everything was given back."""
 
 
 ENVIRONMENT = frozenset({

@@ -124,6 +124,8 @@ class Bench:
         """What mlx5dv_mkey_check may have something to tell of."""
         self.failed_qps: Counter[int] = Counter()
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
+        self.late: Counter[int] = Counter()
+        """Of the case before: the same. No page says when an event comes."""
         self.quiet: list[tuple[At, str]] = []
         """Where a bounded time without anything new took the place of a marker."""
         self.moot = Extent()
@@ -231,10 +233,15 @@ class Bench:
             pair = self.pair_of(event.qp)
             behind = self.taken[-1].at if pair is None and self.taken else None
             entry = Event(pair.at if pair is not None else self.at, event, behind)
-            entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps
+            entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps + self.late
             self.events.append(entry)
             if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:
                 pair.owner.drained = True
+
+    def untold(self) -> Counter[int]:
+        """By handle, how many claimed failures of QPs have not raised an event yet."""
+        raised = Counter(one.event.qp.handle for one in self.events if one.event.qp is not None and one.of_failure)
+        return self.failed_qps - raised
 
     def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""
@@ -307,6 +314,9 @@ PORT_EVENTS = frozenset({
     "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
 })  # fmt: skip
 """Events of the port that come and go without any doing of a case."""
+
+DEVICE_EVENTS = frozenset({"device_fatal", "cq_err", "srq_err"})
+"""Events that no end of a QP explains."""
 
 QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
 

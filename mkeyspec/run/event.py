@@ -65,7 +65,7 @@ def left_over(bench: Bench) -> Iterator[Failure]:
         if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
             # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
             raised[event.qp.handle, event.kind] += 1
-            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle]:
+            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle] + bench.late[event.qp.handle]:
                 entry.judge("consequence of the QP's failure")
                 continue
         entry.judge("the closing rule")

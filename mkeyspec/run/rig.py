@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import traceback
+from collections import Counter
 from collections.abc import Callable
 
 from mkeyspec.device.profile import Profile
 from mkeyspec.device.protocol import Device, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Need, Step
 from mkeyspec.run import diagnosis, probe
-from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.bench import DEVICE_EVENTS, Bench, errno_name
 from mkeyspec.run.course import Course
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
@@ -49,6 +51,8 @@ class Rig:
         self._course: Course | None = None
         self._at = At(1, 1)
         self._blocked: Blocked | None = None
+        self._late: Counter[int] = Counter()
+        """Handles of QPs that failed as the last case claimed: an event of that may come late."""
 
     def begin(self, case: CaseInfo) -> list[str]:
         """Start a case. Returns what it needs and the device lacks: not empty means don't run it (and don't finish it).
@@ -68,6 +72,7 @@ class Rig:
             return unmet
         self._case, self._at = case, case.at
         bench = Bench(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
+        bench.late, self._late = self._late, Counter()
         self._course = Course(bench, self.expectations, self.verdict)
         return []
 
@@ -167,18 +172,28 @@ class Rig:
         that had no failure yet. The cases that follow on such a device are blocked.
         """
         case, verdict = self._case, self.verdict
+        if self._course is not None:
+            self._late = self._course.bench.untold()
         self._course = None
         assert case is not None
         try:
             self.device.release(healthy=verdict.status == "pass")
+            events = self.device.events()
         except Exception as error:
             raised = f"{type(error).__name__}: {error}"
             message = f"what the case made could not be given back: {raised}"
             verdict.failures.append(Failure("MKS2205", case.at, message, (("raised", raised),), True))
+            events = []
+        for event in events:
+            if event.kind in DEVICE_EVENTS:  # those of QPs may be of their end
+                message = f"an async event came while what the case made was given back: {event.kind}"
+                verdict.failures.append(Failure("MKS2203", case.at, message, hard=True))
         self._settle()
         if verdict.status == "pass":
             return
         verdict.unhealthy = probe.symptom(self.device, self.deadline)  # gives back once more what is left
+        with contextlib.suppress(Exception):
+            self.device.events()  # of the canary transfer: the case that follows has no part in them
         if not verdict.unhealthy:
             return
         self._blocked = Blocked(case.id, verdict.unhealthy)

@@ -54,7 +54,7 @@ def test_a_real_device_makes_it_anew_and_throws_it_away(monkeypatch: pytest.Monk
         return Pair(owner, peer, attributes)
 
     monkeypatch.setattr(device, "_make", make)
-    monkeypatch.setattr(device, "_drain", lambda pair: None)
+    monkeypatch.setattr(device, "_drain", lambda pair: [])
     monkeypatch.setattr(Pair, "close", lambda pair: closed.append(pair))
 
     def case(*, private: bool) -> int:
