@@ -23,7 +23,7 @@ static const struct personality known[] = {
      .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, .dc_log_streams = 4, .dc_log_errored = 4},
     {.name = "connectx6dx", .vendor_part_id = 0x101d, .fw_ver = "22.40.1000", .board_id = "MKS_SOFT_CX6DX", LATEST, .crypto = CRYPTO_WRAPPED,
      .crypto_single_block = true, .dc_log_streams = 4, .dc_log_errored = 4},
-    /* No CRC32C, no CRC64 (signatures.md 2.1). */
+    /* No CRC32C, no CRC64 (hardware rule 17). */
     {.name = "connectx5", .vendor_part_id = 0x1017, .fw_ver = "16.35.4030", .board_id = "MKS_SOFT_CX5", USUAL, .signatures = SIG_T10DIF | SIG_CRC32,
      .block_sizes = ALL_BLOCKS & ~(1 << BLOCK_4048)},
     {.name = "bluefield3-plaintext", .vendor_part_id = 0xa2dc, .fw_ver = "32.40.1000", .board_id = "MKS_SOFT_BF3", LATEST, .crypto = CRYPTO_PLAINTEXT,

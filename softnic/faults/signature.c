@@ -179,17 +179,21 @@ uint64_t signature_strip(const struct bsf *sig, enum domain which, const uint8_t
 }
 
 /* Fields and blocks that are not what was generated. */
-static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, uint8_t *stream,
-                     uint64_t length)
+static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, const uint8_t *fields,
+                     uint64_t stored, uint8_t *stream, uint64_t length)
 {
     const struct signature_domain *domain = &sig->domain[which];
     bool from_unsigned = which == DOMAIN_MEMORY && sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE;
-    while (raw && length) {
+    for (uint64_t k = 0; raw && length; k++) {
         uint64_t data = least(least(raw, domain->block), length);
         uint64_t size = data < domain->block ? 0 : least(domain->field, length - data);
-        uint8_t field[8], *at = stream + data;
+        uint8_t field[8] = { 0 }, *at = stream + data;
         if (fault(partial_block_zero) && data < domain->block) memset(stream, 0, data);
-        if (fault(last_field_zero) && raw - data < domain->block) memset(at, 0, size);
+        if (fault(last_field_zero) && raw - data < domain->block) {
+            if (k < stored)
+                field_copy(sig->copy_mask, domain->field, fields + k * domain->field, field);
+            memcpy(at, field, size);
+        }
         if (fault(receive_unsigned) && from_unsigned) memset(at, 0, size);
         if (fault(field_in_front) && size == domain->field) {
             memcpy(field, at, size);
@@ -218,5 +222,5 @@ void signature_frame(const struct bsf *sig, enum domain which, const uint8_t *ra
         right_signature_frame(&other, which, raw, raw_length, before, fields, stored, stream,
                               length);
     }
-    if (!no_fault) touch_up(&other, which, raw_length, stream, length);
+    if (!no_fault) touch_up(&other, which, raw_length, fields, stored, stream, length);
 }

@@ -53,11 +53,12 @@ struct place *place_continued(const struct transfer *transfer, const struct key 
     return anew ? NULL : right_place_continued(transfer, key, addr);
 }
 
-/* The mkey that a place is of; NULL: memory alone. */
+/* The mkey that a place is of, and the address that was asked for behind it; NULL: memory alone. */
 static struct named {
     const struct transfer *transfer;
     size_t place;
     const struct key *mkey;
+    uint64_t end;
 } *names;
 static size_t named;
 
@@ -67,7 +68,7 @@ static struct named *name_of(const struct transfer *transfer, size_t place)
         if (names[i].transfer == transfer && names[i].place == place) return &names[i];
     names = realloc(names, (named + 1) * sizeof *names);
     if (!names) abort();
-    names[named] = (struct named){ transfer, place, NULL };
+    names[named] = (struct named){ transfer, place, NULL, 0 };
     return &names[named++];
 }
 
@@ -76,15 +77,31 @@ static const struct key *mkey_of(const struct transfer *transfer, const struct p
     return name_of(transfer, (size_t)(place - transfer->place))->mkey;
 }
 
+/* Where a range of an mkey begins. One that goes on from the range before it goes on from there. */
+static uint64_t begins(const struct transfer *transfer, const struct key *mkey, uint64_t addr)
+{
+    const struct place *last = transfer->place + transfer->places - 1;
+    if (transfer->places) {
+        const struct named *name = name_of(transfer, transfer->places - 1);
+        if (name->mkey == mkey && name->end == addr) return last->addr + last->wire;
+    }
+    if (fault(offset_ignored)) return mkey->start;
+    if (fault(offset_block_down)) return addr - (addr - mkey->start) % 64;
+    return addr;
+}
+
 enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr,
                             uint64_t length, uint32_t rights, bool write)
 {
     const struct key *key = key_find(value);
     const struct key *mkey = key && key->type == KEY_MKEY ? key : NULL;
-    if (fault(offset_ignored) && mkey) addr = key->start;
-    if (fault(offset_block_down) && mkey) addr -= (addr - key->start) % 64;
-    enum violation bad = right_transfer_add(transfer, value, addr, length, rights, write);
-    if (!no_fault && transfer->places) name_of(transfer, transfer->places - 1)->mkey = mkey;
+    if (no_fault) return right_transfer_add(transfer, value, addr, length, rights, write);
+    uint64_t from = mkey ? begins(transfer, mkey, addr) : addr;
+    enum violation bad = right_transfer_add(transfer, value, from, length, rights, write);
+    if (transfer->places) {
+        struct named *name = name_of(transfer, transfer->places - 1);
+        name->mkey = mkey, name->end = addr + length;
+    }
     return bad;
 }
 
