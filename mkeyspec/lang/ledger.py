@@ -31,6 +31,7 @@ class Unsaid(NamedTuple):
 
     why: str
     span: Span
+    help: str = ""
 
 
 class Piece(NamedTuple):
@@ -90,7 +91,7 @@ class Unseen(NamedTuple):
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
-    __slots__ = ("buffers", "mkeys", "saved", "unseen", "wires")
+    __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires")
 
     def __init__(self) -> None:
         self.saved: dict[str, Moment] = {}
@@ -100,6 +101,8 @@ class Ledger:
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
+        self.doubts: tuple[tuple[str, int, int, Unsaid], ...] = ()
+        """Bytes [start, end) of buffers that a statement has written unless it was refused, as its claim admits."""
 
     def fork(self) -> Ledger:
         other = Ledger()
@@ -108,6 +111,7 @@ class Ledger:
         other.wires = self.wires.copy()
         other.saved = self.saved.copy()
         other.unseen = self.unseen.copy()
+        other.doubts = self.doubts
         return other
 
     # What expressions ask ----------------------------------------------------------------------
@@ -263,6 +267,49 @@ class Ledger:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
             at += length
 
+    def learn(self, segments: list[Segment], data: ByteString) -> None:
+        """An expectation has matched these bytes. Where a refusal is admitted it may have said nothing of them."""
+        self.write_segments(segments, data, None)
+        for name, low, high, unsaid in self.doubts:
+            for other, start, length in segments:
+                first, last = max(low, start), min(high, start + length)
+                if other == name and first < last:
+                    self.write(name, first, last - first, None, unsaid)
+
+    def doubt(self, segments: list[Segment], span: Span) -> None:
+        """The statement at `span` writes these bytes, or is refused."""
+        unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", span)
+        unsaid = unsaid._replace(help="a `let` behind it takes what is there: let now = …")
+        self.settle(segments)
+        for name, start, length in segments:
+            self.write(name, start, length, None, unsaid)
+            self.doubts = (*self.doubts, (name, start, start + length, unsaid))
+
+    def settle(self, segments: list[Segment]) -> None:
+        """These bytes are written now, whatever became of the statements before."""
+        for name, start, length in segments if self.doubts else ():
+            left: list[tuple[str, int, int, Unsaid]] = []
+            for other, low, high, unsaid in self.doubts:
+                first, last = (start, start + length) if other == name else (high, high)
+                outside = ((low, min(high, first)), (max(low, last), high))
+                left += [(other, a, b, unsaid) for a, b in outside if a < b]
+            self.doubts = tuple(left)
+
+    def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:
+        """Where a request that writes `length` bytes to `part` may write, as far as that is known here."""
+        start = part.start if not part.but else None
+        try:
+            if part.name in self.buffers:
+                whole = self.buffers[part.name].length
+                known = isinstance(start, int) and length is not None
+                return [(part.name, start, length)] if known else [(part.name, 0, whole)]  # type: ignore[list-item]
+            shape = self.mkeys[part.name]
+            if shape.domains == PLAIN and isinstance(start, int) and length is not None:
+                return self.segments(Part(part.name, start, length), span)
+            return self.segments(Handle("mkey", part.name), span)
+        except (Fault, KeyError):
+            return []
+
     def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
         """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good.
 
@@ -294,5 +341,6 @@ def _unsaid(name: str, low: int, high: int, unsaid: Unsaid | None, span: Span) -
         f"nothing says what `{shown}[{low}..{high}]` holds",
         span,
         notes=() if unsaid is None else (Note(unsaid.why, unsaid.span),),
-        help=f"write the bytes themselves, or say first what `{shown}` holds",
+        help=(unsaid.help if unsaid is not None else "")
+        or f"write the bytes themselves, or say first what `{shown}` holds",
     )

@@ -49,7 +49,7 @@ def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
     row.spans.put_member(step, "expected", right_span)
     row.spans.put_member(step, "observed", left_expr.span)
     if operator == "==" and isinstance(observed, (plan.Content, plan.Wire)):
-        _learn(row, observed, expected, node.span)
+        _learn(row, observed, expected, node.span, step.known)
 
 
 def observe(row: RowState, expr: tree.Expr, scope: Scope) -> plan.Observed | None:
@@ -162,14 +162,21 @@ def _lengths_differ(
 # What is known from here on ------------------------------------------------------------------
 
 
-def _learn(row: RowState, observed: plan.Content | plan.Wire, expected: plan.Expected, span: Span) -> None:
+def _learn(
+    row: RowState, observed: plan.Content | plan.Wire, expected: plan.Expected, span: Span, known: plan.Known | None
+) -> None:
     segments = _segments(row, observed)
+    if known is not None:
+        why = f"on a device that departs here ({known.id}) something else is there"
+        unsaid = Unsaid(why, span, "a `let` behind it takes what is there: let now = …")
+        row.ledger.write_segments(segments, None, unsaid)
+        return
     if isinstance(expected, plan.Unchanged):
         return
     at = 0
     for item in expected.items if isinstance(expected, plan.Sequence) else (expected,):
         if isinstance(item, ByteString):
-            row.ledger.write_segments(_cut(segments, at, item.length), item, None)
+            row.ledger.learn(_cut(segments, at, item.length), item)
             at += item.length
             continue
         length = item.length if isinstance(item, (plan.Any, *LIVE_BYTES)) else None

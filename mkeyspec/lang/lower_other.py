@@ -41,6 +41,7 @@ def store(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"store {part.name}[{part.start} +: {data.length}] = …",
         )  # fmt: skip
     row.add(plan.Store(sentence.at, part, data), sentence)
+    row.ledger.settle([(part.name, part.start, part.length)])
     if isinstance(data, LIVE_BYTES):
         unsaid = Unsaid("stored here: bytes that the rig knows when it gets there", sentence.span)
         row.ledger.write(part.name, part.start, part.length, None, unsaid)

@@ -7,7 +7,7 @@ from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Shape
-from mkeyspec.lang.lower_claim import claims_rejection, lines_of
+from mkeyspec.lang.lower_claim import admits_both, claims_rejection, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
@@ -65,7 +65,7 @@ def _finish(
     if not abort and not claims_rejection(claim):
         _under_way(row, qp, peer, requests, wait, claim)
         for one in requests:
-            _moved(row, one, waiting)
+            _moved(row, one, waiting, admits_both(claim))
 
 
 def _under_way(
@@ -82,8 +82,9 @@ def _under_way(
         row.pending[key] = row.pending.get(key, 0) + count
 
 
-def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]]) -> None:
-    """Where a data request writes, if it goes through. `waiting`: the receives at the other end, in order."""
+def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]], both: bool) -> None:
+    """Where a data request writes, if it goes through. `waiting`: the receives at the other end, in order; `both`: it
+    may be refused instead."""
     parts: tuple[Part, ...] = ()
     if isinstance(one, plan.Write):
         parts = (one.to,)
@@ -91,12 +92,20 @@ def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]]) -> None
         parts = one.into
     elif isinstance(one, plan.Memcpy):
         parts = (one.to,)
+    elif isinstance(one, plan.FetchAdd):
+        parts = (one.into, one.source)
     if takes_receive(one) and waiting:
         into = waiting.pop(0)
         parts = into if isinstance(one, plan.Send) else parts
+    span = row.spans.get(one)
     for part in parts:
-        if not part.but:
-            moved_into(row, part, part.length if isinstance(part.length, int) else None, row.spans.get(one))
+        length = part.length if isinstance(part.length, int) else None
+        if both:
+            row.ledger.doubt(row.ledger.targets(part, length, span), span)
+        elif row.ledger.doubts:
+            row.ledger.settle(row.ledger.targets(part, length, span))
+        if not part.but and not isinstance(one, plan.FetchAdd):
+            moved_into(row, part, length, span)
 
 
 def _refuses(claim: plan.Claim, phase: str) -> bool:

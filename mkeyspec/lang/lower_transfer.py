@@ -8,7 +8,7 @@ from mkeyspec.lang.check import judge
 from mkeyspec.lang.coercion import as_bytes, as_word, fault
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import claims_rejection, fails_under_way, goes_through
+from mkeyspec.lang.lower_claim import admits_both, claims_rejection, fails_under_way, goes_through
 from mkeyspec.lang.lower_request import DEFAULT_IMM, live_int, options
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import mkey_place, whole_length
@@ -51,6 +51,8 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.ledger.new_wire(
             label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)
         )
+        if admits_both(claim) and isinstance(length, int):
+            row.ledger.doubt([(row.ledger.wires[None].buffer, 0, length)], sentence.span)
     row.add(plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known), sentence)
 
 
@@ -79,6 +81,10 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.spans.put_member(step, "data", expr.span)
     row.add(step, sentence)
+    if admits_both(claim):
+        row.ledger.doubt(row.ledger.targets(part, data.length, sentence.span), sentence.span)
+    elif goes_through(claim) and row.ledger.doubts:
+        row.ledger.settle(row.ledger.targets(part, data.length, sentence.span))
     if not claim:
         moved_into(row, part, data.length, sentence.span)
 

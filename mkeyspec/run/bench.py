@@ -130,8 +130,10 @@ class Bench:
         """Where a bounded time without anything new took the place of a marker."""
         self.moot = Extent()
         """What a step would have written which was refused, where the case admits that: it is as it was."""
-        self.refused: set[int] = set()
-        """Numbers of the steps that were refused, or came to nothing."""
+        self.refused: dict[int, frozenset[At]] = {}
+        """Numbers of the steps that were refused, or came to nothing; with the requests of each that went through."""
+        self.unknown: set[str] = set()
+        """Mkeys whose configuration was refused, as the case admits, and that have had no layout since."""
         self.absent: set[str] = set()
         """Names of what the device refused to make, as the case admits, and of what statements that name it would have
         made."""

@@ -135,6 +135,14 @@ def admits_success(claim: Claim) -> bool:
     return not claim or any(isinstance(outcome, Accepted) for outcome in claim)
 
 
+def admits_both(claim: Claim) -> bool:
+    """Whether a claim names an outcome without an error beside one with an error: the case goes on either way."""
+    listed = [item for item in claim if isinstance(item, Completes)]
+    failing = [item for item in listed if any(entry.opcode == ERROR for entry in item.entries)]
+    refused = len(failing) + sum(isinstance(item, Rejected) for item in claim)
+    return 0 < refused < len(claim)
+
+
 def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
     """Whether `reason` is one that the claim admits. A flush is the echo of another failure, so it must be named."""
     if outcome.reason is not None:

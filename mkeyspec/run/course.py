@@ -76,7 +76,10 @@ class Course:
             return
         self.bench.taken.append(step)
         try:
-            self._verbs[type(step)](step)
+            if self.bench.unknown and self._names_unknown(step):
+                self._pass_over(step)
+            else:
+                self._verbs[type(step)](step)
         except Unobserved as missing:
             if str(missing) in self.bench.absent:
                 self._pass_over(step)
@@ -96,6 +99,21 @@ class Course:
             return False
         label = self.bench.labels.get(step.observed.subject)
         return label is not None and label.moot
+
+    def _names_unknown(self, step: plan.Step) -> bool:
+        """Whether a statement needs an mkey whose configuration was refused, as the case admits: it is in an unknown
+        state until it has a layout again (mlx5dv_wr_set_mkey_sig_block(3), Notes)."""
+        unknown = self.bench.unknown
+        left = [self.bench.mkeys[name] for name in suspect.needed(step) if name in self.bench.mkeys]
+        seen = set[str]()
+        while left:
+            mkey = left.pop()
+            if mkey.name in unknown:
+                return True
+            if mkey.name not in seen:
+                seen.add(mkey.name)
+                left += mkey.entries
+        return False
 
     def _pass_over(self, step: plan.Step) -> None:
         """A statement that names what the device refused to make, as the case admits: it can't be carried out, nor can
@@ -148,11 +166,16 @@ class Course:
     # Rulings ---------------------------------------------------------------------------------
 
     def _rule(
-        self, attempt: Attempt, claimed: plan.Claim, known: plan.Known | None, end: End | None = None
+        self,
+        attempt: Attempt,
+        claimed: plan.Claim,
+        known: plan.Known | None,
+        end: End | None = None,
+        done: Section | None = None,
     ) -> bool:
         """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed.
 
-        `end`: whose send queue it was posted to.
+        `end`: whose send queue it was posted to; `done`: what was posted.
         """
         bench = self.bench
         if attempt.phase is not None:
@@ -176,26 +199,35 @@ class Course:
         if failure is not None:
             self.fail(failure)
             return False
+        either = claim.admits_both(claimed)
         if attempt.phase is not None and end is not None:
-            for left in section.recover(bench, end, attempt):
+            messages = sum(one.delivers is not None for one in done.planned) if done is not None and either else 0
+            for left in section.recover(bench, end, attempt, messages):
                 self.fail(left)
         if attempt.phase is not None:
-            self._refused()
-            if any(isinstance(outcome, plan.Accepted) for outcome in claimed):
-                self._either()
-        elif bench.moot and len(bench.taken) - 1 not in bench.refused:
-            bench.moot.remove(bench, suspect.reach(bench.taken))
+            went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
+            self._refused(went)
+            if either:
+                self._either(went)
+                for due in done.far if done is not None else ():
+                    if not due.succeeded and due.receive is not None and due.receive.label is not None:
+                        due.receive.label.moot = True
+            bench.moot.remove(bench, suspect.reach(bench.taken, of=went))
+        elif len(bench.taken) - 1 not in bench.refused:
+            bench.moot.remove(bench, suspect.reach(bench.taken) if bench.moot else ())
+            bench.unknown -= _laid_out(bench.taken[-1])
         return True
 
-    def _refused(self) -> None:
-        self.bench.refused.add(len(self.bench.taken) - 1)
+    def _refused(self, went: frozenset[plan.At] = frozenset()) -> None:
+        self.bench.refused[len(self.bench.taken) - 1] = went
 
-    def _either(self) -> None:
-        """The case admits both: what the statement would have shown or written is not there. What a statement before it
-        should have written, and nobody has looked at yet, must be."""
+    def _either(self, went: frozenset[plan.At]) -> None:
+        """The case admits both: what the statement would have shown or written is not there, but for the requests that
+        succeeded. What a statement before it should have written, and nobody has looked at yet, must be."""
         bench = self.bench
-        bench.moot.add(bench, suspect.reach(bench.taken))
+        bench.moot.add(bench, suspect.reach(bench.taken, but=went))
         bench.moot.remove_unseen(bench)
+        bench.unknown |= _configured(bench.taken[-1], went)
         label = getattr(self.bench.taken[-1], "label", None)
         if label is not None and label in self.bench.labels:
             self.bench.labels[label].moot = True
@@ -299,21 +331,21 @@ class Course:
             label = bench.labels.setdefault(step.label, Label())
             transfer.note(label, done, attempt)
             label.dues.extend(due for due in attempt.listed if due.stray)
-        self._rule(attempt, step.claim, step.known, end)
+        self._rule(attempt, step.claim, step.known, end, done)
 
     def _transmit(self, step: plan.Transmit) -> None:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.transmit(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done.end)
+        self._rule(attempt, step.claim, step.known, done.end, done)
 
     def _receive(self, step: plan.Receive) -> None:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.receive(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done.end)
+        self._rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
         bench = self.bench
@@ -350,7 +382,7 @@ class Course:
         if count < 0:
             attempt.phase, attempt.reason = "cancel", errno_name(count)
         if step.label is not None:
-            bench.labels[step.label] = Label(errno=attempt.reason if count < 0 else 0, count=max(count, 0))
+            bench.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
         self._rule(attempt, step.claim, step.known)
 
     def _resume(self, step: plan.Resume) -> None:
@@ -380,6 +412,7 @@ class Course:
         inside(buffer, buffer.addr + start, len(data))
         if (changed := closing.changed(bench, buffer, start, len(data))) is not None:
             self.fail(changed)
+        bench.moot.remove(bench, ((step.to.name, start, start + len(data)),))
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
 
@@ -408,9 +441,12 @@ class Course:
             written = Extent()
             written.add_unseen(bench)
             for piece in seen.pieces:
-                changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written)
+                changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written.without(bench.moot))
                 if changed is not None:
                     self.fail(changed)
+        elif not seen.wire.whole and judge.moot(bench, seen).any():
+            bench.absent.add(step.name)  # the wire of a transmit that was refused, as the case admits
+            return
         bench.snapshots[step.name] = seen.data.tobytes()
 
     def _record(self, step: plan.Record) -> None:
@@ -432,6 +468,18 @@ class Course:
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text
+
+
+def _configured(step: plan.Step, went: frozenset[plan.At]) -> set[str]:
+    """The mkeys that a section configures, but for the requests at `went`."""
+    requests = step.requests if isinstance(step, plan.Post) else ()
+    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and one.at not in went}
+
+
+def _laid_out(step: plan.Step) -> set[str]:
+    """The mkeys that a section gives a layout."""
+    requests = step.requests if isinstance(step, plan.Post) else ()
+    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and suspect.layout_of(one)}
 
 
 _WORDS = {

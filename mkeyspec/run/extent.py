@@ -48,6 +48,12 @@ class Extent:
             if buffer.addr in self._masks:
                 self._masks[buffer.addr][start:end] = False
 
+    def without(self, other: Extent) -> Extent:
+        """These bytes, but for those of another set."""
+        found = Extent()
+        found._masks = {at: mask & ~other._masks.get(at, np.False_) for at, mask in self._masks.items()}
+        return found
+
     def add_unseen(self, bench: Bench) -> None:
         """All that some step may have written and nobody has looked at since."""
         for number, (_, written, _) in suspect.moves(bench.taken):
@@ -58,8 +64,8 @@ class Extent:
     def remove_unseen(self, bench: Bench) -> None:
         """Take out what earlier steps, that were not refused, should have written and nobody has looked at since."""
         last = len(bench.taken) - 1
-        for number, (_, written, _) in suspect.moves(bench.taken):
-            if number == last or number in bench.refused:
+        for number, (at, written, _) in suspect.moves(bench.taken):
+            if number == last or (number in bench.refused and at not in bench.refused[number]):
                 continue
             for buffer, start, end in _resolve(bench, written):
                 if buffer.addr in self._masks:

@@ -18,6 +18,7 @@ from mkeyspec.run import difference, observe
 from mkeyspec.run.bench import Bench
 from mkeyspec.run.buffer import Bytes
 from mkeyspec.run.claim import show
+from mkeyspec.run.extent import Mask
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
@@ -76,11 +77,13 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     known = step.known.value if step.known is not None else None
     if isinstance(observed, (plan.Content, plan.Wire)):
         seen = look(bench, observed)
-        failure = _bytes(bench, step, seen)
+        refused = moot(bench, seen)
+        if refused.any() and not isinstance(step.expected, plan.Unchanged):
+            failure = _beside(bench, step, seen, refused)
+        else:
+            failure = _bytes(bench, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(bench, seen, known)
-        if _is_moot(bench, step, seen):
-            return None, False
         stated = step.known is not None and (known is None or _is(bench, seen, known))
         seen.believe(seen.data)
         return failure, stated
@@ -97,25 +100,52 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
 
 
-def _is_moot(bench: Bench, step: plan.Expect, seen: Seen) -> bool:
-    """Whether what differs is as it was since the step that would have written it was refused, and the case admits
-    that: an expectation of what it would have written says nothing then. The other bytes are compared."""
-    if not bench.moot or isinstance(step.expected, plan.Unchanged):
-        return False
-    moot = np.concatenate([bench.moot.of(one.buffer)[one.start :][: one.length] for one in seen.pieces] or [_NO_BYTES])
-    if not moot.any() or not np.array_equal(seen.data[moot], seen.ledger()[moot]):
-        return False
-    if moot.all() or step.operator != "==":
-        return True
+def moot(bench: Bench, seen: Seen) -> Mask:
+    """Which of these bytes a step would have written that was refused, where the case admits that."""
+    if not bench.moot:
+        return np.zeros(len(seen.data), np.bool_)
+    return np.concatenate([bench.moot.of(one.buffer)[one.start :][: one.length] for one in seen.pieces] or [_NO_BYTES])
+
+
+def _beside(bench: Bench, step: plan.Expect, seen: Seen, refused: Mask) -> Failure | None:
+    """An expectation of bytes that a refused step would have written: of those it says nothing, and they are as they
+    were, unless it opens them (`any`). The others are compared."""
+    data, before = seen.data, seen.ledger()
+    changed = refused & (data != before)
+    if step.operator != "==":
+        return _changed(step.at, seen, changed) if changed.any() else None
+    admitted = []
+    done: Mask | None = None
     for pattern in patterns(bench, step.expected, seen):
-        if pattern.data is not None and len(pattern.data) == len(seen.data):
-            differs = np.frombuffer(pattern.data, np.uint8) != seen.data
-            for start, end in pattern.holes:
-                differs[start:end] = False
-            if not (differs & ~moot).any():
-                seen.believe(seen.data)
-                return True
-    return False
+        if pattern.data is None:
+            seen.believe(data)
+            return None
+        if len(pattern.data) != len(data):
+            continue
+        free = np.zeros(len(data), np.bool_)
+        for start, end in pattern.holes:
+            free[start:end] = True
+        differs = (np.frombuffer(pattern.data, np.uint8) != data) & ~refused & ~free
+        if not differs.any() and not (changed & ~free).any():
+            seen.believe(data)
+            return None
+        if not differs.any() and done is None:
+            done = changed & ~free
+        want = np.where(refused, before, np.frombuffer(pattern.data, np.uint8))
+        admitted.append(Pattern(want.tobytes(), pattern.holes, pattern.parts))
+    if done is not None:
+        return _changed(step.at, seen, done)
+    return different("MKS2101" if seen.wire is not None else "MKS2102", step.at, seen, admitted)
+
+
+def _changed(at: plan.At, seen: Seen, changed: Mask) -> Failure:
+    where = np.flatnonzero(changed)
+    details = difference.describe(
+        seen.ledger(), seen.data, where, reason=lambda _: ("as it was before the refusal",), place=seen.place,
+        base=seen.base,
+    )  # fmt: skip
+    message = f"{len(where)} bytes of {seen.name} changed, and the statement that would write them was refused"
+    return Failure("MKS2103", at, message, details)
 
 
 _NO_BYTES = np.zeros(0, np.bool_)

@@ -404,9 +404,9 @@ def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | Non
     return None
 
 
-def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
-    """After a refusal that was claimed: the pair reset, receives that no message has used posted again. What was left
-    unjudged on it comes back as failures."""
+def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
+    """After a refusal that was claimed: the pair reset, receives that no message has used posted again, but for the
+    `spare` first ones at the other end. What was left unjudged on it comes back as failures."""
     if attempt.phase not in ("complete", "completion"):
         return []
     waiting: list[tuple[End, Receive]] = []
@@ -414,6 +414,11 @@ def recover(bench: Bench, end: End, attempt: Attempt) -> list[Failure]:
     if attempt.phase == "complete":
         waiting = [(side, receive) for side in (end, end.other) if not side.shared
                    for receive in side.receives if not receive.own]  # fmt: skip
+        spared = [one for one in waiting if one[0] is end.other][:spare]
+        waiting = [one for one in waiting if one not in spared]
+        for _, receive in spared:
+            if receive.label is not None:
+                receive.label.moot = True
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
     failures = drain.reset(bench, end.pair, attempt.at, claimed, None if claimed else end)

@@ -7,7 +7,7 @@ Only what ran since somebody last looked at the byte counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Union
 
@@ -28,6 +28,8 @@ MOST_TURNS = 1000
 """Turns of an interleaved layout that are followed one by one."""
 WHOLE = 1 << 62
 """Behind the end of any buffer."""
+DEEPEST = 8
+"""Layouts of layouts that are followed."""
 
 
 class Suspects(NamedTuple):
@@ -56,10 +58,17 @@ def _names(spans: Iterable[Span]) -> frozenset[str]:
     return frozenset(name for name, _, _ in spans)
 
 
-def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
-    """The bytes that the last of these steps may write."""
+def reach(
+    steps: Sequence[plan.Step], *, of: Container[plan.At] | None = None, but: Container[plan.At] = ()
+) -> tuple[Span, ...]:
+    """The bytes that the last of these steps may write; of its requests only those at `of`, not those at `but`."""
     last = len(steps) - 1
-    return tuple(span for number, entry in moves(steps) if number == last for span in entry[1])
+    return tuple(
+        span
+        for number, (at, written, _) in moves(steps)
+        if number == last and at not in but and (of is None or at in of)
+        for span in written
+    )
 
 
 def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
@@ -70,12 +79,56 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
             yield number, entry
 
 
+CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
+
+
+def layout_of(request: plan.Wr) -> Layout | None:
+    """The layout that a request gives its mkey, if it gives one."""
+    if isinstance(request, plan.Configure):
+        return next((one.layout for one in request.setters if isinstance(one, plan.SetLayout)), None)
+    return request.layout if isinstance(request, (plan.MrList, plan.MrInterleaved)) else None
+
+
+def needed(step: plan.Step) -> set[str]:
+    """The buffers and mkeys that a statement names, but for mkeys that it gives a layout itself, before."""
+    if isinstance(step, (plan.Transmit, plan.Receive)):
+        return {step.part.name}
+    if isinstance(step, plan.Recv):
+        return {part.name for part in step.into}
+    if isinstance(step, plan.Check):
+        return {step.mkey}
+    found, laid = set[str](), set[str]()
+    for request in step.requests if isinstance(step, plan.Post) else ():
+        layout = layout_of(request)
+        if layout is not None:
+            found.update(name for name in _parts_of(layout) if name not in laid)
+            laid.add(request.mkey)  # type: ignore[union-attr]
+        else:
+            found.update(name for name in _names_of(request) if name not in laid)
+    return found
+
+
+def _names_of(request: plan.Wr) -> Iterator[str]:
+    if isinstance(request, (plan.Configure, plan.Invalidate)):
+        yield request.mkey
+    elif isinstance(request, plan.Send):
+        yield from (part.name for part in request.data)
+        yield request.invalidate or ""
+    elif isinstance(request, plan.Write):
+        yield from (part.name for part in (*request.data, request.to))
+    elif isinstance(request, (plan.Read, plan.FetchAdd)):
+        into = request.into if isinstance(request, plan.Read) else (request.into,)
+        yield from (part.name for part in (*into, request.source))
+    elif isinstance(request, plan.Memcpy):
+        yield from (request.source.name, request.to.name)
+
+
 class _Reach:
     """Which bytes each mkey reaches, and which receives wait, as far as the steps say."""
 
     def __init__(self) -> None:
-        self.mkeys: dict[str, tuple[Span, ...]] = {}
-        """In the order of the layout; every byte that the key may reach."""
+        self.mkeys: dict[str, tuple[Part, ...]] = {}
+        """In the order of the layout; every part that the key may reach."""
         self.signed: set[str] = set()
         """Keys whose offsets count other bytes than their layout's."""
         self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
@@ -127,9 +180,9 @@ class _Reach:
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer
 
-    def behind(self, parts: Iterable[Part], but: plan.Overrides = ()) -> tuple[Span, ...]:
-        """The bytes behind these parts; an mkey's are those of its layout. Of parts whose numbers are live, or set
-        otherwise (`but`), all that they may reach."""
+    def behind(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
+        """The bytes behind these parts; an mkey's are those of its layout, as its entries are now. Of parts whose
+        numbers are live, or set otherwise (`but`), all that they may reach."""
         found: list[Span] = []
         for part in parts:
             start, length = part.start, part.length
@@ -137,22 +190,30 @@ class _Reach:
             low, high = (start, start + length) if known else (0, WHOLE)  # type: ignore[operator]
             if part.name not in self.mkeys:
                 found.append((part.name, low, high))  # type: ignore[arg-type]
-            elif not known or part.name in self.signed:
-                found += self.mkeys[part.name]
-            else:
-                found += _cut(self.mkeys[part.name], low, high)  # type: ignore[arg-type]
+            elif depth < DEEPEST:
+                through = self.behind(self.mkeys[part.name], depth=depth + 1)
+                exact = known and not self.counts_otherwise(part.name)
+                found += _cut(through, low, high) if exact else through  # type: ignore[arg-type]
         return tuple(found)
+
+    def counts_otherwise(self, mkey: str, depth: int = 0) -> bool:
+        """Whether an offset into a key does not count the bytes of its layout alone."""
+        return mkey in self.signed or any(
+            depth >= DEEPEST or self.counts_otherwise(part.name, depth + 1)
+            for part in self.mkeys[mkey]
+            if part.name in self.mkeys
+        )
 
     def lay(self, mkey: str, layout: Layout, refused: bool) -> None:
         """A layout that should have been refused may be in force all the same, or the one before it."""
         parts = _in_order(layout)
-        if parts is None or any(part.name in self.signed for part in parts):
+        if parts is None:
             self.signed.add(mkey)
-        spans = self.behind(parts if parts is not None else [Part(name, 0, WHOLE) for name in _parts_of(layout)])
+            parts = [Part(name, 0, WHOLE) for name in _parts_of(layout)]
         if refused and mkey in self.mkeys:
             self.signed.add(mkey)
-            spans += self.mkeys[mkey]
-        self.mkeys[mkey] = spans
+            parts += self.mkeys[mkey]
+        self.mkeys[mkey] = tuple(parts)
 
 
 def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:

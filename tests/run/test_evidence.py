@@ -495,7 +495,7 @@ def test_what_a_refused_step_wrote_all_the_same_is_seen() -> None:
     right = (*plain(64, Literal(bytes(64))), receive, content("m", Counter(64), line=10))
     assert run(tested, *right).status == "pass", "m is as it was: the receive was refused"
     scribbling(device, 0)
-    assert codes(tested, *right) == ["MKS2102"], "m is neither as it was nor as it should be"
+    assert codes(tested, *right) == ["MKS2103"], "m is neither as it was nor as it should be"
     again = Receive(at(11), Literal(b"\7" * 64), Part("k", 0, 64), "recv")
     assert codes(tested, *right, again, content("m", Literal(bytes(64)), line=12)) == ["MKS2102"], "written since"
 

@@ -104,7 +104,7 @@ def test_what_was_not_refused_is_compared(name: str) -> None:
 
 def test_what_was_refused_and_is_there_in_part_is_compared() -> None:
     [found] = told(CASES["behind"], Beside(5, refuses=False))
-    assert found.startswith("MKS2102:")
+    assert found.startswith("MKS2103:")
 
 
 DEPARTS = """\

@@ -124,6 +124,9 @@ def test_known_values() -> None:
         ("store c = fill(9, 32)\nstore c[4 +: 2] = hex\"aabb\"",
          Join((Fill(9, 4), Literal(b"\xaa\xbb"), Fill(9, 26)))),
         ("store c = fill(9, 32)\nexpect c != fill(8, 32)", Fill(9, 32)),
+        ("peer memory w[32]\nread c from w accepted or rejected at completion\nstore c = fill(3, 32)", Fill(3, 32)),
+        (("peer memory w[32]\nread c from w accepted or rejected at completion\nread c from w\n"
+          "expect c == fill(5, 32)"), Fill(5, 32)),
     ],
 )  # fmt: skip
 def test_the_ledger_holds_what_was_stored_and_matched(before: str, expected: object) -> None:
