@@ -17,6 +17,7 @@ from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.extent import Extent
+from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, NoValue, evaluate
 from mkeyspec.value.signature import Domain
@@ -137,8 +138,9 @@ class Bench:
         self.absent: set[str] = set()
         """Names of what the device refused to make, as the case admits, and of what statements that name it would have
         made."""
-        self.less: dict[tuple[str, str], tuple[At, str]] = {}
-        """Members of which less was granted than asked for, unless an expectation has looked at them."""
+        self.wrong_numbers: dict[tuple[str, str], Failure] = {}
+        """Live members, by subject, that a device can't have so (less than was asked for, a wrong count): judged at the
+        end, unless an expectation has looked at them."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF

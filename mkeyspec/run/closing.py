@@ -33,8 +33,7 @@ def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) 
             drain.fail_qps(bench, pair)
         for failure in drain.settle(bench, pair, patient=patient):
             yield failure, False
-    granted = [Failure("MKS2109", at, text) for at, text in bench.less.values()]
-    for failure in (*granted, *_signature_errors(bench), *event.left_over(bench)):
+    for failure in (*bench.wrong_numbers.values(), *_signature_errors(bench), *event.left_over(bench)):
         yield failure, False
     yield from buffers(bench, excused if excused is not None else Extent())
     drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])

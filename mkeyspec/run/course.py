@@ -11,8 +11,8 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
-from mkeyspec.run import check, claim, closing, declare, drain, event, judge, section, suspect, transfer
-from mkeyspec.run.bench import Bench, Less, errno_name
+from mkeyspec.run import check, claim, closing, declare, drain, event, judge, pipelining, section, suspect, transfer
+from mkeyspec.run.bench import Bench, Less
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
@@ -373,26 +373,12 @@ class Course:
         self._rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
-        bench = self.bench
-        pair = bench.pair(step.qp, step.at)
-        count = bench.device.cancel(pair.owner.qp, step.id)
-        attempt = Attempt(step.at, f"cancel {step.id}")
-        if count > 0:
-            pair.peer.cancel(step.id)
-        if count < 0:
-            attempt.phase, attempt.reason = "cancel", errno_name(count)
-        if step.label is not None:
-            bench.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
-        self._rule(attempt, step.claim, step.known)
+        self._rule(pipelining.cancel(self.bench, step), step.claim, step.known)
 
     def _resume(self, step: plan.Resume) -> None:
-        end = self.bench.pair(step.qp, step.at).owner
-        self.bench.poll(end)
-        errno = self.bench.device.resume(end.qp)
-        if not errno:
-            end.drained = False
-        else:
-            self._rule(Attempt(step.at, "resume", "complete", errno_name(errno)), (), None)
+        refused = pipelining.resume(self.bench, step)
+        if refused is not None:
+            self._rule(refused, (), None)
 
     def _await(self, step: plan.Await) -> None:
         failure = event.awaited(self.bench, step)

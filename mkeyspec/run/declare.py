@@ -12,6 +12,7 @@ from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.request import Members
+from mkeyspec.run.verdict import Failure
 
 _QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}
 
@@ -47,7 +48,7 @@ def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
         bench.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
         if handle.max_entries < entries:
             text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
-            bench.less[step.name, "max_entries"] = (step.at, text)
+            bench.wrong_numbers[step.name, "max_entries"] = Failure("MKS2109", step.at, text)
     return attempt
 
 

@@ -104,6 +104,11 @@ def quiet(bench: Bench, end: End, at: At) -> None:
     bench.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
 
 
+def until_quiet(bench: Bench, end: End) -> None:
+    """A short while: completions that are on their way."""
+    _look(bench, end, GRACE)
+
+
 def _look(bench: Bench, end: End, seconds: float) -> None:
     """Poll until nothing new has come for that long; never longer than a step may wait."""
     look_on(bench, (end,))

@@ -67,6 +67,8 @@ class Due(Entry):
     drained: bool = False
     """Its queue was drained when it was posted: an event had told so, and nothing has resumed it."""
     stray: bool = False
+    cancelled: bool = False
+    """A `cancel` has counted it: it is carried out as a NOP."""
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
     """Not signaled, and over: a completion behind it has come, or a quiet time."""

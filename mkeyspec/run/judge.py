@@ -89,7 +89,7 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
         return failure, stated
     value = scalar(bench, observed)
     if isinstance(observed, Live):
-        bench.less.pop((observed.subject, observed.member), None)
+        bench.wrong_numbers.pop((observed.subject, observed.member), None)
     held = compare_scalars(bench, value, step.operator, step.expected)
     stated = step.known is not None and (known is None or compare_scalars(bench, value, step.operator, known))
     if held:

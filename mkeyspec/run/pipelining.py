@@ -1,0 +1,60 @@
+"""A QP that signature pipelining has stopped: what is cancelled on it, and that it goes on."""
+
+from __future__ import annotations
+
+from mkeyspec.plan import Cancel, Resume
+from mkeyspec.run import drain
+from mkeyspec.run.bench import Bench, errno_name
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import End, Label
+from mkeyspec.run.verdict import Failure
+
+
+def cancel(bench: Bench, step: Cancel) -> Attempt:
+    """mlx5dv_qp_cancel_posted_send_wrs. What it returns is judged here, unless an expectation looks at it."""
+    pair = bench.pair(step.qp, step.at)
+    drain.until_quiet(bench, pair.owner)
+    fewest, most = _pending(pair.owner, step.id)
+    count = bench.device.cancel(pair.owner.qp, step.id)
+    attempt = Attempt(step.at, f"cancel {step.id}")
+    if count > 0:
+        pair.peer.cancel(step.id)
+        for due in pair.owner.send:
+            due.cancelled = due.cancelled or due.wr_id == step.id
+    if count < 0:
+        attempt.phase, attempt.reason = "cancel", errno_name(count)
+    elif not fewest <= count <= most:
+        expected = str(most) if fewest == most else f"{fewest} to {most}"
+        message = f"`cancel {step.id}` returned {count}, and {expected} of that number wait"
+        failure = Failure("MKS2110", step.at, message, (("expected", expected), ("got", str(count))))
+        bench.wrong_numbers[step.label or f"the cancel at {step.at.line}:{step.at.column}", "count"] = failure
+    if step.label is not None:
+        bench.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
+    return attempt
+
+
+def _pending(end: End, wr_id: int) -> tuple[int, int]:
+    """How many requests of that number wait at least, and at most.
+
+    In a drained queue nothing is under way: a signaled request that has no completion waits, and so does all behind it.
+    What is before that, unsignaled, may be over or not.
+    """
+    fewest = most = 0
+    waits = False
+    for due in end.send:
+        waits = waits or (end.drained and due.signaled)
+        if due.wr_id == wr_id and not due.cancelled:
+            most += 1
+            fewest += waits
+    return fewest, most
+
+
+def resume(bench: Bench, step: Resume) -> Attempt | None:
+    """From SQD to RTS; an Attempt if that is refused."""
+    end = bench.pair(step.qp, step.at).owner
+    bench.poll(end)
+    errno = bench.device.resume(end.qp)
+    if errno:
+        return Attempt(step.at, "resume", "complete", errno_name(errno))
+    end.drained = False
+    return None

@@ -1,0 +1,104 @@
+"""What mlx5dv_qp_cancel_posted_send_wrs(3) returns: how many requests were cancelled (XCAN-05)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import Qp
+from mkeyspec.run.verdict import Verdict
+from tests.run.text import told, verdicts
+
+HEAD = """\
+case a
+    verifies XCAN-05
+    let d = crc32(ones) every 512
+    memory src = flip(framed(counter(512), d), field_at(d, 0))
+    memory done = counter(16)
+    peer memory w[512]
+    peer memory note[32]
+    qp q { sig_pipelining }
+    mkey k { block_signature }
+    configure k on q { layout list(src); signature { mem d } }
+    post on q, nowait {
+        write k[0 +: 512] to w, signaled, id 1
+        write done to note[0 +: 16], fence, signaled, id 2
+        write done to note[16 +: 16], OPTIONS
+    }
+    await sq_drained on q
+    check k is bad_guard, block 0
+"""
+TAIL = """\
+    resume q
+    poll q completes { rdma_write, id 1; rdma_write, id 2LIST }
+    expect w == counter(512)
+    expect note == unchanged
+"""
+
+
+def case(*cancels: str, options: str = "signaled, id 2", listed: str = "; rdma_write, id 2") -> str:
+    """Two fenced writes behind the bad one; the cancels are line 20 and on."""
+    text = HEAD.replace("OPTIONS", options) + "".join(f"    {line}\n" for line in cancels)
+    return text + TAIL.replace("LIST", listed)
+
+
+class Counts(Model):
+    """Cancels as it should, and returns something else."""
+
+    def __init__(self, change: Callable[[int], int]) -> None:
+        super().__init__(Profile())
+        self.change = change
+
+    def cancel(self, qp: Qp, wr_id: int) -> int:
+        return self.change(super().cancel(qp, wr_id))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 2**31 - 1])
+@pytest.mark.parametrize("as_", ["", " as c"])
+def test_the_count_is_judged_where_nobody_looks_at_it(count: int, as_: str) -> None:
+    text = case(f"cancel 2 on q{as_}")
+    assert told(text) == ["pass"]
+    assert told(text, Counts(lambda right: count)) == ["MKS2110:20"]
+    [failures] = verdicts(text, Counts(lambda right: count))
+    assert not isinstance(failures, Verdict)
+    assert failures[0].code == "MKS2110"
+    assert failures[0].details == (("expected", "2"), ("got", str(count)))
+
+
+def test_an_expectation_of_the_count_is_judged_instead() -> None:
+    text = case("cancel 2 on q as c", "expect c.count == 2")
+    assert told(text) == ["pass"]
+    assert told(text, Counts(lambda right: 3)) == ["MKS2105:21"]
+    assert told(text.replace("== 2", "in [2, 3]"), Counts(lambda right: 3)) == ["pass"]
+    assert told(text.replace("expect c.count == 2", "record n = c.count"), Counts(lambda right: 3)) == ["MKS2110:20"]
+
+
+def test_what_was_cancelled_is_pending_no_more() -> None:
+    text = case("cancel 2 on q", "cancel 2 on q")
+    assert told(text) == ["pass"]
+    assert told(text, Counts(lambda right: 2)) == ["MKS2110:21"]
+
+
+def test_nothing_of_that_number() -> None:
+    text = case("cancel 7 on q", "cancel 2 on q")
+    assert told(text) == ["pass"]
+    assert told(text, Counts(lambda right: right or 1)) == ["MKS2110:20"]
+    assert told(case("cancel 1 on q", "cancel 2 on q"), Counts(lambda right: right or 1)) == ["MKS2110:20"]
+
+
+def test_one_that_asked_for_no_completion_is_pending_behind_one_that_did() -> None:
+    text = case("cancel 2 on q", options="id 2", listed="")
+    assert told(text) == ["pass"]
+    assert told(text, Counts(lambda right: 1)) == ["MKS2110:20"]
+
+
+def test_one_that_may_be_over_may_be_counted_or_not() -> None:
+    """Unsignaled, and nothing behind it has completed: the driver counts what it has not retired."""
+    text = case("cancel 1 on q", "cancel 2 on q").replace("w, signaled, id 1", "w, id 1")
+    text = text.replace("{ rdma_write, id 1; ", "{ ")
+    for count in (0, 1):
+        assert told(text, Counts(lambda right, count=count: right or count)) == ["pass"]  # type: ignore[misc]
+    assert told(text, Counts(lambda right: right or 2)) == ["MKS2110:20"]
