@@ -67,6 +67,10 @@ class Shape(NamedTuple):
             return None
         return self.domains.wire if self.received else self.domains.mem
 
+    def cleared(self) -> Shape:
+        """Its configuration is gone, or not known any more. The error that nobody has called for is still there."""
+        return Shape(unread=self.input or self.unread)
+
 
 class OnWire(NamedTuple):
     """What a transmit put on the wire. `buffer` names it among the ledger's buffers: it is matched like one.

@@ -140,7 +140,7 @@ def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Opti
     if "by" in sentence.phrases:
         expr = sentence.phrases["by"]
         by = as_word(evaluate(expr, scope), scope, expr.span, ("builder",), "`by`").name
-    row.ledger.mkeys[mkey.name] = Shape()
+    row.ledger.mkeys[mkey.name] = row.ledger.mkeys[mkey.name].cleared()
     return plan.Invalidate(sentence.at, mkey.name, by, opts)
 
 
@@ -202,7 +202,7 @@ def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
     if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
     if value.kind == "mkey":
-        row.ledger.mkeys[value.name] = Shape()
+        row.ledger.mkeys[value.name] = row.ledger.mkeys[value.name].cleared()
     return value.name
 
 

@@ -6,7 +6,6 @@ from mkeyspec import plan
 from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.ledger import Shape
 from mkeyspec.lang.lower_claim import admits_both, claims_rejection, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
@@ -55,7 +54,7 @@ def _finish(
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
             if isinstance(one, _CONFIGURATIONS):
-                row.ledger.mkeys[one.mkey] = Shape()
+                row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
