@@ -14,7 +14,7 @@ from mkeyspec.plugin.outcome import rig_taken
 
 NAME = "mkeyspec-watch"
 DEADLINES, GRACE = 10, 10.0
-"""A case may take so many deadlines, and seconds besides: every wait in it ends by one, and it has few of them."""
+"""Between two steps or waits of a case so many deadlines may go by, and seconds besides: each of them ends by one."""
 
 
 class Watch:
@@ -38,10 +38,16 @@ class Watch:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """The case alone: how long others' fixtures and tests may take is not for us to say."""
-        if rig_taken(pyfuncitem) is None:
+        rig = rig_taken(pyfuncitem)
+        if rig is None:
             return (yield)
-        with self.over(f"in {pyfuncitem.nodeid}"):
-            return (yield)
+        what = f"in {pyfuncitem.nodeid}"
+        rig.alive = lambda: self._guard.begin(what)
+        try:
+            with self.over(what):
+                return (yield)
+        finally:
+            rig.alive = lambda: None
 
     def pytest_enter_pdb(self) -> None:
         """Suspend the watchdog: a debugger may stay open as long as its user likes."""

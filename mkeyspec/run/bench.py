@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
 from typing import TypeVar
@@ -125,6 +125,8 @@ class Bench:
         """What mlx5dv_mkey_check may have something to tell of."""
         self.failed_qps: Counter[int] = Counter()
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
+        self.alive: Callable[[], None] = lambda: None
+        """`Rig.alive`."""
         self.late: Counter[int] = Counter()
         """Of the case before: the same. No page says when an event comes."""
         self.quiet: list[tuple[At, str]] = []

@@ -50,6 +50,8 @@ class Rig:
         self._case: CaseInfo | None = None
         self._course: Course | None = None
         self._at = At(1, 1)
+        self.alive: Callable[[], None] = lambda: None
+        """Called with each step, and with each wait, for whoever looks whether a call has come back."""
         self._blocked: Blocked | None = None
         self._late: Counter[int] = Counter()
         """Handles of QPs that failed as the last case claimed: an event of that may come late."""
@@ -73,6 +75,7 @@ class Rig:
         self._case, self._at = case, case.at
         bench = Bench(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
         bench.late, self._late = self._late, Counter()
+        bench.alive = self.alive
         self._course = Course(bench, self.expectations, self.verdict)
         return []
 
@@ -123,6 +126,7 @@ class Rig:
         if course is None:
             raise RuntimeError("no case is under way: call begin first")
         self._at = step.at
+        self.alive()
         try:
             course.take(step)
         except Unsupported as unsupported:

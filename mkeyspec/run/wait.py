@@ -22,6 +22,7 @@ def until(bench: Bench, done: Callable[[], bool], look: Callable[[], None]) -> b
     look()
     if done():
         return True
+    bench.alive()
     end = monotonic() + bench.deadline
     pause = _SHORTEST
     while monotonic() < end:

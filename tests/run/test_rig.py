@@ -279,3 +279,17 @@ def test_unsupported_is_not_swallowed_as_a_death() -> None:
     device.memory = lacking
     with pytest.raises(CaseSkipped, match="nothing works"):
         run(tested, *plain())
+
+
+def test_each_step_and_each_wait_tells_that_calls_come_back() -> None:
+    """A case may take longer than any of its calls: the watchdog looks at what is between two of these."""
+    tested, device = rig(deadline=0.2)
+    told: list[int] = []
+    tested.alive = lambda: told.append(len(device.calls))
+    steps = (*plain(), transmit(), wire(Counter(64)))
+    run(tested, *steps)
+    at_once = len(told)
+    assert at_once >= len(steps)
+    device.delay(300e-6)
+    run(tested, *steps)
+    assert len(told) >= 2 * at_once + 2, "and two waits"
