@@ -12,7 +12,9 @@ in the verdict.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from errno import ENOMEM
 from time import monotonic, sleep
 
@@ -33,6 +35,11 @@ GRACE = 5e-4
 
 LOOKS = 44
 """Polls of a queue from which nothing should come any more, at a reset and at the end of a case."""
+
+MOST_TOLD = 8
+"""Completions too many that are told one by one."""
+MOST_SEEN = 1000
+"""So many completions too many are enough: nobody waits until no more come."""
 
 MARKED = frozenset({"rc", "uc"})
 """QP types that take a plain RDMA write."""
@@ -114,8 +121,8 @@ def _look(bench: Bench, end: End, seconds: float) -> None:
     look_on(bench, (end,))
     last = monotonic() + bench.deadline
     limit = monotonic() + seconds
-    count = len(end.arrived)
-    while monotonic() < min(limit, last):
+    begun = count = len(end.arrived)
+    while monotonic() < min(limit, last) and count < begun + MOST_SEEN:
         sleep(seconds / 4)
         look_on(bench, (end,))
         if len(end.arrived) != count:
@@ -330,7 +337,21 @@ def leftovers(pair: Pair) -> list[Failure]:
     root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
     if root is not None and not pair.failed:
         pair.failed = f"the failure at {root.at.line}:{root.at.column}"
-    return failures + [failure for end, due in left if (failure := _left(end, due)) is not None]
+    return _told_once(failures + [failure for end, due in left if (failure := _left(end, due)) is not None])
+
+
+def _told_once(failures: list[Failure]) -> list[Failure]:
+    """The same failures, those that are equal as one, and no more than can be read."""
+    counts = Counter(failures)
+    told = [
+        one if number == 1 else replace(one, message=f"{one.message} ({number} times)")
+        for one, number in counts.items()
+    ]  # fmt: skip
+    if len(told) > MOST_TOLD:
+        rest = sum(counts.values()) - sum(list(counts.values())[: MOST_TOLD - 1])
+        told[MOST_TOLD - 1 :] = [replace(told[MOST_TOLD - 1], message=f"{rest} more completions are left over, first "
+                                         + told[MOST_TOLD - 1].message)]  # fmt: skip
+    return told
 
 
 def _must_come(end: End, due: Due) -> bool:
@@ -373,6 +394,8 @@ def _left(end: End, due: Due) -> Failure | None:
     if due.stray or not due.signaled:
         asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"
         which = ", of no request of this case" if due.stray and got.wr_id not in end.number_of else asked
+        if due.stray and got.wr_id in end.markers:
+            which = ", of the rig's own closing request, which has been told already"
         message = f"a completion is left over at the {end.side}: {describe(got)}{which}"
         return Failure("MKS2201", due.at, message)
     return misfit(due, f"the {due.opcode} that was not waited for")
