@@ -34,8 +34,8 @@ class Attempt:
     """What came of one step.
 
     `phase` says where it was refused (None: it went through), `reason` why: an errno's name or a completion status.
-    `fault` is something that no claim covers (a deadline, a wrong opcode). `completions` are gathered where the
-    claim lists them.
+    `fault` is something that no claim covers (a deadline, a wrong opcode). `listed` are gathered where the
+    claim lists completions.
     """
 
     at: At
@@ -45,9 +45,8 @@ class Attempt:
     fault: Failure | None = None
     earlier: Failure | None = None
     """The failure of something that was posted before, on which this came to nothing."""
-    completions: tuple[Completion, ...] = ()
     listed: Sequence[Due] = ()
-    """The entries of the ledger behind `completions`."""
+    """Entries of the ledger, in the order in which they came."""
 
     def describe(self) -> str:
         if self.phase is None:
@@ -127,7 +126,13 @@ def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number
         return attempt.phase == outcome.phase and reason_matches(outcome, attempt.reason, profile)
     if attempt.phase not in (None, "completion"):
         return False
-    return not compare(outcome.entries, attempt.completions, number)
+    return not _differences(outcome, attempt, number)
+
+
+def _differences(outcome: Completes, attempt: Attempt, number: Number) -> list[tuple[int, str, str, str]]:
+    """How what came, in the order of a list, differs from it."""
+    dues = arrange(outcome.entries, attempt.listed)
+    return compare(outcome.entries, tuple(due.got for due in dues if due.got is not None), number)
 
 
 def admits_success(claim: Claim) -> bool:
@@ -257,11 +262,11 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
         lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
         if not lists:
             return Failure("MKS2002", at, f"`{what}` was accepted, and should be {expected}", tuple(details), True)
-        return _completes_otherwise(attempt, lists[0], number)
+        return _completes_otherwise(attempt, lists, number)
     if claim and not all(isinstance(outcome, Accepted) for outcome in claim):
         lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
         if lists and attempt.phase == "completion":
-            return _completes_otherwise(attempt, lists[0], number)
+            return _completes_otherwise(attempt, lists, number)
         phases = [outcome.phase for outcome in claim if isinstance(outcome, Rejected)]
         where = "for another reason" if attempt.phase in phases else "at another phase"
         return Failure("MKS2003", at, f"`{what}` was rejected {where}", tuple(details), True)
@@ -272,12 +277,13 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
     return Failure("MKS2001", at, message, tuple(details), True)
 
 
-def _completes_otherwise(attempt: Attempt, outcome: Completes, number: Number) -> Failure:
+def _completes_otherwise(attempt: Attempt, lists: Sequence[Completes], number: Number) -> Failure:
+    """Told against the nearest of the lists."""
     details = []
-    for i, member, want, have in compare(outcome.entries, attempt.completions, number):
+    for i, member, want, have in min((_differences(one, attempt, number) for one in lists), key=len):
         details.append(("expected", f"completion {i + 1}: {member} {want}"))
         details.append(("got", f"completion {i + 1}: {member} {have}"))
-    listed = ", ".join(describe(completion) for completion in attempt.completions) or "none"
+    listed = ", ".join(describe(due.got) for due in attempt.listed if due.got is not None) or "none"
     details.append(("arrived", listed))
     message = f"`{attempt.what}` completed otherwise than listed"
     return Failure("MKS2005", attempt.at, message, tuple(details), True)

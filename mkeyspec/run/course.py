@@ -188,6 +188,8 @@ class Course:
         if failure is None and isinstance(ruling.outcome, plan.Completes):
             assert end is not None
             failure = section.around_list(end, attempt, ruling.outcome)
+        elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
+            failure = section.besides_list(bench, done, attempt)
         self._mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)

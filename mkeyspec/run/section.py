@@ -8,7 +8,7 @@ end sees an error or nothing. Either way the pair is reset before the next step,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Claim, Completes, Known
@@ -147,7 +147,6 @@ def settle(
     if section.listed is not None:
         unsettled = _wait_for_list(bench, section)
         attempt.listed = [due for due in end.unjudged() if _is_listed(section, due)]
-        attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
     elif owed or section.far:
         wait.for_dues(bench, end, owed, section.far)
     elif expect_error and expect_success:
@@ -204,9 +203,11 @@ def _failed(section: Section) -> Due | None:
     """What the section failed by: the request that names an mkey if there are several, a flush only if there is
     nothing else."""
     found = [due for due in (*section.dues, *section.far) if due.failed and not due.judged]
-    if not found:
-        return None
-    return min(found, key=lambda due: (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order))
+    return min(found, key=_rank) if found else None
+
+
+def _rank(due: Due) -> tuple[bool, bool, int]:
+    return (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order)
 
 
 def _fault(bench: Bench, section: Section, failed: Due | None) -> Failure | None:
@@ -353,9 +354,8 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
     wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
     attempt.fault = drain.exact(bench, end, at)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
-    attempt.listed = arrange(lists[0].entries, came)
-    attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
-    failed = [due for due in attempt.listed if due.failed]
+    attempt.listed = came
+    failed = [due for due in arrange(lists[0].entries, came) if due.failed]
     if failed:
         assert failed[0].got is not None
         attempt.phase, attempt.reason = "completion", failed[0].got.status
@@ -384,12 +384,11 @@ def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
     attempt.fault = attempt.fault or drain.exact(bench, section.end, section.at)
     strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
     attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
-    attempt.completions = tuple(due.got for due in attempt.listed if due.got is not None)
 
 
 def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | None:
     """The members that a list which fits does not name: they are those of a completion nobody lists."""
-    for entry, due in zip(outcome.entries, attempt.listed, strict=False):
+    for entry, due in zip(outcome.entries, arrange(outcome.entries, attempt.listed), strict=False):
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
@@ -401,6 +400,20 @@ def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | Non
         named = ("id", "opcode", *(name for name, _ in entry.members))
         if (fault := misfit(due, attempt.what, named)) is not None:
             return fault
+    return None
+
+
+def besides_list(bench: Bench, section: Section, attempt: Attempt) -> Failure | None:
+    """What a claim with a list says of what came if it is met by another outcome than a list: each request is held to
+    what it owes without one, and nothing came that no request owes."""
+    found = [due for due in (*section.dues, *section.far) if due.failed]
+    fault = _fault(bench, replace(section, listed=None), min(found, key=_rank) if found else None)
+    if fault is not None:
+        return fault
+    for due in attempt.listed:
+        if due.got is not None and (due.stray or not due.signaled) and due.got.status == SUCCESS:
+            message = f"a completion of `{attempt.what}` came that no request owes: {describe(due.got)}"
+            return Failure("MKS2201", due.at, message, hard=True)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.run.test_before_failure import lost, other
+from tests.run.test_before_failure import Twisted, lost, other
 from tests.run.text import one, told
 
 SHORT = {
@@ -53,3 +53,54 @@ def test_an_unsignaled_request_that_is_accepted() -> None:
     text = one(f"peer post {{ read w from k[0 +: 64] }} accepted or {EITHER}", "expect w == m")
     assert told(text) == ["pass"]
     assert told(text.replace("accepted or ", "").replace("layout list(m)", "layout list(m[0 +: 32])")) != ["pass"]
+
+
+# Another outcome than a list ------------------------------------------------------------------
+
+OR = {
+    "accepted": one("post { write k[0 +: 64] to w, signaled, id 5 }", "    completes { rdma_write, id 5 } or accepted"),
+    "an error": one("post { write k[0 +: 64] to w, signaled, id 5 }", "    accepted or completes { error, id 5 }"),
+    "two lists": one("post { write k[0 +: 64] to w, signaled, id 5 }",
+                     "    completes { error } or completes { error, id 5 } or accepted"),
+}  # fmt: skip
+
+
+def twice(wr_id: int) -> Twisted:
+    return Twisted(lambda found: [each for one in found for each in [one] * (1 + (one.wr_id == wr_id))])
+
+
+@pytest.mark.parametrize("how", OR)
+def test_a_success_that_no_list_fits_is_judged_as_plain_success(how: str) -> None:
+    text = OR[how] + "    expect w == m\n"
+    assert told(text) == ["pass"]
+    assert told(text, other(5, opcode="send"))[0].startswith("MKS2005:9")
+    assert told(text, twice(5))[0].startswith("MKS2201:9")
+    assert told(text, lost(5))[0].startswith("MKS2004:9")
+
+
+REFUSED = one(
+    "peer post { write w to m, signaled, id 4; read w from k[0 +: 64], signaled, id 5, but rkey k.rkey ^ 0x5500 }",
+    "    completes { rdma_write, id 4; rdma_read, id 5 } or rejected at completion with remote_access",
+    "expect m == any",
+)
+
+
+def test_a_refusal_beside_a_list_is_judged_as_without_one() -> None:
+    assert told(REFUSED) == ["pass"]
+    assert told(REFUSED, other(4, opcode="send"))[0].startswith("MKS2005:")
+
+
+def test_each_list_of_a_poll_has_an_order_of_its_own() -> None:
+    text = one(
+        "memory in1[64]",
+        "recv in1, id 5",
+        "peer post, nowait { send w[0 +: 8], id 6 }",
+        "post, nowait { write m to w, signaled, id 2 }",
+        "poll",
+        "    completes { rdma_write, id 1; recv, id 5 } or completes { recv, id 5; rdma_write, id 2 }",
+        "expect w == m",
+        "expect in1 == any",
+    )
+    assert told(text) == ["pass"]
+    assert told(text, other(5, byte_len=5)) == ["MKS2005:10"]
+    assert told(text.replace("rdma_write, id 2 }", "rdma_write, id 3 }")) == ["MKS2005:13"]
