@@ -389,11 +389,11 @@ def test_too_many_errors_end_the_reading() -> None:
     ids=lambda v: v[:24] if isinstance(v, str) else None,
 )
 def test_limits(text: str, code: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     _, codes = parsed(f"mks 1\ncase c\n{text}\n")
     assert codes[-1] == code
     assert len(codes) == 1 or code == "MKS0714"
-    assert time.monotonic() - start < 5  # a second, on a machine with nothing else to do
+    assert time.process_time() - start < 5  # processor seconds: what hangs, or grows with the square, takes more
 
 
 def test_what_is_just_within_the_limits() -> None:
@@ -433,7 +433,7 @@ def test_mutated_cases_never_raise(data: st.DataObject) -> None:
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(len(text), begin + 12)))
     piece = data.draw(st.sampled_from(["", *SOUP]))
-    start = time.monotonic()
+    start = time.process_time()
     file, codes = parsed(text[:begin] + piece + text[end:])
     assert file is not None or codes
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5  # processor seconds: what hangs, or grows with the square, takes more
