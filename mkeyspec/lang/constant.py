@@ -1,16 +1,89 @@
-"""Whether arithmetic on the device's numbers is a number that does not depend on them: `k.max_entries * 0`."""
+"""Expectations of numbers that come out the same on every device: `k.max_entries * 0 == 0`, `k.max_entries + 1 > 0`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
 
+from mkeyspec import plan
 from mkeyspec.value.live import MEMBER_TYPES, WIDTHS, Int, Live, LiveOp, NoValue, evaluate
+
+CANNOT_FAIL, CANNOT_HOLD = "cannot fail", "cannot hold"
 
 TRIES = 12
 """How many devices are made up: the smallest numbers, the largest, and some between."""
 LEAST = 4
 """On so many of them it must have a value."""
+
+
+def fixed_number(observed: plan.Observed, operator: str, expected: plan.Expected) -> tuple[str, str] | None:
+    """What an expectation of a number does on every device, and why; None if the device decides."""
+    if isinstance(expected, plan.OneOf):
+        return _one_of(observed, operator, expected)
+    if observed == expected:
+        return (CANNOT_FAIL if operator in ("==", "<=", ">=") else CANNOT_HOLD), "both sides are the same"
+    if not isinstance(observed, (Live, LiveOp)) or not isinstance(expected, (int, Live, LiveOp)):
+        return None
+    if isinstance(observed, LiveOp) or isinstance(expected, LiveOp):
+        between = constant(LiveOp("-", (observed, expected)))
+        if between is not None:
+            return (CANNOT_FAIL if _holds(operator, between, 0) else CANNOT_HOLD), "what the device says cancels out"
+    mine, other = bounds(observed), bounds(expected)
+    if mine is None or other is None:
+        return None
+    ends = [(low, high) for low in mine for high in other]
+    outcomes = {_holds(operator, low, high) for low, high in ends}
+    apart = mine[1] < other[0] or other[1] < mine[0]
+    if len(outcomes) > 1 or (operator in ("==", "!=") and not apart):
+        return None
+    bits = "the number is" if isinstance(observed, LiveOp) else f"the number has {width_of(observed)} bits, it is"
+    return (CANNOT_FAIL if outcomes == {True} else CANNOT_HOLD), f"{bits} from {mine[0]} to {mine[1]}"
+
+
+def _one_of(observed: plan.Observed, operator: str, expected: plan.OneOf) -> tuple[str, str] | None:
+    always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
+    if not expected.alternatives:
+        return never, "the list is empty"
+    mine = bounds(observed) if isinstance(observed, (Live, LiveOp)) else None
+    known = {one for one in expected.alternatives if isinstance(one, int)}
+    if mine is not None and mine[1] - mine[0] < len(known) and all(n in known for n in range(mine[0], mine[1] + 1)):
+        return always, f"the list has every number from {mine[0]} to {mine[1]}"
+    return None
+
+
+def _holds(operator: str, a: int, b: int) -> bool:
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
+
+
+def width_of(live: Live) -> int:
+    return WIDTHS.get(live.member, 32)
+
+
+def bounds(value: Int) -> tuple[int, int] | None:
+    """The least and the largest number that `value` may be, or a wider range; None where that can't be told."""
+    if isinstance(value, int):
+        return value, value
+    if isinstance(value, Live):
+        return None if value.member in MEMBER_TYPES else (0, (1 << width_of(value)) - 1)
+    parts = [bounds(argument) for argument in value.args]
+    if len(parts) != 2 or parts[0] is None or parts[1] is None:
+        return None
+    (a, b), (c, d) = parts[0], parts[1]
+    if value.operator == "+":
+        return a + c, b + d
+    if value.operator == "-":
+        return a - d, b - c
+    if a < 0 or c < 0:
+        return None
+    if value.operator == "*":
+        return a * c, b * d
+    if value.operator == "&":
+        return 0, min(b, d)
+    if value.operator == "/" and c > 0:
+        return a // d, b // c
+    if value.operator == "%" and c > 0:
+        return 0, d - 1
+    return None
 
 
 def constant(value: LiveOp) -> int | None:

@@ -7,7 +7,7 @@ from mkeyspec.constants import QP_EVENTS
 from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
-from mkeyspec.lang.lower_claim import claims_rejection
+from mkeyspec.lang.lower_claim import claims_rejection, goes_through
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.operand import place
@@ -145,6 +145,8 @@ def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     qp = _qp(row, sentence, scope)
     step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
     look_poll(row, step, sentence.span)
+    if claim and not goes_through(claim):
+        row.moved = ()  # what was posted before and is polled here may have failed
     row.add(step, sentence)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mkeyspec import plan
 from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import admits_both, claims_rejection, lines_of
+from mkeyspec.lang.lower_claim import admits_both, claims_rejection, goes_through, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
@@ -63,7 +65,7 @@ def _finish(
     row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
     if not abort and not claims_rejection(claim):
         _under_way(row, qp, peer, requests, wait, claim)
-        for one in requests:
+        for one in requests if goes_through(claim) else ():
             _moved(row, one, waiting, admits_both(claim))
 
 
@@ -97,14 +99,27 @@ def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]], both: b
         into = waiting.pop(0)
         parts = into if isinstance(one, plan.Send) else parts
     span = row.spans.get(one)
+    left = _length(one.data) if isinstance(one, (plan.Send, plan.Write)) else None
     for part in parts:
         length = part.length if isinstance(part.length, int) else None
+        if left is not None and length is not None:
+            length = min(length, left)
+            left -= length
+            part = part if length == part.length else replace(part, length=length)
+        if length == 0:
+            continue
         if both:
             row.ledger.doubt(row.ledger.targets(part, length, span), span)
         elif row.ledger.doubts:
             row.ledger.settle(row.ledger.targets(part, length, span))
         if not part.but and not isinstance(one, plan.FetchAdd):
             moved_into(row, part, length, span)
+
+
+def _length(parts: tuple[Part, ...]) -> int | None:
+    """Bytes of the parts together; None where the device decides."""
+    known = [part.length for part in parts if isinstance(part.length, int)]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _refuses(claim: plan.Claim, phase: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.lang.constant import constant
+from mkeyspec.lang.constant import CANNOT_FAIL, CANNOT_HOLD, fixed_number
 from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle, WireRef
@@ -11,7 +11,7 @@ from mkeyspec.lang.tree import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Interleaved, Part, Repeated
-from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, width
+from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -30,7 +30,7 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         if fixed is None and operator == "!=":
             _anything_else(row.diagnostics, expected, span)
     else:
-        fixed = _fixed_number(observed, operator, expected)
+        fixed = fixed_number(observed, operator, expected)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
     elif isinstance(observed, plan.Content) and operator == "==":
@@ -39,14 +39,11 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         _looked_at(row, observed)
 
 
-_CANNOT_FAIL, _CANNOT_HOLD = "cannot fail", "cannot hold"
-
-
 def _fixed_bytes(
     observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
 ) -> tuple[str, str] | None:
     """What an expectation of bytes does on every device, and why; None if the device decides."""
-    always, never = (_CANNOT_FAIL, _CANNOT_HOLD) if operator == "==" else (_CANNOT_HOLD, _CANNOT_FAIL)
+    always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
     if _length(observed) == 0:
         return always, "no byte is looked at"
     if isinstance(expected, plan.OneOf):
@@ -68,11 +65,15 @@ def _as_it_was(
         why = ""
         if isinstance(one, plan.Unchanged) and isinstance(observed, plan.Content) and _untouched(row, observed):
             why = "nothing has been done since these bytes were last looked at"
+        elif isinstance(one, ByteString) and isinstance(observed, plan.Content) and _untouched(row, observed):
+            there = _there(row, observed)
+            if there is not None and _same(there, one):
+                why = "nothing has been moved since these bytes were said"
         elif isinstance(one, (LiveContent, LiveJoin)) and _own_snapshot(row, observed, one):
             why = "both sides are the same"
         if why:
             several = "one of the alternatives is what is there: " if isinstance(expected, plan.OneOf) else ""
-            return (_CANNOT_FAIL if operator == "==" else _CANNOT_HOLD), several + why
+            return (CANNOT_FAIL if operator == "==" else CANNOT_HOLD), several + why
     return None
 
 
@@ -96,13 +97,29 @@ def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: L
 
 
 def _untouched(row: RowState, observed: plan.Content) -> bool:
-    """Whether nothing has run that could change these bytes since an expectation has looked at them all."""
+    """Whether no request has run that could change these bytes since the case or an expectation said what they are."""
     for step in reversed(row.steps):
-        if isinstance(step, _GOING_ON):
+        if isinstance(step, _GOING_ON) and not isinstance(step, plan.Store) and not _only_configures(step):
             return False
         if isinstance(step, plan.Expect) and step.operator == "==" and _covers(step.observed, observed):
             return True
     return True
+
+
+def _only_configures(step: plan.Step) -> bool:
+    """A section that moves nothing, and is to go through."""
+    kinds = (plan.Configure, plan.MrList, plan.MrInterleaved)
+    if not isinstance(step, plan.Post) or step.claim or step.known is not None or step.abort:
+        return False
+    return all(isinstance(request, kinds) for request in step.requests)
+
+
+def _there(row: RowState, observed: plan.Content) -> ByteString | None:
+    """The bytes that should be there; None where nobody has said."""
+    try:
+        return join([row.ledger.content(part, row.case.span) for part in observed.parts])
+    except Fault:
+        return None
 
 
 def _covers(seen: plan.Observed, observed: plan.Content) -> bool:
@@ -140,36 +157,6 @@ def _length(observed: plan.Content | plan.Wire) -> int | None:
             return None
         total += part.length
     return total
-
-
-def _fixed_number(observed: plan.Observed, operator: str, expected: plan.Expected) -> tuple[str, str] | None:
-    if isinstance(expected, plan.OneOf):
-        if expected.alternatives:
-            return None
-        return (_CANNOT_HOLD if operator == "==" else _CANNOT_FAIL), "the list is empty"
-    if observed == expected:
-        return (_CANNOT_FAIL if operator in ("==", "<=", ">=") else _CANNOT_HOLD), "both sides are the same"
-    if isinstance(observed, LiveOp) or isinstance(expected, LiveOp):
-        assert isinstance(observed, (int, Live, LiveOp))
-        between = constant(LiveOp("-", (observed, expected))) if isinstance(expected, (int, Live, LiveOp)) else None
-        if between is not None:
-            return (_CANNOT_FAIL if _holds(operator, between, 0) else _CANNOT_HOLD), "what the device says cancels out"
-    if not isinstance(observed, Live) or not isinstance(expected, int):
-        return None
-    bits = width(observed)
-    most = None if bits is None else (1 << bits) - 1
-    outcomes = {_holds(operator, number, expected) for number in (0, most, min(max(expected, 0), most or 0)) if
-                number is not None}  # fmt: skip
-    if not 0 <= expected <= (most or 0) or operator in ("<", "<=", ">", ">="):
-        if outcomes == {True}:
-            return _CANNOT_FAIL, f"the number has {bits} bits, and is not negative"
-        if outcomes == {False}:
-            return _CANNOT_HOLD, f"the number has {bits} bits, and is not negative"
-    return None
-
-
-def _holds(operator: str, a: int, b: int) -> bool:
-    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
 
 
 def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:

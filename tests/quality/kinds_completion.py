@@ -123,7 +123,7 @@ class Again(OnCompletion):
         return (Held(completion),)
 
     def boundary(self, tap: Tap, step: int) -> None:
-        if step == self.step and self.kept is not None:
+        if step == self.step and self.kept is not None and self.kept.qp.handle not in tap.gone:
             self.done = True
             tap.put(self.kept.qp.handle, self.kept.queue, Held(self.kept))
 

@@ -1,4 +1,4 @@
-"""Rows on the software NIC, under the real driver: one device for all, opened again where it can't be cleaned."""
+"""Rows on the software NIC, under the real driver: one device for all, opened again where a canary finds it sick."""
 
 from __future__ import annotations
 
@@ -7,29 +7,39 @@ import contextlib
 from mkeyspec import resource
 from mkeyspec.device.choice import open_choice, parse
 from mkeyspec.device.protocol import Device
+from mkeyspec.run import probe
 from mkeyspec.run.expectation import Expectations
 from tests.quality.subject import PROFILE, Bench
 
+CANARY = 2.0
+"""Longest wait for the canary transfer, in seconds."""
+
 
 class Lent:
-    """The one device of this process, as new as each row finds it."""
+    """The one device of this process, as new as each row finds it. `opened`: how often."""
 
     def __init__(self, name: str) -> None:
         self.choice = parse(name)
         self.device: Device | None = None
+        self.opened = 0
 
     def __call__(self) -> Device:
         if self.device is None:
             self.device = open_choice(self.choice, PROFILE)
+            self.opened += 1
         return self.device
 
     def tidy(self, device: Device, clean: bool) -> None:
-        """Behind a disturbed run: what the wrapper kept from the device, it is told now."""
+        """Behind a disturbed run: what the wrapper kept from the device, it is told now. A disturbance is of one run,
+        so that the next one begins on a device that a canary transfer finds healthy."""
         if clean:
             return
         try:
             device.release(healthy=False)
-        except Exception:
+            sick = probe.symptom(device, CANARY)
+        except Exception as error:
+            sick = f"{type(error).__name__}: {error}"
+        if sick:
             self.device = None
             with contextlib.suppress(Exception):
                 device.close()

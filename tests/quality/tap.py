@@ -145,6 +145,8 @@ class Tap:
         self.queues: dict[tuple[int, str], deque[Held]] = {}
         self.places: dict[tuple[int, str], int] = {}
         self.polls = 0
+        self.gone: set[int] = set()
+        """Handles of QPs that others have taken the place of: nothing comes from them any more."""
         self.posted: dict[int, list[int]] = {}
         """wr_ids by QP handle."""
 
@@ -220,6 +222,7 @@ class Tap:
             for queue in ("send", "recv"):
                 self.queues.pop((qp.handle, queue), None)
         found: QpPair = self._call("reconnect", self.device.reconnect, pair)
+        self.gone |= {pair.owner.handle, pair.peer.handle} - {found.owner.handle, found.peer.handle}
         self._know(found, self.record.types.get(self.numbers[pair.owner.handle], QpAttributes()))
         return found
 
