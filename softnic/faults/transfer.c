@@ -80,8 +80,8 @@ static const struct key *mkey_of(const struct transfer *transfer, const struct p
 /* Where a range of an mkey begins. One that goes on from the range before it goes on from there. */
 static uint64_t begins(const struct transfer *transfer, const struct key *mkey, uint64_t addr)
 {
-    const struct place *last = transfer->place + transfer->places - 1;
     if (transfer->places) {
+        const struct place *last = &transfer->place[transfer->places - 1];
         const struct named *name = name_of(transfer, transfer->places - 1);
         if (name->mkey == mkey && name->end == addr) return last->addr + last->wire;
     }
