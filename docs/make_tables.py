@@ -84,9 +84,9 @@ These were tried and do not run:
 | `udpong` with a server on the wildcard address | name the address on both sides: `-b 127.0.0.1` |
 | Open MPI's `openib` BTL | refuses the device at its start; UCX and libfabric take its place |
 | `ibv_xsrq_pingpong` | XRC |
-| `tgtd` (tgt) with iSER, for `iscsi-inq iser://…` (libiscsi-bin) | it listens on 0.0.0.0 and on :: with one port number; here one id holds a port |
-| `dpdk-testpmd --no-huge` (dpdk-dev) | it looks for functions in /sys/bus/pci, where the device is not, and drives Ethernet ports by raw packet queues |
-| `mstflint`, `mstconfig`, `mstlink` (mstflint) | the configuration space of a PCI function, by /proc/bus/pci or /sys/bus/pci |
+| `tgtd` (tgt), `iscsi-inq iser://…` (libiscsi-bin) | one port for an id on 0.0.0.0 and one on ::; here an id holds it |
+| `dpdk-testpmd --no-huge` (dpdk-dev) | a listing of /sys/bus/pci/devices with the device; raw packet QPs |
+| `mstflint`, `mstconfig`, `mstlink` (mstflint) | the configuration space of a PCI function |
 | librpma | Debian has the library but no program: its fio is built without that engine |
 | libfabric's fabtests | not in Debian's archive |
 | `ibstat`, `ibping`, `opensm` and what else uses umad | MADs |

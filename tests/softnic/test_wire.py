@@ -153,6 +153,11 @@ def test_blocks_are_counted_over_the_message_wherever_it_is_cut() -> None:
     assert play("split_send") == [FIELDS] * CUTS
 
 
+def test_another_key_may_stand_where_a_block_ends() -> None:
+    """No page says what a block is that the bytes of another key interrupt: that is refused, and nothing is sent."""
+    assert play("split_by_another_key") == [[[OK], "between ", FIELDS[2]], [[LOCAL_PROTECTION], 8 * "\0", 16 * "0"]]
+
+
 def test_a_bad_block_is_told_alike_wherever_the_message_is_cut() -> None:
     whole, bad_guard, last_byte = [[OK], [OK], True], 1, 3 * 520 - 1
     assert play("split_receive") == [[whole, [0, 0], whole, [bad_guard, last_byte]]] * CUTS

@@ -322,6 +322,21 @@ def split_memory():
     return seen
 
 
+def split_by_another_key():
+    """Plain bytes between two SGEs of a wire signature: where a block ends, and inside one. What arrives."""
+    seen = []
+    for cut in (1040, 700):
+        one, two = pair()
+        key = one.signed()
+        one.mr.write(A5 * 4 + b"between ", 2056)
+        one.configure(key, [(0, 2048)], wire=dif(flags=REMAP))
+        two.receive(two.sge(0, 2088))
+        one.post(SEND, SGE(0, cut, key.lkey), one.sge(2048, 8), SGE(cut, 2080 - cut, key.lkey))
+        told, got = statuses(one), two.mr.read(2088, 0)
+        seen.append([told, got[cut : cut + 8].decode("latin1"), got[cut + 8 + 512 : cut + 8 + 520].hex()])
+    return seen
+
+
 # Memory that goes away -----------------------------------------------------------------------
 
 LIBC = ctypes.CDLL(None)
