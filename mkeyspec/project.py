@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,7 +19,15 @@ else:
     import tomli as tomllib
 
 SUFFIX = ".mks"
-_MARKERS = ("mkeyspec.toml", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
+_NINTH = int(version("pytest").partition(".")[0]) >= 9
+_OPTIONS = (
+    *((("pytest.toml", "pytest"), (".pytest.toml", "pytest")) if _NINTH else ()),
+    ("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("pyproject.toml", "tool.pytest"), ("tox.ini", "pytest"),
+    ("setup.cfg", "tool:pytest"),
+)  # fmt: skip
+"""Where this pytest looks for its options, in its order: file and section."""
+
+_MARKERS = ("mkeyspec.toml", *(name for name, _ in _OPTIONS), ".git")
 """What a project's directory holds: a suite's root (`lang.suite`), or a root directory of pytest."""
 _NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 """pytest's default for `norecursedirs`."""
@@ -131,10 +140,7 @@ def _is_passed_by(folder: Path, patterns: Sequence[str]) -> bool:
 def _passed_by(root: Path) -> Sequence[str]:
     """`norecursedirs` of the first file of pytest's options at `root` or above it, as pytest finds it."""
     for folder in (root, *root.parents):
-        for name, section in (
-            ("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("pyproject.toml", ""), ("tox.ini", "pytest"),
-            ("setup.cfg", "tool:pytest"),
-        ):  # fmt: skip
+        for name, section in _OPTIONS:
             options = _options(folder / name, section)
             if options is not None:
                 told = options.get("norecursedirs", _NOT_SEARCHED)
@@ -146,9 +152,11 @@ def _options(path: Path, section: str) -> dict[str, str | Sequence[str]] | None:
     """pytest's options in a file; None if it has none, or can't be read, which pytest says better."""
     try:
         text = path.read_text(encoding="utf-8")
-        if not section:
-            found = tomllib.loads(text).get("tool", {}).get("pytest", {})
-            return found.get("ini_options", found or None)  # type: ignore[no-any-return]  # a TOML table
+        if path.suffix == ".toml":
+            found = tomllib.loads(text)
+            for part in section.split("."):
+                found = found.get(part, {})
+            return found.get("ini_options", found or ({} if section == "pytest" else None))
         parser = configparser.RawConfigParser()
         parser.read_string(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error):

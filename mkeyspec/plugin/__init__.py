@@ -20,6 +20,7 @@ from mkeyspec.plugin.fixture import (
     pytest_runtest_teardown,
     rig,
 )
+from mkeyspec.plugin.irregular import pytest_make_collect_report
 from mkeyspec.plugin.opening import pytest_sessionstart, pytest_unconfigure
 from mkeyspec.plugin.option import pytest_addoption, pytest_configure, pytest_load_initial_conftests
 from mkeyspec.plugin.outcome import (
@@ -38,6 +39,7 @@ __all__ = [
     "pytest_configure_node",
     "pytest_ignore_collect",
     "pytest_load_initial_conftests",
+    "pytest_make_collect_report",
     "pytest_pycollect_makemodule",
     "pytest_pyfunc_call",
     "pytest_report_header",

@@ -135,3 +135,46 @@ def test_check_and_pytest_read_the_same_folders(tmp_path: Path, ini: str) -> Non
     assert {"cases/generated/a.mks", "cases/link/a.mks"} <= listed
     assert ("cases/old/a.mks" in listed) == (not ini)
     assert project.pytest("-n", "2", "-q").code == 0
+
+
+OPTION_FILES = {
+    "pytest.toml": '[pytest]\nnorecursedirs = ["old"]\n',
+    ".pytest.toml": '[pytest]\nnorecursedirs = ["old"]\n',
+    "pytest.ini": "[pytest]\nnorecursedirs = old\n",
+    ".pytest.ini": "[pytest]\nnorecursedirs = old\n",
+    "tox.ini": "[pytest]\nnorecursedirs = old\n",
+    "setup.cfg": "[tool:pytest]\nnorecursedirs = old\n",
+}
+
+
+@pytest.mark.parametrize("name", OPTION_FILES)
+def test_every_file_of_pytest_s_options_is_read(tmp_path: Path, name: str) -> None:
+    if name.endswith(".toml") and pytest.version_tuple < (9,):
+        pytest.skip("pytest reads it from version 9 on")
+    (tmp_path / "cases" / "old").mkdir(parents=True)
+    (tmp_path / "cases" / "new").mkdir()
+    for folder in ("old", "new"):
+        (tmp_path / "cases" / folder / "a.mks").write_text(GOOD)
+    (tmp_path / name).write_text(OPTION_FILES[name])
+    done = mkeyspec(tmp_path / "cases", "list", ".", "--format", "json")
+    assert [suite["file"].endswith("new/a.mks") for suite in json.loads(done.out)] == [True]
+    done = mkeyspec(tmp_path / "cases", "run", "new", "-q")
+    assert done.code == 0, done.out + done.err
+    assert (tmp_path / "generated" / "cases" / "new" / "test_a.py").exists()
+    assert not (tmp_path / "cases" / "generated").exists()
+
+
+def test_a_file_that_is_no_regular_one_is_not_passed_by(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.put("cases/a.mks", GOOD)
+    (tmp_path / "cases" / "gone.mks").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "cases" / "pipe.mks")
+    assert project.mkeyspec("check").code == 2
+    done = project.mkeyspec("run")
+    assert done.code == 2
+    assert "6 passed, 2 failed (2 MKS0801)" in done.out.rstrip().split("\n")[-1]
+    assert "FAILED cases/gone.mks::MKS0801 - error[MKS0801]: there is no such file" in done.out
+    done = project.pytest("-n", "2", "-k", "passes")
+    assert done.counts == {"passed": 3, "failed": 2}
+    assert project.pytest("cases/a.mks").counts == {"passed": 6, "skipped": 1}
+    assert project.pytest("--ignore=cases/gone.mks", "--ignore=cases/pipe.mks").code == 0
