@@ -224,7 +224,7 @@ def _compile(options: argparse.Namespace) -> int:
     found = _once(result.diagnostics for result in results)
     sys.stderr.write(render.text(found, sys.stderr.isatty() and "NO_COLOR" not in os.environ))
     for result in results:
-        if result.state == "fresh":
+        if result.compiled is None:
             sys.stderr.write("".join(f"{line}\n" for line in result.warnings))
     for result in results:
         if result.state == "written" and result.module is not None:
@@ -265,15 +265,13 @@ def _run(options: argparse.Namespace) -> int:
         if value is not None:
             arguments += [name, value]
     arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q
-    if place.made != place.root:
-        arguments.append(f"--override-ini=cache_dir={place.made / 'cache'}")
     return run_session(
         given,
         arguments,
         project=place.root,
         generated=_path(options.generated) or place.made / "generated",
         junit=_path(options.junit) or place.made / "reports" / "junit.xml",
-        device=options.device or "model",
+        cache=place.made / "cache" if place.made != place.root else None,
         apart=options.whole,
     )
 

@@ -49,6 +49,8 @@ class Tally:
         """Of each row by its id: (kind, reason)."""
         self._no_rows: set[str] = set()
         """Of those, what was no row: a file that could not be collected, or the process itself."""
+        self.device = ""
+        """What `--device` is, by whatever means pytest was told."""
         self.reruns = 0
         self.not_run = 0
         self.broken = False
@@ -69,7 +71,7 @@ class Tally:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # of plugins that run a failed test again
-            self.reruns += 1
+            self.reruns += not getattr(report, "blocked", None)  # it comes out the same each time
             self.rows.pop(report.nodeid, None)
         elif report.passed:
             if report.when == "call":
@@ -97,6 +99,7 @@ class Tally:
             self.broken = True
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.device = session.config.getoption("--device")
         self.not_run = max(0, session.testscollected - len(self.rows.keys() - self._no_rows))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -153,11 +156,12 @@ def run_session(
     project: Path,
     generated: Path,
     junit: Path,
-    device: str,
+    cache: Path | None,
     apart: bool,
 ) -> int:
     """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin.
 
+    `cache`: where pytest's own cache is, if not in the project.
     `apart`: in a process of its own, whose end in the middle of a row is an error of that row.
     """
     _make_writable(generated, "--generated")
@@ -174,22 +178,32 @@ def run_session(
         "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
         "--override-ini=junit_family=xunit1",  # the family that has a case's file and line
         f"--generated={generated}",
+        *([] if cache is None else [f"--override-ini=cache_dir={cache}"]),
         *_plugin(),
     ]
     started = time.monotonic()
     if not apart:
-        return _session([*fixed, *arguments, *paths], device, junit, started)
+        return _session([*fixed, *arguments, *paths], junit, started)
     with tempfile.TemporaryDirectory(prefix="mkeyspec-", dir=_temporary()) as folder:
         journal = Path(folder) / "journal"
         journaled = [*fixed, f"--journal={journal}", *arguments, *paths]
-        code = supervised(lambda: told(_session(journaled, device, junit, started)))
+        code = supervised(lambda: told(_session(journaled, junit, started)))
         if code is not None:
             return code
         print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
         if not journal.exists():
             return INTERNAL
-        replayed = [*fixed, f"--replay={journal}", "--device=model", "--noconftest", "-n0", "-q", "--no-header"]
-        return max(FAILED, _session(replayed, device, junit, started))
+        os.environ.pop("PYTEST_ADDOPTS", None)
+        return max(FAILED, _session([*fixed, f"--replay={journal}", *_BARE], junit, started))
+
+
+_BARE = (
+    "--device=model", "--noconftest", "-n0", "-q", "--no-header",
+    *(f"--override-ini={name}=" for name in ("addopts", "filterwarnings", "required_plugins")),
+    *(f"--override-ini={name}=false" for name in ("strict", "strict_config", "strict_markers", "log_cli")),
+    "-Wignore::pytest.PytestConfigWarning",
+)  # fmt: skip
+"""For a run that only tells what another one told: what a project's own options say of may be of its conftest.py."""
 
 
 def _temporary() -> str | None:
@@ -201,7 +215,7 @@ def _temporary() -> str | None:
         raise Failure("MKS0902", text) from None
 
 
-def _session(arguments: Sequence[str], device: str, junit: Path, started: float) -> int:
+def _session(arguments: Sequence[str], junit: Path, started: float) -> int:
     tally = Tally()
     code = pytest.main(list(arguments), plugins=[tally])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.rows:
@@ -209,7 +223,7 @@ def _session(arguments: Sequence[str], device: str, junit: Path, started: float)
     seconds = time.monotonic() - started
     line = tally.line(tally.interrupted and not tally.broken)
     report = f"report: {os.path.relpath(junit)}" if junit.is_file() else "no report"
-    print(f"mkeyspec: {line} on {device} in {seconds:.1f} s; {report}")
+    print(f"mkeyspec: {line} on {tally.device} in {seconds:.1f} s; {report}")
     return _exit_code(int(code), tally)
 
 

@@ -105,20 +105,20 @@ class Store:
 
     def is_fresh(self, path: Path) -> bool:
         """Whether the module of `path` is what compiling it now would write."""
-        return self._is_current(self.module_of(path), path)
+        return self._current(self.module_of(path), path) is not None
 
-    def _is_current(self, file: Path, path: Path) -> bool:
-        """Whether `file` is there, as it was written, by this compiler, from `path` as it is."""
+    def _current(self, file: Path, path: Path) -> Header | None:
+        """The head of `file` if it is there, as it was written, by this compiler, from `path` as it is."""
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            return False
+            return None
         header = read_header(text)
         if header is None or header.compiler != compiler_digest():
-            return False
+            return None
         if header.source != source_name(path, self.project):
-            return False
-        return header.inputs == self._inputs_digest((header.source, *header.used))
+            return None
+        return header if header.inputs == self._inputs_digest((header.source, *header.used)) else None
 
     def has_source(self, module: Path) -> bool:
         """Whether `module` is one of ours, as it was written, and what it was made from is in the project."""
@@ -167,13 +167,12 @@ class Store:
         """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""
         source = source_name(path, self.project)
         module = self.module_of(path)
-        if not force and self.is_fresh(path):
-            header = read_header(module.read_text(encoding="utf-8"))
-            warnings = () if header is None else header.warnings
-            if not any(self.levels.denies(code_of(line)) for line in warnings if self.levels is not None):
-                return Result(path, source, "fresh", module, None, self._shown(warnings))
-        if not force and self._is_current(self.note_of(path), path):
-            return Result(path, source, "library")
+        for kept in (module, self.note_of(path)) if not force else ():
+            header = self._current(kept, path)
+            if header is not None and not self._denied(header.warnings):
+                if kept == module:
+                    return Result(path, source, "fresh", module, None, self._shown(header.warnings))
+                return Result(path, source, "library", None, None, self._shown(header.warnings))
         compiled = compile_source(path, self.project)
         warnings = warnings_of(compiled)
         if self.levels is not None:
@@ -184,13 +183,17 @@ class Store:
             return Result(path, source, "broken", None, compiled)
         if not compiled.suite.cases:
             self.remove(module)
-            self.write(self.note_of(path), with_header(self._header(path, source, compiled), _NOTE))
-            return Result(path, source, "library", None, compiled)
+            self.write(self.note_of(path), with_header(self._header(path, source, compiled, warnings), _NOTE))
+            return Result(path, source, "library", None, compiled, self._shown(warnings))
         from mkeyspec.emit.writer import write  # and Jinja2: a session of fresh modules does without
 
         text = write(compiled.suite, self._header(path, source, compiled, warnings))
         self.write(module, text)
         return Result(path, source, "written", module, compiled, self._shown(warnings))
+
+    def _denied(self, warnings: tuple[str, ...]) -> bool:
+        levels = self.levels
+        return levels is not None and any(levels.denies(code_of(line)) for line in warnings)
 
     def _shown(self, warnings: tuple[str, ...]) -> tuple[str, ...]:
         levels = self.levels
@@ -207,6 +210,8 @@ class Store:
 
     def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
         """The checksum of the named files as they are now; None if one can't be read."""
+        if not all((self.project / name).is_file() for name in names):  # a pipe would wait for ever
+            return None
         try:
             return digest_of_files((name, (self.project / name).read_bytes()) for name in names)
         except OSError:

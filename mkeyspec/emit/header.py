@@ -10,11 +10,6 @@ from dataclasses import dataclass
 
 _FIRST = "# Compiled by mkeyspec "
 _LINE = re.compile(r"# (source|used|inputs|compiler|warning|text) +(.+)")
-MOST_WARNINGS = 200
-"""Warnings that a head has at most."""
-
-_MOST = 100 + MOST_WARNINGS
-"""Lines of a head, at most; a suite uses fewer files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,7 @@ class Header:
             *(f"# used     {name!r}" for name in self.used),
             f"# inputs   sha256 {self.inputs}",
             f"# compiler sha256 {self.compiler}",
-            *(f"# warning  {line!r}" for line in self.warnings[:MOST_WARNINGS]),
+            *(f"# warning  {line!r}" for line in self.warnings),
             f"# text     sha256 {digest_of_text(text)}",
         ]
 
@@ -73,7 +68,7 @@ def read_header(module: str) -> Header | None:
     """The head of a generated module's text; None if it has none, or its text is not as it was written."""
     found: dict[str, list[str]] = {}
     end = 0
-    for _ in range(_MOST):
+    while "text" not in found:  # the last one
         stop = module.find("\n", end)
         line = module[end:stop]
         if stop < 0 or not line.startswith("#"):

@@ -105,7 +105,7 @@ def _outcome(result: Result) -> Outcome:
     if result.module is not None:
         return Outcome(str(result.module), warnings=result.warnings)
     if result.state == "library":
-        return Outcome()
+        return Outcome(warnings=result.warnings)
     from mkeyspec.lang import render
 
     errors = [finding for finding in result.diagnostics if finding.severity == "error"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
-from mkeyspec.plugin.outcome import BEGUN, RIG, Unfinished, Unhealthy, Unmet, rig_taken
+from mkeyspec.plugin.outcome import BEGUN, CULPRIT, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.plugin.watch import watched
 from mkeyspec.run.mark import case_of, row_needs
@@ -66,8 +66,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case."""
     rig = rig_taken(item)
     blocked = rig.blocked if rig is not None else None
-    if blocked is not None:
-        raise Blocked(blocked.culprit, blocked.symptom)
+    if blocked is None:
+        return
+    culprit = item.config.stash.get(CULPRIT, None)
+    if culprit is not None and culprit[0] == item.nodeid:  # run again by another plugin: what it did is its verdict
+        raise culprit[1]
+    raise Blocked(blocked.culprit, blocked.symptom)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

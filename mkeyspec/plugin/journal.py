@@ -45,6 +45,7 @@ class Journal:
         except OSError as error:
             self._error = error
         self._put(_WHOLE)
+        self._write("device", config.option.device)
 
     def _write(self, *line: object) -> None:
         self._put(json.dumps(line, default=str).encode() + b"\n")
@@ -107,7 +108,9 @@ class Replay:
                 kind, *rest = json.loads(line)
             except ValueError:
                 break  # the last line, cut
-            if kind == "items":
+            if kind == "device":
+                self.config.option.device = rest[0]  # none is opened: for whoever asks what this was
+            elif kind == "items":
                 session.testscollected = rest[0]
             elif kind == "session":
                 self.config.stash[SESSION] = rest[0]
@@ -214,7 +217,7 @@ def register(config: pytest.Config) -> None:
         manager.register(Journal(config, Path(config.option.journal)), "mkeyspec-journal")
     if config.option.replay is not None:
         manager.register(Replay(config, Path(config.option.replay)), "mkeyspec-replay")
-    if getattr(config.option, "numprocesses", None):
+    if getattr(config.option, "dist", "no") != "no":  # by -n, or by --dist and --tx
         manager.register(Crashes(config), "mkeyspec-crashes")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.plugin import journal
+from mkeyspec.plugin import journal, refusal
 from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.judged import Judged
 from mkeyspec.plugin.opening import (
@@ -130,6 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except OtherCheckout as error:
         raise pytest.UsageError(str(error)) from None
     journal.register(config)
+    refusal.register(config)
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     option = config.option

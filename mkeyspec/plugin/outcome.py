@@ -24,6 +24,10 @@ BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """In the config's stash: the item that the rig was begun for last; its verdict is that item's."""
 
 
+CULPRIT: pytest.StashKey[tuple[str, BaseException]] = pytest.StashKey()
+"""In the config's stash: the id of the item behind which the device was not healthy any more, and what it raised."""
+
+
 _OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
 """In an item's stash: the properties that its last run added."""
 
@@ -57,8 +61,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = excinfo.value
     if isinstance(error, Blocked) and call.when == "setup":
         return _blocked(item, call, excinfo, error)
-    if _rig_of(item) is None:
+    rig = _rig_of(item)
+    if rig is None:
         return None  # an ordinary test, whatever it raises
+    if rig.blocked is not None and CULPRIT not in item.config.stash:
+        item.config.stash[CULPRIT] = (item.nodeid, error)
     if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
             return None
@@ -70,7 +77,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -> Any:
     """A blocked row has a count of its own."""
-    if getattr(report, "blocked", None):
+    if getattr(report, "blocked", None) and report.outcome == "failed":  # and not run again
         return "blocked", "B", ("BLOCKED", {"red": True})
     return None
 

@@ -107,3 +107,41 @@ def test_files_that_are_ignored_are_not_told(blind: Project) -> None:
         done = blind.pytest(*arguments)
         assert "cases/b.mks:3:6: warning[MKS0602]" in done.out
         assert "a.mks" not in done.out
+
+
+SHADOWS = "mks 1\nlet any = 3\n"
+
+
+def test_those_of_a_library_are_kept(blind: Project) -> None:
+    blind.put("cases/lib.mks", SHADOWS)
+    for arguments in (("--allow", "MKS0602"), ("--allow", "MKS0602"), ("--allow", "MKS0602", "-n2")):
+        done = blind.mkeyspec("run", *arguments)
+        assert done.code == 0
+        assert done.out.count("cases/lib.mks:2:5: warning[MKS0613]") == 1, arguments
+    assert "cases/lib.mks:2:5: warning[MKS0613]" in blind.mkeyspec("compile").err
+    assert blind.mkeyspec("compile", "--deny", "MKS0613").code == 2
+    assert blind.mkeyspec("run").code == 0
+    assert blind.mkeyspec("run", "--deny", "MKS0613").code == 2
+    assert blind.mkeyspec("run", "--deny", "MKS0613").code == 2
+
+
+def test_all_of_them_are_kept(blind: Project) -> None:
+    """Whatever number stands before the one that is denied."""
+    many = "".join(CASE.format(i) for i in range(201))
+    blind.put("cases/a.mks", "mks 1\n" + many + BLIND.split("\n", 1)[1])
+    for _ in range(2):
+        done = blind.mkeyspec("run", "--allow", "MKS0606")
+        assert done.code == 0
+        assert "warning[MKS0602]" in done.out
+    assert blind.mkeyspec("run", "--allow", "MKS0606", "--deny", "MKS0602").code == 2
+
+
+CASE = """\
+case c{}
+    memory m = counter(64)
+    mkey k
+    configure k {{ layout list(m) }}
+    transmit k by send
+    expect wire == m
+
+"""

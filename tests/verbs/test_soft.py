@@ -218,3 +218,12 @@ def test_a_run_reports_what_was_lost_in_a_call(project: Project) -> None:
     assert "1 lost (1 MKS2010), 0 skipped, 2 not run on soft" in done.out.rstrip().split("\n")[-1]
     report = (project.path / "reports" / "junit.xml").read_text()
     assert "error[MKS2010]: the device did not come back from a call within 4.1 s" in report
+
+
+def test_the_last_line_names_the_device_that_ran(project: Project) -> None:
+    """Also where it is the project's own options that choose it."""
+    project.put("cases/a.mks", SIGNED)
+    project.put("pyproject.toml", '[tool.pytest.ini_options]\naddopts = ["--device=soft"]\n')
+    done = project.mkeyspec("softnic", "exec", "--", sys.executable, "-m", "mkeyspec", "run", "cases")
+    assert done.code == 0, done.out + done.err
+    assert "2 passed, 0 failed, 0 skipped on soft in" in done.out
