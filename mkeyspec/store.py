@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import cache
 from importlib.util import cache_from_source
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from mkeyspec import __version__, resource
@@ -95,6 +95,8 @@ class Store:
         self.levels = levels
         self.project = Path(os.path.abspath(project))
         self.generated = Path(os.path.abspath(generated or self.project / "generated"))
+        self._sources_here: bool | None = None
+        self._searched: dict[PurePosixPath, bool] = {}
 
     def module_of(self, path: Path) -> Path:
         return self.generated / module_name(source_name(path, self.project))
@@ -152,7 +154,7 @@ class Store:
     def _stale(self, header: Header) -> str:
         names = (header.source, *header.used)
         there = [name for name in names if (self.project / name).is_file()]
-        if not there and not any((self.project / header.source).parent.glob(f"*{SUFFIX}")):
+        if not there and not self._has_sources(PurePosixPath(header.source)):
             if header.version == __version__:
                 return ""
             return f"it was compiled by mkeyspec {header.version}, and this is mkeyspec {__version__}"
@@ -162,6 +164,18 @@ class Store:
         if header.inputs != self._inputs_digest(names):
             return f"{' or '.join(names)} has changed"
         return "" if header.compiler == compiler_digest() else "another compiler made it"
+
+    def _has_sources(self, source: PurePosixPath) -> bool:
+        """Whether this machine has `.mks` files: around `source`, or those of any module that is here."""
+        if self._sources_here is None:
+            self._sources_here = any(map(self.has_source, self._written()))
+        # All of the project's folder that it was in; of a source elsewhere its own folder alone.
+        top = source.parent if source.is_absolute() else PurePosixPath(*source.parts[:-1][:1])
+        if top not in self._searched:
+            place, pattern = self.project / top, f"*{SUFFIX}"
+            deep = not source.is_absolute() and place != self.project
+            self._searched[top] = any(place.rglob(pattern) if deep else place.glob(pattern))
+        return self._sources_here or self._searched[top]
 
     def compile(self, path: Path, *, force: bool = False) -> Result:
         """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""

@@ -70,6 +70,18 @@ def test_the_module_of_a_source_that_is_gone_is_an_error(compiled: Project) -> N
     assert "error[MKS0909]: generated/cases/test_a.py is out of date: cases/a.mks is gone" in done.out
 
 
+@pytest.mark.parametrize("new", ["cases/new/b.mks", "cases/new/deep/b.mks", "other/b.mks"])
+def test_a_folder_that_was_renamed_or_removed_is_gone(compiled: Project, new: str) -> None:
+    """Whichever other folder of the project has `.mks` files."""
+    compiled.put(new, CASES.replace("counter(n * 64)", "counter(n * 32)"))
+    assert compiled.mkeyspec("compile", new).code == 0
+    (compiled.path / "cases/a.mks").unlink()
+    for arguments in (("generated/cases/test_a.py",), (".", "-k", "passes"), (".", "-n2", "-k", "passes")):
+        done = compiled.pytest(*arguments)
+        assert done.counts["failed"] == 1, arguments
+        assert "error[MKS0909]: generated/cases/test_a.py is out of date: cases/a.mks is gone" in done.out
+
+
 def test_without_any_source_the_modules_run(compiled: Project) -> None:
     """On a machine that has only Python, pytest and mkeyspec."""
     shutil.rmtree(compiled.path / "cases")
