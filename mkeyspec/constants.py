@@ -171,3 +171,18 @@ STATUS_CLASS = {
     "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),
 }
 """Words for a claim's reason where the pages fix the class of an error, not its status (X-OPEN-18)."""
+
+MEMBER_BITS = {
+    "id": 64, "imm": 32, "add": 64, "tag": 8, "to": 8, "remote_addr": 64, "invalidate_rkey": 32,  # ibv_wr_post(3)
+    "stream": 16, "key": 64, "dctn": 32, "dc_key": 64,  # mlx5dv_wr_post(3)
+    "addr": 64, "length": 32, "lkey": 32, "rkey": 32,  # struct ibv_sge, ibv_wr_rdma_write(3)
+    "access": 32, "access_flags": 32, "repeat": 32, "repeat_count": 32, "count": 32, "skip": 32, "num_setters": 8,
+    "bytes_count": 32, "bytes_skip": 32, "conf_flags": 32, "comp_mask": 64,  # mlx5dv_wr_mkey_configure(3)
+    "entries": 16, "max_entries": 16, "create_flags": 32,  # mlx5dv_create_mkey(3)
+    "flags": 32, "sig_type": 31, "block_size": 31, "type": 31, "bg_type": 31, "bg": 16, "app_tag": 16, "ref_tag": 32,
+    "check_mask": 8, "copy_mask": 8, "seed": 64,  # mlx5dv_wr_set_mkey_sig_block(3)
+    "data_unit": 31, "data_unit_size": 31, "crypto_standard": 31, "signature_crypto_order": 31,
+    "tweak": 128,  # mlx5dv_wr_set_mkey_crypto(3)
+}  # fmt: skip
+"""How many bits the numbers have that end in a member of a struct or an argument of a call, by its name in a case. Of
+an enum, those that int and unsigned int both have: which of them it is, the compiler chooses."""

@@ -37,7 +37,7 @@ def memory(bench: Bench, step: plan.Memory) -> None:
 def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
     but = Members(step.but, bench)
     flags = but.take("create_flags", step.flags)
-    entries = but.take("max_entries", bench.evaluate(step.entries))
+    entries = but.take("max_entries", bench.member(step.entries, "entries"))
     but.done(f"mkey {step.name}")
     attempt = Attempt(step.at, f"mkey {step.name}")
     try:
@@ -89,7 +89,7 @@ def dct(bench: Bench, step: plan.Dct) -> None:
 
 def retag(bench: Bench, step: plan.Retag) -> Attempt:
     state = bench.mkeys[step.mkey]
-    tag = bench.evaluate(step.tag)
+    tag = bench.member(step.tag, "tag")
     attempt = Attempt(step.at, f"retag {step.mkey}")
     try:
         state.handle = bench.device.retag(state.handle, tag)

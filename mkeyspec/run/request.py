@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Union
 
 from mkeyspec import plan
-from mkeyspec.constants import BLOCK_ENUM, SendFlag, SigBlockFlag, SigType
+from mkeyspec.constants import BLOCK_ENUM, MEMBER_BITS, SendFlag, SigBlockFlag, SigType
 from mkeyspec.device import protocol
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.plan import At, Options
@@ -68,7 +68,7 @@ class Members:
     __slots__ = ("left",)
 
     def __init__(self, overrides: plan.Overrides, bench: Bench) -> None:
-        self.left = {name: bench.evaluate(value) for name, value in overrides} if overrides else None
+        self.left = {name: bench.member(value, name) for name, value in overrides} if overrides else None
 
     def take(self, name: str, otherwise: int) -> int:
         return otherwise if self.left is None else self.left.pop(name, otherwise)
@@ -132,6 +132,8 @@ class Builder:
         else:
             if start < 0 or length < 0:
                 raise NoValue(f"`{part.name}[{start} +: {length}]` is no place")
+            if length >> MEMBER_BITS["length"]:
+                raise NoValue(f"`length` has {MEMBER_BITS['length']} bits, and {length:#x} does not fit")
             mkey = bench.mkeys[part.name]
             self.reached.append(mkey)
             addr, lkey, rkey = start, mkey.handle.lkey, mkey.handle.rkey
@@ -200,14 +202,14 @@ class Builder:
                 entries.append(
                     protocol.Interleaved(
                         own.take("addr", addr),
-                        own.take("bytes_count", self.bench.evaluate(chunk.count)),
-                        own.take("bytes_skip", self.bench.evaluate(chunk.skip)),
+                        own.take("bytes_count", self.bench.member(chunk.count, "count")),
+                        own.take("bytes_skip", self.bench.member(chunk.skip, "skip")),
                         own.take("lkey", lkey),
                     )
                 )
                 own.done(f"an entry of {chunk.part.name}")
             return protocol.SetInterleaved(
-                but.take("repeat_count", self.bench.evaluate(resolved.repeat)), tuple(entries)
+                but.take("repeat_count", self.bench.member(resolved.repeat, "repeat")), tuple(entries)
             )
         return protocol.SetList(tuple(self.sge(part) for part in entries_of(resolved) if isinstance(part, Part)))
 
@@ -225,7 +227,7 @@ class Builder:
         if isinstance(setter, plan.SetLayout):
             built = self.layout(setter.layout, but)
         elif isinstance(setter, plan.SetAccess):
-            built = protocol.SetAccess(but.take("access_flags", bench.evaluate(setter.flags)))
+            built = protocol.SetAccess(but.take("access_flags", bench.member(setter.flags, "access")))
         elif isinstance(setter, plan.SetSignature):
             built = protocol.SetSignature(
                 protocol.SigBlockAttr(
@@ -316,7 +318,7 @@ class Builder:
                     but.take("comp_mask", 0),
                 )
             else:
-                access = but.take("access_flags", bench.evaluate(wr.access))
+                access = but.take("access_flags", bench.member(wr.access, "access"))
                 layout = self.layout(wr.layout, but)
                 if isinstance(layout, protocol.SetList):
                     planned.request = protocol.MrList(wr_id, flags, mkey, access, layout.sges)
@@ -334,7 +336,7 @@ class Builder:
                 planned.layout = (state, tuple(dict.fromkeys(self.reached)))
         elif isinstance(wr, plan.Send):
             sges, planned.names_mkey = self.sges(wr.data, but)
-            planned.imm = None if wr.imm is None else bench.evaluate(wr.imm) & 0xFFFFFFFF
+            planned.imm = None if wr.imm is None else bench.member(wr.imm, "imm")
             if wr.invalidate is not None:
                 key = self.place(Part(wr.invalidate, 0, 0))[3]
                 planned.invalidated = but.take("invalidate_rkey", key)
@@ -345,7 +347,7 @@ class Builder:
             addr, rkey, far = self.remote(wr.to, but, sum(sge.length for sge in sges))
             planned.names_mkey = local or far
             if wr.imm is not None:
-                planned.imm = bench.evaluate(wr.imm) & 0xFFFFFFFF
+                planned.imm = bench.member(wr.imm, "imm")
                 planned.delivers, planned.by_write = sum(sge.length for sge in sges), True
             planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, self.dc(options, but))
         elif isinstance(wr, plan.Read):
@@ -360,7 +362,7 @@ class Builder:
             planned.names_mkey = local or far
             planned.byte_lens = self._answer(8, 1)
             planned.request = protocol.FetchAdd(
-                wr_id, flags, sges[0], addr, rkey, bench.evaluate(wr.add), self.dc(options, but)
+                wr_id, flags, sges[0], addr, rkey, bench.member(wr.add, "add"), self.dc(options, but)
             )
         elif isinstance(wr, plan.Invalidate):
             planned.names_mkey = True

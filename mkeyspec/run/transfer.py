@@ -50,7 +50,7 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
     if step.label is not None:
         bench.wires[step.label] = view
 
-    imm = None if step.imm is None else bench.evaluate(step.imm) & 0xFFFFFFFF
+    imm = None if step.imm is None else bench.member(step.imm, "imm")
     wr_id = bench.number() if step.options.id is None else step.options.id
     flags = flags_of(step.options, True)
     local = (protocol.Sge(addr, count, lkey),)
@@ -99,7 +99,7 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
     if step.by == "read":
         inside(source, source.addr, count, meant=count != source.length)
 
-    imm = None if step.imm is None else bench.evaluate(step.imm) & 0xFFFFFFFF
+    imm = None if step.imm is None else bench.member(step.imm, "imm")
     wr_id = bench.number() if step.options.id is None else step.options.id
     flags = flags_of(step.options, True)
     local = (protocol.Sge(addr, count, lkey),)

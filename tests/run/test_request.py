@@ -142,7 +142,7 @@ def test_data_requests(bench: Bench) -> None:
     here = (Part("m", 0, 16), Part("k", 4, 8))
     sges = (protocol.Sge(m.addr, 16, m.memory.lkey), protocol.Sge(4, 8, k.lkey))
     quiet = Options(id=1)
-    assert build(bench, plan.Send(at(4), here, -1, None, quiet)) == protocol.Send(1, 0, sges, 0xFFFFFFFF)
+    assert build(bench, plan.Send(at(4), here, 0xFFFFFFFF, None, quiet)) == protocol.Send(1, 0, sges, 0xFFFFFFFF)
     send = build(bench, plan.Send(at(4), here, None, "k", quiet))
     assert send.invalidate_rkey == k.rkey
     to = Part("w", 8, 24)
