@@ -39,6 +39,8 @@ class Journal:
         self.config = config
         self._file = -1
         self._told = False
+        self._session: pytest.Session | None = None
+        self._items = 0
         self._error: OSError | None = None
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -65,10 +67,14 @@ class Journal:
             why = f"the journal can't be written ({self._error.strerror}): a crash would have left no report"
             terminalreporter.write_line(f"mkeyspec: {why}", yellow=True)
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._write("items", len(session.items))
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
 
     def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        # Not when the collection has finished: a controller of xdist collects nothing itself, and is told the number.
+        if self._session is not None and self._session.testscollected != self._items:
+            self._items = self._session.testscollected
+            self._write("items", self._items)
         self._write("start", nodeid, location)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

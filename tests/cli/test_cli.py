@@ -169,6 +169,25 @@ def test_the_report_counts_the_row_that_is_lost(project: Project, when: str, wor
     assert suite.attrib["errors"] == "1"
 
 
+GONE = """\
+import os
+seen = []
+def pytest_runtest_logreport(report):
+    seen.append(report.when)
+    if "PYTEST_XDIST_WORKER" not in os.environ and seen.count("call") == 2:
+        os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_rows_that_were_not_run_when_the_process_ended(project: Project, workers: list[str]) -> None:
+    """A controller of xdist collects nothing itself; how many rows there are it is told by its workers."""
+    project.put("conftest.py", GONE)
+    done = project.mkeyspec("run", "cases", *workers)
+    assert done.code == 1, done.out + done.err
+    assert re.search(r", \d not run", last_line(done)), last_line(done)
+
+
 NONE = "0 passed, 0 failed, 1 lost (1 MKS2012), 0 skipped on"
 ALL = "6 passed, 0 failed, 1 lost (1 MKS2012), 1 skipped"
 
