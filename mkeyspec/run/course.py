@@ -22,6 +22,7 @@ from mkeyspec.run.request import Builder
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, NoValue, evaluate
 
 LONGEST_RECORD = 64
@@ -398,6 +399,7 @@ class Course:
         start = bench.evaluate(step.to.start)
         data = evaluate(step.data, bench.read)
         inside(buffer, buffer.addr + start, len(data))
+        self._rest(step)
         if (changed := closing.changed(bench, buffer, start, len(data))) is not None:
             self.fail(changed)
         bench.moot.remove(bench, ((step.to.name, start, start + len(data)),))
@@ -417,13 +419,25 @@ class Course:
             stated = failure is not None if changed is None else check.judge(bench, changed, record) is None
         self._soft(failure, known, stated, step.at)
 
+    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store) -> None:
+        """Whatever may still write where a statement looks, or stores, comes to its end."""
+        parts: tuple[Part, ...] = ()
+        if isinstance(step, plan.Store):
+            parts = (step.to,)
+        elif isinstance(step.observed, plan.Content):
+            parts = step.observed.parts
+        if parts and (failure := drain.rest(self.bench, step.at, parts)) is not None:
+            self.fail(failure)
+
     def _expect(self, step: plan.Expect) -> None:
+        self._rest(step)
         failure, stated = judge.judge(self.bench, step)
         self._soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
         """What is there becomes a value: it must be what was said of it, or what a statement since may have written."""
         bench = self.bench
+        self._rest(step)
         seen = judge.look(bench, step.observed)
         if seen.wire is None:
             written = Extent()
@@ -440,6 +454,8 @@ class Course:
     def _record(self, step: plan.Record) -> None:
         """Absent if it was never observed, whatever the reason."""
         bench = self.bench
+        if not self.over:
+            self._rest(step)
         try:
             if isinstance(step.observed, plan.Wire):
                 view = bench.wires.get(step.observed.label or "")

@@ -13,7 +13,7 @@ in the verdict.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from errno import ENOMEM
 from time import monotonic, sleep
@@ -21,12 +21,13 @@ from time import monotonic, sleep
 from mkeyspec.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, WorkRequest, Write
 from mkeyspec.plan import At
-from mkeyspec.run import wait
+from mkeyspec.run import suspect, wait
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.claim import describe, show
 from mkeyspec.run.endpoint import End, Pair
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.verdict import Failure
+from mkeyspec.value.layout import Part
 
 QUIET = 5e-3
 """Seconds without anything new that take the place of a marker."""
@@ -63,6 +64,27 @@ def before(bench: Bench, end: End, at: At) -> Failure | None:
     healthy = not end.pair.failed and not any(one.broken or one.owed() for one in end.pair.ends)
     if healthy and other.pair.attributes.type in MARKED and _unmarked(other):
         return _end_here(bench, other, at)[1]
+    return None
+
+
+def rest(bench: Bench, at: At, parts: Iterable[Part]) -> Failure | None:
+    """The statement at `at` looks at these parts of buffers: requests that may write there, and that nobody has waited
+    for, come to their end first. A queue that may be drained is given a short while only."""
+    ends = [end for pair in bench.pairs.values() for end in pair.ends if end.send or end.other.recv]
+    if not ends:
+        return None
+    names = {part.name for part in parts} | {suspect.ANY}
+    writers = {by for _, (by, written, _) in suspect.moves(bench.taken) if any(name in names for name, _, _ in written)}
+    for end in ends:
+        far = [due for due in end.other.recv if due.request is not None and due.request.at in writers]
+        near = any(due.at in writers for due in end.send)
+        if (near or far) and end.pair.attributes.sig_pipelining:
+            until_quiet(bench, end)
+        elif (near or far) and not end.pair.failed and not end.broken:
+            failure = _end_here(bench, end, at)[1] if near else None
+            if failure is not None:
+                return failure
+            wait.for_dues(bench, end, [], [due for due in far if due.got is None])
     return None
 
 
