@@ -147,6 +147,8 @@ class Tap:
         self.polls = 0
         self.gone: set[int] = set()
         """Handles of QPs that others have taken the place of: nothing comes from them any more."""
+        self.given_back = False
+        """The case is over: what follows is the rig's canary, and nothing of the row."""
         self.posted: dict[int, list[int]] = {}
         """wr_ids by QP handle."""
 
@@ -169,7 +171,7 @@ class Tap:
             result = refused
             raise
         finally:
-            if self.keep and name not in ("read", "write"):
+            if self.keep and not self.given_back and name not in ("read", "write"):
                 self.record.calls.append(Call(self.step, name, number, args, options, result))
         return result
 
@@ -187,7 +189,8 @@ class Tap:
         found: Memory = self._call(
             "memory", self.device.memory, side, length, access=access, misaligned=misaligned, pd=pd
         )
-        self.record.regions.append(Region(len(self.record.regions), found, self.step))
+        if not self.given_back:
+            self.record.regions.append(Region(len(self.record.regions), found, self.step))
         return found
 
     def write(self, memory: Memory, offset: int, data: bytes | Bytes) -> None:
@@ -232,6 +235,8 @@ class Tap:
                 self.numbers[qp.handle] = len(self.qps)
                 self.qps.append(qp)
             self.record.types[self.numbers[qp.handle]] = attributes
+        if self.given_back:
+            return
         self.record.pairs.append((self.step, self.numbers[pair.owner.handle], self.numbers[pair.peer.handle]))
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
@@ -260,9 +265,10 @@ class Tap:
         return found
 
     def release(self, *, healthy: bool) -> None:
-        if self.keep:
+        if self.keep and not self.given_back:
             self.record.images = self.images()
         self._call("release", self.device.release, healthy=healthy)
+        self.given_back = True
         self.queues.clear()
 
     def close(self) -> None:
@@ -290,7 +296,8 @@ class Tap:
         queue = completion.queue
         place = self.places.get((number, queue), 0)
         self.places[number, queue] = place + 1
-        self.record.seen.append(Seen(self.step, number, queue, place, completion))
+        if not self.given_back:
+            self.record.seen.append(Seen(self.step, number, queue, place, completion))
         for held in self.disturbance.arrive(self, number, queue, place, completion):
             self.put(handle, queue, held)
 
@@ -300,7 +307,7 @@ class Tap:
 
     def events(self) -> list[AsyncEvent]:
         found: list[AsyncEvent] = self._call("events", self.device.events)
-        self.record.events += [(self.step, event) for event in found]
+        self.record.events += [] if self.given_back else [(self.step, event) for event in found]
         return self.disturbance.events(self, found)
 
     # Bytes -----------------------------------------------------------------------------------
