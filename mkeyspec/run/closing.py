@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Rejected
-from mkeyspec.run import difference, drain, event
+from mkeyspec.run import difference, drain, event, leftovers, reset
 from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.evidence import Use
@@ -30,15 +30,15 @@ def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) 
         bench.pair(None, bench.taken[-1].at)  # the default pair, which other cases have too
     for pair in bench.pairs.values():
         if pair.failed:
-            drain.fail_qps(bench, pair)
-        for failure in drain.settle(bench, pair, patient=patient):
+            reset.fail_qps(bench, pair)
+        for failure in leftovers.settle(bench, pair, patient=patient):
             yield failure, False
     for failure in (*bench.wrong_numbers.values(), *_signature_errors(bench), *event.left_over(bench)):
         yield failure, False
     yield from buffers(bench, excused if excused is not None else Extent())
     drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
     for pair in bench.pairs.values():
-        for failure in drain.leftovers(pair):
+        for failure in leftovers.unjudged(pair):
             yield failure, False
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Claim, Completes, Known
-from mkeyspec.run import drain, wait
+from mkeyspec.run import drain, reset, wait
 from mkeyspec.run.bench import Bench, byte_lens, errno_name
 from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
-from mkeyspec.run.drain import late, misfit
+from mkeyspec.run.completion import late, misfit, unowed
 from mkeyspec.run.endpoint import End, Receive
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.request import Planned
@@ -392,7 +392,7 @@ def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | Non
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
-        if due.got is not None and due.failed and (wrong := drain.unowed(end, due)):
+        if due.got is not None and due.failed and (wrong := unowed(end, due)):
             message = f"an error completion of `{attempt.what}` {wrong}"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if due.got is None or due.got.status != SUCCESS or due.stray:
@@ -434,7 +434,7 @@ def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Fa
                 receive.label.moot = True
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
-    failures = drain.reset(bench, end.pair, attempt.at, claimed, None if claimed else end)
+    failures = reset.reset(bench, end.pair, attempt.at, claimed, None if claimed else end)
     for side, receive in waiting:
         if refused := post_receive(bench, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"

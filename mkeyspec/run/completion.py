@@ -1,0 +1,55 @@
+"""A completion against what its request owes: missing, with an error, or with another member than it should have."""
+
+from __future__ import annotations
+
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.claim import describe, show
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.evidence import SUCCESS, Due
+from mkeyspec.run.verdict import Failure
+
+
+def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
+    """How a completion is not the success that its request owes; the members in `named` somebody else compares."""
+    got = due.got
+    assert got is not None
+    if got.status != SUCCESS:
+        details = (("expected", SUCCESS), ("got", describe(got)))
+        return Failure("MKS2005", due.at, f"`{what}` completed with {got.status}, and should succeed", details, True)
+    if due.overtaken:
+        details = (("expected", "in the order of the requests"), ("got", describe(got)))
+        return Failure("MKS2005", due.at, f"a completion of `{what}` came behind a later one's", details, True)
+    member, want, have = "", "", ""
+    if got.opcode != due.opcode:
+        member, want, have = "opcode", due.opcode, got.opcode
+    elif due.byte_lens and got.byte_len not in due.byte_lens and "byte_len" not in named:
+        member, want, have = "byte_len", " or ".join(map(show, due.byte_lens)), show(got.byte_len)
+    elif got.imm != due.imm and "imm" not in named and (due.queue == "recv" or due.imm is None):
+        member, want, have = "imm", show(due.imm), show(got.imm)
+    elif got.invalidated_rkey != due.invalidated and "invalidated" not in named:
+        member, want, have = "invalidated", show(due.invalidated), show(got.invalidated_rkey)
+    else:
+        return None
+    side = "receive" if due.queue == "recv" else "request"
+    message = f"the completion of `{what}` has another {member}"
+    details = (("expected", f"{member} {want}"), ("got", f"{member} {have} ({side} queue)"))
+    return Failure("MKS2005", due.at, message, details, True)
+
+
+def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
+    """A completion that did not come within the deadline."""
+    arrived = ", ".join(describe(due.got) for due in end.unjudged() if due.got is not None) or "nothing"
+    details = (
+        ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
+        ("got", f"{arrived}, within {bench.deadline:g} s"),
+    )
+    return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)
+
+
+def unowed(end: End, due: Due) -> str:
+    """What is wrong with an error whatever is claimed of it, in a few words; "" if nothing is."""
+    if due.overtaken:
+        return "came behind a later one's"
+    if due.stray and due.receive is None and due.wr_id not in end.configurations:
+        return "is of no request of its queue"
+    return ""

@@ -1,0 +1,189 @@
+"""What is left of a QP pair, at the end of a case and before a reset: waited for, marked, and judged.
+
+Each request that owes something and each completion that no statement has judged is judged here, once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from mkeyspec.plan import At
+from mkeyspec.run import drain, wait
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.claim import describe
+from mkeyspec.run.completion import late, misfit
+from mkeyspec.run.endpoint import End, Pair
+from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.verdict import Failure
+
+MOST_TOLD = 8
+"""Completions too many that are told one by one."""
+
+
+def settle(
+    bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
+) -> list[Failure]:
+    """Wait for what is owed, mark the end of what owes nothing, and judge everything that nobody has judged.
+
+    `patient` False: the case has failed already, and what does not come is not waited for. `reset`: the statement
+    after which the pair is reset; `refused`: the end whose driver refused a section, which leaves it in no state for a
+    marker.
+    """
+    failures: list[Failure] = []
+    _wait(bench, pair, patient)
+    for end in pair.ends:
+        missing = any(due.queue == "send" for due in end.owed())
+        # One that failed takes no more; to one whose other end has failed, a marker would time out.
+        healthy = patient and not missing and not end.broken and not pair.failed
+        idle = healthy and reset is None and drain.is_idle(bench, end)
+        unmarked = healthy and drain.is_unmarked(end)
+        if end.quiet() or unmarked or idle:
+            at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
+            if not patient or end is refused or pair.attributes.sig_pipelining:
+                if patient or end.quiet():
+                    drain.quiet(bench, end, at)
+                continue
+            marked, wrong = drain.mark(bench, end, at, closing=True)
+            failures += wrong
+            if not marked and not wrong and (end.quiet() or unmarked):
+                drain.quiet(bench, end, at)
+    for end in pair.ends:
+        bench.poll(end)
+        if reset is not None:
+            drain.look(bench, end, drain.GRACE)
+    if patient:
+        failures += _flushes(bench, pair) + _contradictions(pair)
+    failures += unjudged(pair)
+    for end in pair.ends:
+        for line in (end.send, end.recv):
+            own = [due for due in line if end.is_own(due)]
+            rest = [due for due in line if not end.is_own(due)]
+            line.clear()
+            line.extend(rest)
+            for due in reversed(own) if end.shared else ():
+                end.take_back(due)  # what has no completion was not taken out of a shared receive queue
+            for due in own:
+                if due.judged:
+                    continue
+                if not patient or (pair.failed and not _must_come(end, due)):
+                    due.judge(f"consequence of {pair.failed or 'a failure'}")
+                    continue
+                due.judge("nothing came")
+                if due.signaled:  # of the others the marker has told
+                    failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
+    return failures
+
+
+def _wait(bench: Bench, pair: Pair, patient: bool) -> None:
+    owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
+    if not owed:
+        return
+
+    def look() -> None:
+        for end in pair.ends:
+            bench.poll(end)
+
+    def done() -> bool:
+        missing = [(end, due) for end, due in owed if due.got is None]
+        if not missing:
+            return True
+        if pair.failed or any(end.broken for end in pair.ends):
+            # What was posted is flushed; a message that never came leaves its receive waiting.
+            return all(due.queue == "recv" and not end.owes(due) for end, due in missing)
+        return False
+
+    if patient:
+        wait.until(bench, done, look)
+    else:
+        look()
+
+
+def _must_come(end: End, due: Due) -> bool:
+    """Whether a completion must come although the pair has failed: with success, or flushed behind the failure."""
+    return due.signaled and (end.owes(due) or (due.queue == "send" and end.ordered and end.stopped > 0))
+
+
+def _flushes(bench: Bench, pair: Pair) -> list[Failure]:
+    """Receives that wait at a QP in the error state are flushed (IBTA 10.3.1.7)."""
+    failures = []
+    for end in pair.ends if pair.attributes.type == "rc" else ():
+        if end.failed and end.receives:
+            wait.until(bench, lambda end=end: not end.receives, lambda end=end: bench.poll(end))  # type: ignore[misc]
+            for receive in end.receives:
+                due = Due(receive.at, "recv", receive.wr_id, "flushed")
+                failures.append(late(bench, end, due, "the receive of a QP that has failed"))
+            end.receives.clear()
+    return failures
+
+
+def _contradictions(pair: Pair) -> list[Failure]:
+    """Receives that failed, as a claim says, of messages whose requests were told success."""
+    failures = []
+    for end in pair.ends:
+        for due in end.arrived:
+            if due.judged and due.failed and end.owes(due) and due.request is not None and due.got is not None:
+                due.request.succeeded = False  # told once
+                status = due.got.status
+                message = f"the {due.request.opcode} succeeded, and the receive of its message completed with {status}"
+                failures.append(Failure("MKS2005", due.request.at, message, (("got", describe(due.got)),), True))
+    return failures
+
+
+def unjudged(pair: Pair) -> list[Failure]:
+    """Judge all that came and that nobody has judged."""
+    failures = []
+    for end in pair.ends:
+        for at, text in end.strange:
+            failures.append(Failure("MKS2005", at, text))
+        end.strange.clear()
+    left = [(end, due) for end in pair.ends for due in list(end.unjudged()) if end.is_own(due)]
+    root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
+    if root is not None and not pair.failed:
+        pair.failed = f"the failure at {root.at.line}:{root.at.column}"
+    return _told_once(failures + [failure for end, due in left if (failure := _left(end, due)) is not None])
+
+
+def _told_once(failures: list[Failure]) -> list[Failure]:
+    """The same failures, those that are equal as one, and no more than can be read."""
+    counts = Counter(failures)
+    told = [
+        one if number == 1 else replace(one, message=f"{one.message} ({number} times)")
+        for one, number in counts.items()
+    ]  # fmt: skip
+    if len(told) > MOST_TOLD:
+        rest = sum(counts.values()) - sum(list(counts.values())[: MOST_TOLD - 1])
+        told[MOST_TOLD - 1 :] = [replace(told[MOST_TOLD - 1], message=f"{rest} more completions are left over, first "
+                                         + told[MOST_TOLD - 1].message)]  # fmt: skip
+    return told
+
+
+def _left(end: End, due: Due) -> Failure | None:
+    """Judge what came and was named by nothing. What is flushed behind an error is that error's echo."""
+    got = due.got
+    assert got is not None
+    if end.pair.failed and got.status != SUCCESS and _follows(end, due):
+        due.judge(f"consequence of {end.pair.failed}")
+        return None
+    due.judge("the closing rule")
+    if due.stray or not due.signaled:
+        asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"
+        which = ", of no request of this case" if due.stray and got.wr_id not in end.number_of else asked
+        if due.stray and got.wr_id in end.markers:
+            which = ", of the rig's own closing request, which has been told already"
+        message = f"a completion is left over at the {end.side}: {describe(got)}{which}"
+        return Failure("MKS2201", due.at, message)
+    return misfit(due, f"the {due.opcode} that was not waited for")
+
+
+def _follows(end: End, due: Due) -> bool:
+    """Whether an error is the echo of one that was judged: a flush of what was posted, or what the other end sees."""
+    assert due.got is not None
+    if due.overtaken or end.owes(due):
+        return False
+    if due.got.status == FLUSH:
+        if due.queue == "send" and end.ordered and end.fails_behind(due):
+            return False
+        # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
+        return not due.stray or due.receive is not None or due.wr_id in end.configurations
+    return due.queue == "recv" and not due.stray
