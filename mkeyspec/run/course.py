@@ -11,7 +11,22 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
-from mkeyspec.run import check, claim, closing, declare, drain, event, judge, pipelining, section, suspect, transfer
+from mkeyspec.run import (
+    check,
+    claim,
+    closing,
+    declare,
+    drain,
+    event,
+    judge,
+    pipelining,
+    reset,
+    section,
+    section_faults,
+    settle,
+    suspect,
+    transfer,
+)
 from mkeyspec.run.bench import Bench, Less
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
@@ -188,9 +203,9 @@ class Course:
         failure = ruling.failure
         if failure is None and isinstance(ruling.outcome, plan.Completes):
             assert end is not None
-            failure = section.around_list(end, attempt, ruling.outcome)
+            failure = section_faults.around_list(end, attempt, ruling.outcome)
         elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
-            failure = section.besides_list(bench, done, attempt)
+            failure = section_faults.besides_list(bench, done, attempt)
         self._mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)
@@ -205,7 +220,7 @@ class Course:
         either = claim.admits_both(claimed)
         if attempt.phase is not None and end is not None:
             messages = sum(one.delivers is not None for one in done.planned) if done is not None and either else 0
-            for left in section.recover(bench, end, attempt, messages):
+            for left in reset.recover(bench, end, attempt, messages):
                 self.fail(left)
         if attempt.phase is not None:
             went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
@@ -325,11 +340,11 @@ class Course:
         attempt = section.post(bench, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):
-                attempt = section.settle(bench, done, expect_error=late, expect_success=len(step.claim) > 1)
+                attempt = settle.completions(bench, done, expect_error=late, expect_success=len(step.claim) > 1)
             else:
                 attempt = Attempt(step.at, done.what)
         if section.departs_by_list(done, step.known):
-            section.gather(bench, done, attempt)
+            settle.gather(bench, done, attempt)
         if step.label is not None:
             label = bench.labels.setdefault(step.label, Label())
             transfer.note(label, done, attempt)
@@ -372,7 +387,7 @@ class Course:
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
         listed = [outcome for outcome in step.claim if isinstance(outcome, plan.Completes)]
-        attempt = section.poll(bench, step.at, end, listed)
+        attempt = settle.poll(bench, step.at, end, listed)
         self._rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:

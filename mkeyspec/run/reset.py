@@ -1,12 +1,40 @@
-"""Resetting a QP pair, and what a judged failure makes of its QPs."""
+"""Reset a QP pair after a refusal or a failure that was claimed, once all that came is judged."""
 
 from __future__ import annotations
 
 from mkeyspec.plan import At
 from mkeyspec.run import leftovers
 from mkeyspec.run.bench import Bench
-from mkeyspec.run.endpoint import End, Pair
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import End, Pair, Receive
+from mkeyspec.run.section import post_receive
 from mkeyspec.run.verdict import Failure
+
+
+def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
+    """After a refusal that was claimed: the pair reset, receives that no message has used posted again, but for the
+    `spare` first ones at the other end. What was left unjudged on it comes back as failures."""
+    if attempt.phase not in ("complete", "completion"):
+        return []
+    waiting: list[tuple[End, Receive]] = []
+    claimed = ""
+    if attempt.phase == "complete":
+        waiting = [(side, receive) for side in (end, end.other) if not side.shared
+                   for receive in side.receives if not receive.own]  # fmt: skip
+        spared = [one for one in waiting if one[0] is end.other][:spare]
+        waiting = [one for one in waiting if one not in spared]
+        for _, receive in spared:
+            if receive.label is not None:
+                receive.label.moot = True
+    else:
+        claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
+    failures = reset(bench, end.pair, attempt.at, claimed, None if claimed else end)
+    for side, receive in waiting:
+        if refused := post_receive(bench, side, receive):
+            message = f"a receive that waited was refused with {refused} when it was posted again"
+            details = (("posted again", f"behind the reset at {attempt.at.line}:{attempt.at.column}"),)
+            failures.append(Failure("MKS2001", receive.at, message, details, True))
+    return failures
 
 
 def reset(bench: Bench, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from mkeyspec.device import protocol
 from mkeyspec.plan import Accepted, At, Receive, Transmit
-from mkeyspec.run import drain
+from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
 from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.buffer import GUARD, inside
@@ -141,9 +141,9 @@ def _run(bench: Bench, section: Section, step: Transmit | Receive, refused: str,
     elif _may_reset(step) and (late := drain.before(bench, section.end, section.at)) is not None:
         attempt = Attempt(section.at, section.what, fault=late)
     else:
-        attempt = sections.post(bench, section) or sections.settle(bench, section)
+        attempt = sections.post(bench, section) or settle.completions(bench, section)
         if sections.departs_by_list(section, step.known):
-            sections.gather(bench, section, attempt)
+            settle.gather(bench, section, attempt)
     if passive:
         bench.poll(section.end.other)
     if seen is not None:

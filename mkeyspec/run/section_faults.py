@@ -1,0 +1,184 @@
+"""Judge the completions of a section: what no claim covers.
+
+Of a section that is refused at completion the failing request is the one that names an mkey, what is before it
+succeeds, what follows it is flushed, and the other end sees an error or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkeyspec.plan import At, Completes
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
+from mkeyspec.run.completion import late, misfit, unowed
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.section import Section
+from mkeyspec.run.verdict import Failure
+
+
+def failed_by(section: Section) -> Due | None:
+    """What the section failed by: the request that names an mkey if there are several, a flush only if there is
+    nothing else."""
+    found = [due for due in (*section.dues, *section.far) if due.failed and not due.judged]
+    return min(found, key=_rank) if found else None
+
+
+def _rank(due: Due) -> tuple[bool, bool, int]:
+    return (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order)
+
+
+def fault_of(bench: Bench, section: Section, failed: Due | None) -> Failure | None:
+    """What no claim covers: a completion that is missing, and one that is not what its request owes."""
+    end, what = section.end, section.what
+    if section.listed is None:
+        for due in section.owed:
+            if due.got is None:
+                return late(bench, end, due, what)
+    for due in section.far:
+        if due.got is None and failed is None:
+            return late(bench, end.other, due, what)
+    if failed is None:
+        dues = section.far if section.listed is not None else (*section.owed, *section.far)
+        return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
+    return _elsewhere(section, failed) or _another(section, failed) or _around(bench, section, failed)
+
+
+def _another(section: Section, failed: Due) -> Failure | None:
+    """A failure claimed of a section of several, and the wrong request of it failed.
+
+    It is due to those that break a rule; where the checker can't tell which, to those that name an mkey, if there are
+    any. What memcpy takes the device alone says.
+    """
+    if section.breaking is None or failed.got is None or failed.got.status == FLUSH or len(section.planned) == 1:
+        return None
+    dues = (*section.dues, *section.far)
+    named = {due.order for due in dues if due.names_mkey}
+    orders = set(section.breaking) or (named | {due.order for due in dues if due.opcode == "driver3"} if named else ())
+    if not orders:
+        return None
+    which = ", ".join(f"{at.line}:{at.column}" for at in (section.planned[order].at for order in sorted(orders)))
+    if failed.order not in orders:
+        why = "breaks no rule" if section.breaking else "names no mkey"
+        message = f"the `{failed.opcode}` of `{section.what}` failed, which {why}"
+        details = (("expected", f"an error of the request at {which}"), ("got", describe(failed.got)))
+        return Failure("MKS2005", failed.at, message, details, True)
+    for due in section.dues:
+        if due.order in section.breaking and due.order < failed.order and due.over and not due.failed:
+            message = f"the `{due.opcode}` of `{section.what}` went through, and should be refused"
+            got = "no error" if due.got is None else describe(due.got)
+            return Failure("MKS2005", due.at, message, (("expected", "an error"), ("got", got)), True)
+    return None
+
+
+def _elsewhere(section: Section, failed: Due) -> Failure | None:
+    """Of a short form, an error that the request which names the mkey does not have itself."""
+    if failed.names_mkey or (failed.got is not None and failed.got.status == FLUSH):
+        return None
+    if not any(due.receive is not None and due.receive.own for due in section.far):
+        return None
+    for due in (*section.dues, *section.far):
+        if due.names_mkey and (due.got is None or due.got.status == FLUSH):
+            assert failed.got is not None
+            message = f"`{section.what}` failed, and the request that names the mkey has no error of its own"
+            got = describe(due.got) if due.got is not None else "none"
+            details = (
+                ("expected", f"an error of the {due.opcode} ({due.queue} queue)"),
+                ("got", got),
+                ("other end", describe(failed.got)),
+            )
+            return Failure("MKS2005", due.at, message, details, True)
+    return None
+
+
+def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
+    """Whether everything before the failed request succeeded as it should, and nothing behind it did."""
+    what, streams = section.what, section.end.pair.attributes.streams
+    for due in () if section.listed is not None else section.dues:
+        if due is failed or due.got is None:
+            continue
+        status = due.got.status
+        if due.order < failed.order or (streams and due.dc != failed.dc):
+            if status == SUCCESS:
+                if (fault := misfit(due, section.what)) is not None:
+                    return fault
+                continue
+            want = SUCCESS
+        elif due.order > failed.order and status != FLUSH:
+            want = FLUSH
+        else:
+            continue
+        message = f"around the failed request of `{section.what}` another completed with {status}"
+        return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
+    for due in section.far:
+        if section.end.owes(due) and (due.got is None or due.got.status != SUCCESS):
+            return misfit(due, what) if due.got is not None else late(bench, section.end.other, due, what)
+        if due.got is None or due.got.status != SUCCESS:
+            continue
+        if due.order >= failed.order:
+            message = f"`{section.what}` failed, and yet the other end received the message"
+            details = (("expected", "an error, a flush, or no completion"), ("got", describe(due.got)))
+            return Failure("MKS2005", due.at, message, details, True)
+        if (fault := misfit(due, section.what)) is not None:
+            return fault
+    return None
+
+
+def far_alone(section: Section, attempt: Attempt, failed: Due | None) -> Failure | None:
+    """A receive of the other end that failed, while all that the list speaks of succeeded: no claim covers it."""
+    if section.listed is None or failed is None or failed not in section.far:
+        return None
+    return None if any(due.failed for due in attempt.listed) else misfit(failed, section.what)
+
+
+def earlier(section: Section) -> Failure | None:
+    """A request that was posted before this section, and failed: what became of the section follows from it."""
+    own = set(map(id, (*section.dues, *section.far)))
+    for due in section.end.unjudged():
+        got = due.got
+        if got is None or got.status in (SUCCESS, FLUSH) or due.stray or id(due) in own:
+            continue
+        return blame(section.end, due, section.what, section.at)
+    return None
+
+
+def blame(end: End, due: Due, what: str, at: At) -> Failure:
+    """The failure of a request that was posted before `what`, which has seen it at `at`."""
+    assert due.got is not None
+    due.judge(f"`{what}`")
+    end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
+    message = f"`{due.opcode}` before `{what}` completed with {due.got.status}, and should succeed"
+    details = (("expected", SUCCESS), ("got", describe(due.got)), ("seen at", f"{at.line}:{at.column}"))
+    return Failure("MKS2005", due.at, message, details, True)
+
+
+def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | None:
+    """The members that a list which fits does not name: they are those of a completion nobody lists."""
+    for entry, due in zip(outcome.entries, arrange(outcome.entries, attempt.listed), strict=False):
+        if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
+            message = f"a completion of `{attempt.what}` came out of the QP's other queue"
+            return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
+        if due.got is not None and due.failed and (wrong := unowed(end, due)):
+            message = f"an error completion of `{attempt.what}` {wrong}"
+            return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
+        if due.got is None or due.got.status != SUCCESS or due.stray:
+            continue
+        named = ("id", "opcode", *(name for name, _ in entry.members))
+        if (fault := misfit(due, attempt.what, named)) is not None:
+            return fault
+    return None
+
+
+def besides_list(bench: Bench, section: Section, attempt: Attempt) -> Failure | None:
+    """What a claim with a list says of what came if it is met by another outcome than a list: each request is held to
+    what it owes without one, and nothing came that no request owes."""
+    found = [due for due in (*section.dues, *section.far) if due.failed]
+    fault = fault_of(bench, replace(section, listed=None), min(found, key=_rank) if found else None)
+    if fault is not None:
+        return fault
+    for due in attempt.listed:
+        if due.got is not None and (due.stray or not due.signaled) and due.got.status == SUCCESS:
+            message = f"a completion of `{attempt.what}` came that no request owes: {describe(due.got)}"
+            return Failure("MKS2201", due.at, message, hard=True)
+    return None

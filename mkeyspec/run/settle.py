@@ -1,0 +1,131 @@
+"""Wait for completions, of a section and at a poll, and say what came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mkeyspec.plan import At, Completes
+from mkeyspec.run import drain, wait
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.claim import Attempt, arrange
+from mkeyspec.run.completion import late, misfit
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.evidence import FLUSH, Due
+from mkeyspec.run.section import Section
+from mkeyspec.run.section_faults import blame, earlier, failed_by, far_alone, fault_of
+from mkeyspec.run.verdict import Failure
+
+
+def completions(
+    bench: Bench, section: Section, *, expect_error: bool = False, expect_success: bool = False
+) -> Attempt:
+    """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail;
+    `expect_success`: or not."""
+    end, what, at = section.end, section.what, section.at
+    attempt = Attempt(at, what)
+    owed, unsettled = section.owed, None
+    if section.listed is not None:
+        unsettled = _wait_for_list(bench, section)
+        attempt.listed = [due for due in end.unjudged() if _is_listed(section, due)]
+    elif owed or section.far:
+        wait.for_dues(bench, end, owed, section.far)
+    elif expect_error and expect_success:
+        unsettled = drain.exact(bench, end, at)  # a marker tells which
+    elif expect_error:
+        wait.until(bench, lambda: end.broken, lambda: bench.poll(end))
+    else:
+        return attempt
+    failed = failed_by(section)
+    if failed is not None:
+        assert failed.got is not None
+        attempt.phase, attempt.reason = "completion", failed.got.status
+    attempt.earlier = earlier(section)
+    attempt.fault = fault_of(bench, section, failed) or far_alone(section, attempt, failed) or unsettled
+    for due in (*section.dues, *section.far, *attempt.listed):
+        # What came unasked is the closing rule's, unless the list has it.
+        if not due.judged and due.got is not None and (due.signaled or due.failed or section.listed is not None):
+            due.judge(f"`{what}`")
+    if section.listed is not None:
+        _close(end, section.dues)
+    return attempt
+
+
+def _wait_for_list(bench: Bench, section: Section) -> Failure | None:
+    """As many completions as the claim lists, the receives of the other end, and then nothing more."""
+    end, want = section.end, section.listed or 0
+
+    def listed() -> int:
+        return sum(1 for due in end.unjudged() if _is_listed(section, due))
+
+    wait.until(bench, lambda: listed() >= want, lambda: bench.poll(end))
+    if section.far:
+        wait.for_dues(bench, end, [], section.far)
+    return drain.exact(bench, end, section.at)
+
+
+def _is_listed(section: Section, due: Due) -> bool:
+    """Whether a list of the section's completions speaks of it: its own, and what no request owes."""
+    return due.queue == "send" and ((due.stray and due.wr_id not in section.end.markers) or due in section.dues)
+
+
+def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
+    """For a known departure that lists completions where the page has one each: all that came, and nothing more."""
+    attempt.fault = attempt.fault or drain.exact(bench, section.end, section.at)
+    strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
+    attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
+
+
+def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
+    """What one end owes and nobody waited for; with `lists`, all that comes to it and nobody has judged."""
+    attempt = Attempt(at, "poll")
+    owed = [due for due in end.owed() if not due.judged]
+    if not lists:
+        owed = [*(due for due in end.unjudged() if due.signaled and not due.stray), *owed]
+        wait.until(bench, lambda: all(due.over for due in owed) or wait.failed(end, owed), lambda: bench.poll(end))
+        attempt.fault = _before_poll(bench, at, end, owed)
+        for due in owed:
+            if due.judged or (attempt.fault is not None and (due.got is None or due.failed)):
+                continue  # of a QP that has failed, the closing rule
+            fault = late(bench, end, due, "poll") if due.got is None else misfit(due, "poll")
+            if due.got is not None:
+                due.judge("poll")
+            attempt.fault = attempt.fault or fault
+        return attempt
+    want = max(len(outcome.entries) for outcome in lists)
+    wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
+    attempt.fault = drain.exact(bench, end, at)
+    came = [due for due in end.unjudged() if due.wr_id not in end.markers]
+    attempt.listed = came
+    failed = [due for due in arrange(lists[0].entries, came) if due.failed]
+    if failed:
+        assert failed[0].got is not None
+        attempt.phase, attempt.reason = "completion", failed[0].got.status
+        bench.seen_events = min(due.events for due in failed)
+    for due in came:
+        due.judge("poll")
+    _close(end, owed)
+    return attempt
+
+
+def _before_poll(bench: Bench, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
+    """What failed first, here or at the other end, if a poll for these finds a failure: what is flushed, and what is
+    missing, follows from it."""
+    if not wait.failed(end, list(owed)):
+        return None
+    bench.poll(end.other)
+    for side in (end, end.other):
+        for due in side.unjudged():
+            if due.failed and due.got is not None and due.got.status != FLUSH and not due.stray:
+                return blame(end, due, "poll", at)
+    return None
+
+
+def _close(end: End, dues: Sequence[Due]) -> None:
+    """What a list says of these is judged: they owe nothing any more."""
+    for due in dues:
+        if due.got is None and not due.passed:
+            if not due.judged:
+                due.judge("a list of completions")
+            for line in (end.send, end.recv):
+                if due in line:
+                    line.remove(due)
