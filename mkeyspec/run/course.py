@@ -1,8 +1,4 @@
-"""The course of one case: each step carried out on the bench, each outcome ruled on.
-
-Steps are hard, expectations are soft (language-syntax (d) 5): a step that went otherwise than claimed ends the case,
-a failed expectation does not.
-"""
+"""The course of one case: each step carried out on the bench, each outcome given to the rulings."""
 
 from __future__ import annotations
 
@@ -20,9 +16,7 @@ from mkeyspec.run import (
     event,
     judge,
     pipelining,
-    reset,
     section,
-    section_faults,
     settle,
     suspect,
     transfer,
@@ -30,10 +24,11 @@ from mkeyspec.run import (
 from mkeyspec.run.bench import Bench, Less
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
-from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
+from mkeyspec.run.endpoint import Label, Receive, Unobserved
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
 from mkeyspec.run.request import Builder
+from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
@@ -45,20 +40,13 @@ LONGEST_RECORD = 64
 
 
 class Course:
-    """One case under way. `over`: it ended before its last statement."""
+    """One case under way."""
 
     def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
         self.bench = bench
         self.builder = Builder(bench)
-        self.expectations = expectations
         self.verdict = verdict
-        self.over = False
-        self.excused = Extent()
-        """What the statement with a known departure, which ended the case, may have written."""
-        self._stated: list[tuple[str, plan.At, bool]] = []
-        """Known departures of the statements that ran: (id, place, whether the statement says how)."""
-        self._shown: set[str] = set()
-        """Those that were seen, or whose statement went wrong otherwise and is told as that."""
+        self.rulings = Rulings(bench, expectations, verdict)
         self._verbs: dict[type, Callable[[Any], None]] = {
             plan.Memory: self._memory,
             plan.Mkey: self._mkey,
@@ -84,7 +72,7 @@ class Course:
 
     def take(self, step: plan.Step) -> None:
         """Carry out one step, or note that it was not run. Raises Unsupported, and whatever a broken device raises."""
-        if self.over:
+        if self.rulings.over:
             if isinstance(step, plan.Record):
                 self._record(step)
             else:
@@ -100,14 +88,14 @@ class Course:
             if str(missing) in self.bench.absent:
                 self._pass_over(step)
             elif not self._is_moot(step):
-                self.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
-
+                self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
         except Less as less:
-            self.fail(Failure("MKS2109", step.at, str(less), hard=True))
+            self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
         except Beyond as beyond:
-            self.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
+            self.rulings.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
         except NoValue as fault:
-            self.fail(Failure("MKS2107", step.at, f"a number of this statement has no value here: {fault}", hard=True))
+            message = f"a number of this statement has no value here: {fault}"
+            self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
 
     def _is_moot(self, step: plan.Step) -> bool:
         """Whether what this expectation looks at is missing since a step was refused that the case admits to be."""
@@ -136,7 +124,7 @@ class Course:
         those that name what it would have made."""
         bench = self.bench
         self.verdict.not_run.append(step.at)
-        self._refused()
+        self.rulings.refuse()
         bench.moot.add(bench, suspect.reach(bench.taken))
         bench.moot.remove_unseen(bench)
         bench.absent |= {name for name in (getattr(step, "label", None), getattr(step, "name", None)) if name}
@@ -145,10 +133,6 @@ class Course:
         if isinstance(step, plan.Transmit):
             bench.absent |= {"wire", f"{step.label}.wire"}
             bench.wires.pop("", None)
-
-    def fail(self, failure: Failure) -> None:
-        self.verdict.failures.append(failure)
-        self.over = self.over or failure.hard
 
     def close(self) -> None:
         """The end of the case: the closing rule, whichever way it ended.
@@ -159,123 +143,13 @@ class Course:
         bench, verdict = self.bench, self.verdict
         failed = any(failure.hard for failure in verdict.failures)
         verdict.quiet = bench.quiet
-        for failure, excused in closing.close(bench, patient=not failed, excused=self.excused):
+        for failure, excused in closing.close(bench, patient=not failed, excused=self.rulings.excused):
             if (excused or failed) and failure.code != "MKS2104":
                 verdict.consequences.append(failure)
             else:
                 verdict.failures.append(failure)
-        if not self.over:
-            self._keeps_to_the_page()
-
-    def _keeps_to_the_page(self) -> None:
-        """Listed departures that the case names and the device did not show."""
-        unseen = [item for item in self._stated if item[0] not in self._shown and self.expectations.lists(item[0])]
-        told: set[str] = set()
-        for id, at, concrete in unseen:
-            if concrete and id not in told:
-                told.add(id)
-                file, seen = self.expectations.departures[id]
-                message = f"the device keeps to the page here, and {file} lists it for {id}"
-                self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
-        self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)
-
-    # Rulings ---------------------------------------------------------------------------------
-
-    def _rule(
-        self,
-        attempt: Attempt,
-        claimed: plan.Claim,
-        known: plan.Known | None,
-        end: End | None = None,
-        done: Section | None = None,
-    ) -> bool:
-        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed.
-
-        `end`: whose send queue it was posted to; `done`: what was posted.
-        """
-        bench = self.bench
-        if attempt.phase is not None:
-            self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
-        if attempt.earlier is not None:
-            self.fail(attempt.earlier)
-            return False
-        ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
-        failure = ruling.failure
-        if failure is None and isinstance(ruling.outcome, plan.Completes):
-            assert end is not None
-            failure = section_faults.around_list(end, attempt, ruling.outcome)
-        elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
-            failure = section_faults.besides_list(bench, done, attempt)
-        self._mention(attempt.at, known, ruling.fits or failure is not None)
-        if ruling.departure is not None:
-            self._depart(ruling.departure)
-            self.over = True
-            if attempt.phase == "completion" and end is not None:
-                end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
-            self.excused.add(bench, suspect.reach(bench.taken))
-            return False
-        if failure is not None:
-            self.fail(failure)
-            return False
-        either = claim.admits_both(claimed)
-        if attempt.phase is not None and end is not None:
-            messages = sum(one.delivers is not None for one in done.planned) if done is not None and either else 0
-            for left in reset.recover(bench, end, attempt, messages):
-                self.fail(left)
-        if attempt.phase is not None:
-            went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
-            self._refused(went)
-            if either:
-                self._either(went)
-                for due in done.far if done is not None else ():
-                    if not due.succeeded and due.receive is not None and due.receive.label is not None:
-                        due.receive.label.moot = True
-            bench.moot.remove(bench, suspect.reach(bench.taken, of=went))
-        elif len(bench.taken) - 1 not in bench.refused:
-            bench.moot.remove(bench, suspect.reach(bench.taken) if bench.moot else ())
-            bench.unknown -= _laid_out(bench.taken[-1])
-        return True
-
-    def _refused(self, went: frozenset[plan.At] = frozenset()) -> None:
-        self.bench.refused[len(self.bench.taken) - 1] = went
-
-    def _either(self, went: frozenset[plan.At]) -> None:
-        """The case admits both: what the statement would have shown or written is not there, but for the requests that
-        succeeded. What a statement before it should have written, and nobody has looked at yet, must be."""
-        bench = self.bench
-        bench.moot.add(bench, suspect.reach(bench.taken, but=went))
-        bench.moot.remove_unseen(bench)
-        bench.unknown |= _configured(bench.taken[-1], went)
-        label = getattr(self.bench.taken[-1], "label", None)
-        if label is not None and label in self.bench.labels:
-            self.bench.labels[label].moot = True
-
-    def _mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
-        if known is None:
-            return
-        concrete = known.outcome is not None or known.value is not None or bool(known.members)
-        self._stated.append((known.id, at, concrete))
-        if fits:
-            self._shown.add(known.id)
-
-    def _depart(self, id: str) -> None:
-        self._shown.add(id)
-        if id not in self.verdict.known:
-            self.verdict.known.append(id)
-
-    def _soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
-        """Rule on an expectation or a check."""
-        self._mention(at, known, stated or failure is not None)
-        if failure is None:
-            return
-        if known is None:
-            self.fail(failure)
-            return
-        ruling = claim.depart(failure, known, stated, self.expectations)
-        if ruling.departure is not None:
-            self._depart(ruling.departure)
-        elif ruling.failure is not None:
-            self.fail(ruling.failure)
+        if not self.rulings.over:
+            self.rulings.departures_unshown()
 
     # Declarations ----------------------------------------------------------------------------
 
@@ -303,10 +177,10 @@ class Course:
             # The pages give this call no phase of its own: it counts as the one the case speaks of.
             phases = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
             attempt.phase = phases[0] if phases else attempt.phase
-        self._rule(attempt, step.claim, step.known)
+        self.rulings.rule(attempt, step.claim, step.known)
 
     def _create(self, name: str, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
-        made = self._rule(attempt, step.claim, step.known) and attempt.phase is None
+        made = self.rulings.rule(attempt, step.claim, step.known) and attempt.phase is None
         if not made and claim.admits_success(step.claim):
             self.bench.absent.add(name)
 
@@ -321,7 +195,7 @@ class Course:
             end.other.absent -= 1
             self._pass_over(step)
             return
-        done = Section(step.at, _what(step), end, planned)
+        done = Section(step.at, section.what_of(step), end, planned)
         done.listed = section.most_listed(step.claim)
         listed = done.listed is not None
         refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
@@ -331,10 +205,10 @@ class Course:
             if isinstance(outcome, plan.Rejected) and outcome.phase == "completion":
                 done.breaking = done.breaking or outcome.requests
         if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
-            self.fail(failure)
+            self.rulings.fail(failure)
             return
         if step.abort:
-            self._refused()
+            self.rulings.refuse()
         if not step.claim and not (step.wait and done.is_signaled):
             bench.look_for_events()
         attempt = section.post(bench, done, abort=step.abort)
@@ -349,21 +223,21 @@ class Course:
             label = bench.labels.setdefault(step.label, Label())
             transfer.note(label, done, attempt)
             label.dues.extend(due for due in attempt.listed if due.stray)
-        self._rule(attempt, step.claim, step.known, end, done)
+        self.rulings.rule(attempt, step.claim, step.known, end, done)
 
     def _transmit(self, step: plan.Transmit) -> None:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.transmit(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done.end, done)
+        self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _receive(self, step: plan.Receive) -> None:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         done, attempt = transfer.receive(self.bench, self.builder, step)
-        self._rule(attempt, step.claim, step.known, done.end, done)
+        self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
         bench = self.bench
@@ -379,7 +253,7 @@ class Course:
         if step.label is not None:
             receive.label = bench.labels.setdefault(step.label, Label())
         if refused := section.post_receive(bench, end, receive):
-            self._rule(Attempt(step.at, "recv", "complete", refused), (), None)
+            self.rulings.rule(Attempt(step.at, "recv", "complete", refused), (), None)
         bench.use(self.builder.named, step.at, receive)
 
     def _poll(self, step: plan.Poll) -> None:
@@ -388,23 +262,23 @@ class Course:
         end = bench.pair(step.qp, step.at).end(step.peer)
         listed = [outcome for outcome in step.claim if isinstance(outcome, plan.Completes)]
         attempt = settle.poll(bench, step.at, end, listed)
-        self._rule(attempt, step.claim, step.known, end)
+        self.rulings.rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
-        self._rule(pipelining.cancel(self.bench, step), step.claim, step.known)
+        self.rulings.rule(pipelining.cancel(self.bench, step), step.claim, step.known)
 
     def _resume(self, step: plan.Resume) -> None:
         refused = pipelining.resume(self.bench, step)
         if refused is not None:
-            self._rule(refused, (), None)
+            self.rulings.rule(refused, (), None)
 
     def _await(self, step: plan.Await) -> None:
         failure = event.awaited(self.bench, step)
         if failure is None:
-            self._mention(step.at, step.known, False)
+            self.rulings.mention(step.at, step.known, False)
             return
-        self._soft(failure, step.known, True, step.at)
-        self.over = True
+        self.rulings.soft(failure, step.known, True, step.at)
+        self.rulings.over = True
 
     # Bytes and values ------------------------------------------------------------------------
 
@@ -416,7 +290,7 @@ class Course:
         inside(buffer, buffer.addr + start, len(data))
         self._rest(step)
         if (changed := closing.changed(bench, buffer, start, len(data))) is not None:
-            self.fail(changed)
+            self.rulings.fail(changed)
         bench.moot.remove(bench, ((step.to.name, start, start + len(data)),))
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
@@ -425,14 +299,14 @@ class Course:
         bench = self.bench
         attempt, record = check.call(bench, step)
         if attempt.phase is not None or not claim.admits_success(step.claim):
-            self._rule(attempt, step.claim, step.known)
+            self.rulings.rule(attempt, step.claim, step.known)
             return
         failure = check.judge(bench, step, record)
         known, stated = step.known, False
         if known is not None and known.outcome is None:
             changed = check.departure(step, known)
             stated = failure is not None if changed is None else check.judge(bench, changed, record) is None
-        self._soft(failure, known, stated, step.at)
+        self.rulings.soft(failure, known, stated, step.at)
 
     def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store) -> None:
         """Whatever may still write where a statement looks, or stores, comes to its end."""
@@ -442,12 +316,12 @@ class Course:
         elif isinstance(step.observed, plan.Content):
             parts = step.observed.parts
         if parts and (failure := drain.rest(self.bench, step.at, parts)) is not None:
-            self.fail(failure)
+            self.rulings.fail(failure)
 
     def _expect(self, step: plan.Expect) -> None:
         self._rest(step)
         failure, stated = judge.judge(self.bench, step)
-        self._soft(failure, step.known, stated, step.at)
+        self.rulings.soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
         """What is there becomes a value: it must be what was said of it, or what a statement since may have written."""
@@ -460,7 +334,7 @@ class Course:
             for piece in seen.pieces:
                 changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written.without(bench.moot))
                 if changed is not None:
-                    self.fail(changed)
+                    self.rulings.fail(changed)
         elif not seen.wire.whole and judge.moot(bench, seen).any():
             bench.absent.add(step.name)  # the wire of a transmit that was refused, as the case admits
             return
@@ -469,7 +343,7 @@ class Course:
     def _record(self, step: plan.Record) -> None:
         """Absent if it was never observed, whatever the reason."""
         bench = self.bench
-        if not self.over:
+        if not self.rulings.over:
             self._rest(step)
         try:
             if isinstance(step.observed, plan.Wire):
@@ -487,42 +361,3 @@ class Course:
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text
-
-
-def _configured(step: plan.Step, went: frozenset[plan.At]) -> set[str]:
-    """The mkeys that a section configures, but for the requests at `went`."""
-    requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and one.at not in went}
-
-
-def _laid_out(step: plan.Step) -> set[str]:
-    """The mkeys that a section gives a layout."""
-    requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and suspect.layout_of(one)}
-
-
-_WORDS = {
-    plan.Configure: "configure",
-    plan.MrList: "mr_list",
-    plan.MrInterleaved: "mr_interleaved",
-    plan.Send: "send",
-    plan.Write: "write",
-    plan.Read: "read",
-    plan.FetchAdd: "fetch_add",
-    plan.Invalidate: "invalidate",
-    plan.Memcpy: "memcpy",
-    plan.RawWqe: "raw",
-    plan.StraySetter: "a setter",
-}
-
-
-def _what(step: plan.Post) -> str:
-    """A section in a word or two."""
-    if step.abort:
-        return "abort"
-    if len(step.requests) != 1:
-        return "post"
-    request = step.requests[0]
-    word = _WORDS[type(request)]
-    name = getattr(request, "mkey", None)
-    return f"{word} {name}" if name else word

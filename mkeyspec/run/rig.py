@@ -131,13 +131,13 @@ class Rig:
             course.take(step)
         except Unsupported as unsupported:
             self.verdict.reason = self.verdict.reason or f"unsupported: {unsupported}"
-            course.over = True
+            course.rulings.over = True
         except Refused as refusal:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
-            course.fail(Failure("MKS2001", step.at, message, hard=True))
+            course.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
         except Exception as error:
-            course.fail(_died(step.at, error))
+            course.rulings.fail(_died(step.at, error))
 
     def finish(self) -> Verdict:
         """Apply the closing rule and give everything back. Returns the verdict if it is pass or known.
@@ -151,7 +151,7 @@ class Rig:
             try:
                 course.close()
             except Exception as error:
-                course.fail(_died(self._at, error))
+                course.rulings.fail(_died(self._at, error))
         self._settle()
         self._give_back()
         if verdict.status == "fail":

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from mkeyspec import plan
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Claim, Completes, Known
 from mkeyspec.run.bench import Bench, byte_lens, errno_name
@@ -144,3 +145,30 @@ def post_receive(bench: Bench, end: End, receive: Receive) -> str:
     end.receives.append(receive)
     end.number_of[receive.wr_id] = receive.at
     return ""
+
+
+_WORDS = {
+    plan.Configure: "configure",
+    plan.MrList: "mr_list",
+    plan.MrInterleaved: "mr_interleaved",
+    plan.Send: "send",
+    plan.Write: "write",
+    plan.Read: "read",
+    plan.FetchAdd: "fetch_add",
+    plan.Invalidate: "invalidate",
+    plan.Memcpy: "memcpy",
+    plan.RawWqe: "raw",
+    plan.StraySetter: "a setter",
+}
+
+
+def what_of(step: plan.Post) -> str:
+    """A section in a word or two."""
+    if step.abort:
+        return "abort"
+    if len(step.requests) != 1:
+        return "post"
+    request = step.requests[0]
+    word = _WORDS[type(request)]
+    name = getattr(request, "mkey", None)
+    return f"{word} {name}" if name else word

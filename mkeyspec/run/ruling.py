@@ -1,0 +1,157 @@
+"""Rulings: what the outcome of each step means for the case.
+
+Steps are hard, expectations are soft: a step that went otherwise than claimed ends the case, a failed expectation
+does not. A known departure of a step ends it too.
+"""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.run import claim, reset, section_faults, suspect
+from mkeyspec.run.bench import Bench
+from mkeyspec.run.claim import Attempt
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.extent import Extent
+from mkeyspec.run.section import Section
+from mkeyspec.run.verdict import Failure, Verdict
+
+
+class Rulings:
+    """The rulings of one case, told to its verdict. `over`: it ended before its last statement."""
+
+    def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
+        self.bench = bench
+        self.expectations = expectations
+        self.verdict = verdict
+        self.over = False
+        self.excused = Extent()
+        """What the statement with a known departure, which ended the case, may have written."""
+        self._stated: list[tuple[str, plan.At, bool]] = []
+        """Known departures of the statements that ran: (id, place, whether the statement says how)."""
+        self._shown: set[str] = set()
+        """Those that were seen, or whose statement went wrong otherwise and is told as that."""
+
+    def fail(self, failure: Failure) -> None:
+        self.verdict.failures.append(failure)
+        self.over = self.over or failure.hard
+
+    def rule(
+        self,
+        attempt: Attempt,
+        claimed: plan.Claim,
+        known: plan.Known | None,
+        end: End | None = None,
+        done: Section | None = None,
+    ) -> bool:
+        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed.
+
+        `end`: whose send queue it was posted to; `done`: what was posted.
+        """
+        bench = self.bench
+        if attempt.phase is not None:
+            self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
+        if attempt.earlier is not None:
+            self.fail(attempt.earlier)
+            return False
+        ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
+        failure = ruling.failure
+        if failure is None and isinstance(ruling.outcome, plan.Completes):
+            assert end is not None
+            failure = section_faults.around_list(end, attempt, ruling.outcome)
+        elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
+            failure = section_faults.besides_list(bench, done, attempt)
+        self.mention(attempt.at, known, ruling.fits or failure is not None)
+        if ruling.departure is not None:
+            self._depart(ruling.departure)
+            self.over = True
+            if attempt.phase == "completion" and end is not None:
+                end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
+            self.excused.add(bench, suspect.reach(bench.taken))
+            return False
+        if failure is not None:
+            self.fail(failure)
+            return False
+        either = claim.admits_both(claimed)
+        if attempt.phase is not None and end is not None:
+            messages = sum(one.delivers is not None for one in done.planned) if done is not None and either else 0
+            for left in reset.recover(bench, end, attempt, messages):
+                self.fail(left)
+        if attempt.phase is not None:
+            went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
+            self.refuse(went)
+            if either:
+                self._admit_both(went)
+                for due in done.far if done is not None else ():
+                    if not due.succeeded and due.receive is not None and due.receive.label is not None:
+                        due.receive.label.moot = True
+            bench.moot.remove(bench, suspect.reach(bench.taken, of=went))
+        elif len(bench.taken) - 1 not in bench.refused:
+            bench.moot.remove(bench, suspect.reach(bench.taken) if bench.moot else ())
+            bench.unknown -= _laid_out(bench.taken[-1])
+        return True
+
+    def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
+        """Rule on an expectation or a check."""
+        self.mention(at, known, stated or failure is not None)
+        if failure is None:
+            return
+        if known is None:
+            self.fail(failure)
+            return
+        ruling = claim.depart(failure, known, stated, self.expectations)
+        if ruling.departure is not None:
+            self._depart(ruling.departure)
+        elif ruling.failure is not None:
+            self.fail(ruling.failure)
+
+    def refuse(self, went: frozenset[plan.At] = frozenset()) -> None:
+        self.bench.refused[len(self.bench.taken) - 1] = went
+
+    def _admit_both(self, went: frozenset[plan.At]) -> None:
+        """The case admits both: what the statement would have shown or written is not there, but for the requests that
+        succeeded. What a statement before it should have written, and nobody has looked at yet, must be."""
+        bench = self.bench
+        bench.moot.add(bench, suspect.reach(bench.taken, but=went))
+        bench.moot.remove_unseen(bench)
+        bench.unknown |= _configured(bench.taken[-1], went)
+        label = getattr(self.bench.taken[-1], "label", None)
+        if label is not None and label in self.bench.labels:
+            self.bench.labels[label].moot = True
+
+    def mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
+        if known is None:
+            return
+        concrete = known.outcome is not None or known.value is not None or bool(known.members)
+        self._stated.append((known.id, at, concrete))
+        if fits:
+            self._shown.add(known.id)
+
+    def _depart(self, id: str) -> None:
+        self._shown.add(id)
+        if id not in self.verdict.known:
+            self.verdict.known.append(id)
+
+    def departures_unshown(self) -> None:
+        """Listed departures that the case names and the device did not show."""
+        unseen = [item for item in self._stated if item[0] not in self._shown and self.expectations.lists(item[0])]
+        told: set[str] = set()
+        for id, at, concrete in unseen:
+            if concrete and id not in told:
+                told.add(id)
+                file, seen = self.expectations.departures[id]
+                message = f"the device keeps to the page here, and {file} lists it for {id}"
+                self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
+        self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)
+
+
+def _configured(step: plan.Step, went: frozenset[plan.At]) -> set[str]:
+    """The mkeys that a section configures, but for the requests at `went`."""
+    requests = step.requests if isinstance(step, plan.Post) else ()
+    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and one.at not in went}
+
+
+def _laid_out(step: plan.Step) -> set[str]:
+    """The mkeys that a section gives a layout."""
+    requests = step.requests if isinstance(step, plan.Post) else ()
+    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and suspect.layout_of(one)}
