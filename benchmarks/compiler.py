@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lark import Lark
+from lark import Lark, Token
 from shipped import shipped, write
 
 from mkeyspec.emit.header import Header
@@ -44,7 +44,8 @@ class LineEnds:
     always_accept = ("NEWLINE", "SEMI", "BADQUOTE", "BADSTRING", "BADINT", "BADNAME", "BADSIGN")
 
     def process(self, stream: Iterator[Any]) -> Iterator[Any]:
-        return iter(newline.arrange(Source("", ""), list(stream), Diagnostics()).tokens)
+        words: list[Any] = newline.arrange(Source("", ""), list(stream), Diagnostics()).tokens
+        return (word if isinstance(word, Token) else Token(word.type, word.value) for word in words)
 
 
 def alone(lark: Lark, texts: Sequence[str]) -> None:

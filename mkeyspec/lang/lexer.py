@@ -9,10 +9,9 @@ fails: what the language does not have becomes a token with a place, and the fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
-from lark.lexer import Lexer, PatternStr, TerminalDef
+from lark.lexer import PatternStr, TerminalDef
 
 from mkeyspec import resource
 from mkeyspec.lang.limit import TOKENS
@@ -32,9 +31,6 @@ class Token:
 
     __slots__ = ("end_pos", "start_pos", "type", "value")
 
-    # Lark borrows these for the token behind the last one; places are offsets here.
-    line = column = end_line = end_column = 0
-
     def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
         self.type = type
         self.value = value
@@ -43,18 +39,6 @@ class Token:
 
     def __repr__(self) -> str:
         return f"Token({self.type!r}, {self.value!r}, {self.start_pos}, {self.end_pos})"
-
-
-class TokenList(Lexer):
-    """Lark's lexer interface over a list of tokens that is there already."""
-
-    __future_interface__ = 2
-
-    def __init__(self, lexer_conf: object) -> None:
-        """Lark hands over its configuration, of which nothing is needed."""
-
-    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
-        return iter(lexer_state.text)
 
 
 class Words:

@@ -2,8 +2,8 @@
 
     source ──lexer──▶ words ──newline──▶ words and ENDs ──Lark (LALR), build──▶ lines ──file──▶ tree.File
 
-A file without a mistake is parsed in one go. Where the parser stops, the file is parsed again
-line by line (a "line" is a statement with its block): each good one is built, each bad one
+A file without a mistake is parsed in one go, word by word (`InteractiveParser.feed_token`). Where the parser stops,
+the file is parsed again line by line (a "line" is a statement with its block): each good one is built, each bad one
 reported, and inside a bad one with a block, so is every line of the block. So one run reports
 every statement that is wrong, and one statement is reported once.
 """
@@ -18,11 +18,10 @@ from typing import Any
 from lark import Lark, UnexpectedToken
 
 from mkeyspec.lang import limit, mistake, tree
-from mkeyspec.lang.automaton import Automaton, Stuck
 from mkeyspec.lang.build import Build
 from mkeyspec.lang.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.lang.file import EDITION, gather
-from mkeyspec.lang.lexer import PREPOSITIONS, STARTS, TEXT, Token, TokenList, Words
+from mkeyspec.lang.lexer import PREPOSITIONS, STARTS, TEXT, Token, Words
 from mkeyspec.lang.newline import TooMuch, arrange
 from mkeyspec.lang.source import Source
 from mkeyspec.lang.tree import Span
@@ -37,17 +36,36 @@ class _Parser:
             TEXT,
             start=list(STARTS),
             parser="lalr",
-            lexer=TokenList,
+            lexer="basic",
             keep_all_tokens=True,
             maybe_placeholders=False,
             transformer=self.build,
         )
         self.words = Words(self.lark.terminals)
-        self.file = Automaton(self.lark, "file")
 
-    def line(self, tokens: list[Token]) -> Any:
-        """The value of one line; raises UnexpectedToken."""
-        return self.lark.parse(tokens, start="line")
+    def run(self, tokens: list[Token], start: str) -> Any:
+        """The value of the rule `start`; raises `_Stuck`."""
+        # Our tokens have the members of Lark's that its parser reads, and are several times as fast to make.
+        parser: Any = self.lark.parse_interactive(start=start)
+        feed = parser.feed_token
+        for at, token in enumerate(tokens):
+            try:
+                feed(token)
+            except UnexpectedToken:
+                raise _Stuck(at, frozenset(parser.accepts())) from None
+        try:
+            return parser.feed_eof()
+        except UnexpectedToken:
+            raise _Stuck(len(tokens), frozenset(parser.accepts())) from None
+
+
+class _Stuck(Exception):
+    """The words before `at` can begin the rule, and none of `accepted` follows them."""
+
+    def __init__(self, at: int, accepted: frozenset[str]) -> None:
+        super().__init__(at)
+        self.at = at
+        self.accepted = accepted
 
 
 _PARSING = RLock()
@@ -90,8 +108,8 @@ def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics) -> tree.Fi
         parser.build.source = source
         parser.build.diagnostics = diagnostics
         try:
-            lines = parser.file.run(arranged.tokens)
-        except Stuck:
+            lines = parser.run(arranged.tokens, "file")
+        except _Stuck:
             recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limit.ERRORS.most)
             lines = recovery.lines(arranged.tokens)
         places = [Span(source, start, end) for start, end in comments]
@@ -203,14 +221,14 @@ class _Recovery:
         enough = 10_000 + 4 * len(tokens)
         while tokens and spent < enough and len(self.diagnostics.found) < self.most:
             try:
-                return self.parser.line(tokens)
-            except UnexpectedToken as stop:
-                bad = next((i for i, token in enumerate(tokens) if token is stop.token), len(tokens))
+                return self.parser.run(tokens, "line")
+            except _Stuck as stuck:
+                bad = stuck.at
                 spent += bad
                 begin, end = _innermost(tokens, bad)
                 around = _verb_around(tokens, begin)
                 mistake.report(
-                    self.source, tokens[begin:end], bad - begin, _accepted(stop), self.joins, self.diagnostics, around
+                    self.source, tokens[begin:end], bad - begin, stuck.accepted, self.joins, self.diagnostics, around
                 )
                 if begin == 0:
                     return None
@@ -234,12 +252,6 @@ def _verb_around(tokens: list[Token], begin: int) -> str:
             depth -= 1
         at -= 1
     return ""
-
-
-def _accepted(stop: UnexpectedToken) -> frozenset[str]:
-    """The terminals that could have stood where the parser stopped."""
-    here: Any = stop.interactive_parser
-    return frozenset(here.accepts()) if here is not None else frozenset()
 
 
 def _innermost(tokens: list[Token], bad: int) -> tuple[int, int]:
