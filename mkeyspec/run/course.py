@@ -229,23 +229,24 @@ class Course:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
-        done, attempt = transfer.transmit(self.bench, self.builder, step)
+        done, attempt = transfer.transmit(self.bench, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _receive(self, step: plan.Receive) -> None:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
-        done, attempt = transfer.receive(self.bench, self.builder, step)
+        done, attempt = transfer.receive(self.bench, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
-        self.builder.named = []
-        sges = tuple(self.builder.sge(part) for part in step.into)
-        named = [self.builder.names_mkey(part.name) for part in step.into]
-        signed = tuple(mkey for mkey in self.builder.named if mkey.signed)
+        addresses = self.builder.addresses
+        addresses.named = []
+        sges = tuple(addresses.sge(part) for part in step.into)
+        named = [addresses.names_mkey(part.name) for part in step.into]
+        signed = tuple(mkey for mkey in addresses.named if mkey.signed)
         if signed and len(step.into) > 1:
             signed = (*signed, *signed)  # pieces of different counts: byte_len can't be told
         wr_id = bench.number() if step.options.id is None else step.options.id
@@ -254,7 +255,7 @@ class Course:
             receive.label = bench.labels.setdefault(step.label, Label())
         if refused := section.post_receive(bench, end, receive):
             self.rulings.rule(Attempt(step.at, "recv", "complete", refused), (), None)
-        bench.use(self.builder.named, step.at, receive)
+        bench.use(addresses.named, step.at, receive)
 
     def _poll(self, step: plan.Poll) -> None:
         """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""

@@ -11,7 +11,7 @@ from mkeyspec.device.protocol import QpAttributes, Refused, Side, Unsupported
 from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import Pair
-from mkeyspec.run.request import Members
+from mkeyspec.run.overrides import Members
 from mkeyspec.run.verdict import Failure
 
 _QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}

@@ -11,12 +11,14 @@ from mkeyspec.device import protocol
 from mkeyspec.plan import Accepted, At, Receive, Transmit
 from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
+from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End, Label
 from mkeyspec.run.endpoint import Receive as PostedReceive
-from mkeyspec.run.request import Builder, Members, Planned, flags_of
+from mkeyspec.run.overrides import Members
+from mkeyspec.run.request import Planned, flags_of
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
 
@@ -30,14 +32,14 @@ def _receive(
     return sections.post_receive(bench, end, receive)
 
 
-def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
+def transmit(bench: Bench, addresses: Addresses, step: Transmit) -> Transfer:
     """Data leaves through the mkey of `step.part`; the peer's buffer becomes the wire."""
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
-    addr, length, lkey, rkey = builder.place(step.part)
+    addr, length, lkey, rkey = addresses.place(step.part)
     mkeys: list[MkeyState] = []
-    builder.named = mkeys
-    mkey = builder.names_mkey(step.part.name)
+    addresses.named = mkeys
+    mkey = addresses.names_mkey(step.part.name)
     lkey, rkey = but.retag(lkey, rkey)
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
     addr, count = but.take("addr", addr), but.take("length", length)
@@ -65,11 +67,11 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
         end = pair.owner
         room = (protocol.Sge(wire.addr, length + GUARD, wire.memory.lkey),)
         refused = _receive(bench, pair.peer, step.at, room, mkey=False)
-        request = protocol.Send(wr_id, flags, local, imm, None, builder.dc(step.options))
+        request = protocol.Send(wr_id, flags, local, imm, None, addresses.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm, mkeys=mkeys)
     else:
         end = pair.owner
-        request = protocol.Write(wr_id, flags, local, wire.addr, wire.memory.rkey, imm, builder.dc(step.options))
+        request = protocol.Write(wr_id, flags, local, wire.addr, wire.memory.rkey, imm, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = count
@@ -82,14 +84,14 @@ def transmit(bench: Bench, builder: Builder, step: Transmit) -> Transfer:
     return done
 
 
-def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
+def receive(bench: Bench, addresses: Addresses, step: Receive) -> Transfer:
     """`step.data` arrives into the mkey of `step.part`, from a fresh buffer of the peer."""
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
-    addr, _, lkey, rkey = builder.place(step.part)
+    addr, _, lkey, rkey = addresses.place(step.part)
     mkeys: list[MkeyState] = []
-    builder.named = mkeys
-    mkey = builder.names_mkey(step.part.name)
+    addresses.named = mkeys
+    mkey = addresses.names_mkey(step.part.name)
     lkey, rkey = but.retag(lkey, rkey)
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
     addr, count = but.take("addr", addr), but.take("length", step.data.length)
@@ -111,16 +113,16 @@ def receive(bench: Bench, builder: Builder, step: Receive) -> Transfer:
     if step.by == "recv":
         end = pair.peer
         refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, signed=signed)
-        request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, builder.dc(step.options))
+        request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, addresses.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm, mkeys=mkeys)
     elif step.by == "read":
         end = pair.owner
-        request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, builder.dc(step.options))
+        request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, mkeys=mkeys)
         planned.byte_lens = byte_lens(signed, count)
     else:
         end, passive = pair.peer, True
-        request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, builder.dc(step.options))
+        request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = step.data.length

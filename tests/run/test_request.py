@@ -134,7 +134,7 @@ def test_an_override_that_no_struct_has_is_not_ignored(bench: Bench) -> None:
     with pytest.raises(Unsupported, match="colour"):
         configure(bench, plan.SetAccess(1, (("colour", 1),)))
     with pytest.raises(Unsupported, match="colour"):
-        Builder(bench).sge(Part("m", 0, 1, (("colour", 1),)))
+        Builder(bench).addresses.sge(Part("m", 0, 1, (("colour", 1),)))
 
 
 def test_data_requests(bench: Bench) -> None:

@@ -1,0 +1,102 @@
+"""Parts of buffers and mkeys to addresses and keys of the device: SGEs, remote addresses, DC addresses."""
+
+from __future__ import annotations
+
+from mkeyspec.constants import MEMBER_BITS
+from mkeyspec.device import protocol
+from mkeyspec.plan import Options
+from mkeyspec.run.bench import Bench, MkeyState
+from mkeyspec.run.buffer import inside
+from mkeyspec.run.overrides import Members
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import NoValue
+
+
+class Addresses:
+    """The addresses and keys of one request after the other. It collects the mkeys that a request names and reaches."""
+
+    __slots__ = ("bench", "named", "reached")
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.named: list[MkeyState] = []
+        """The mkeys that the request under way names."""
+        self.reached: list[MkeyState] = []
+        """The mkeys whose keys it has, those in its layout included."""
+
+    def names_mkey(self, name: str) -> bool:
+        """Whether `name` is an mkey; if so the request under way names it."""
+        mkey = self.bench.mkeys.get(name)
+        if mkey is None:
+            return False
+        self.named.append(mkey)
+        return True
+
+    def place(self, part: Part) -> tuple[int, int, int, int]:
+        """(addr, length, lkey, rkey) of a part; the address within an mkey counts from 0 (zero-based)."""
+        bench = self.bench
+        start, length = bench.evaluate(part.start), bench.evaluate(part.length)
+        buffer = bench.buffers.get(part.name)
+        if buffer is not None:
+            addr, lkey, rkey = buffer.addr + start, buffer.memory.lkey, buffer.memory.rkey
+            if not part.but:
+                inside(buffer, addr, length)
+                return addr, length, lkey, rkey
+        else:
+            if start < 0 or length < 0:
+                raise NoValue(f"`{part.name}[{start} +: {length}]` is no place")
+            if length >> MEMBER_BITS["length"]:
+                raise NoValue(f"`length` has {MEMBER_BITS['length']} bits, and {length:#x} does not fit")
+            mkey = bench.mkeys[part.name]
+            self.reached.append(mkey)
+            addr, lkey, rkey = start, mkey.handle.lkey, mkey.handle.rkey
+        if part.but:
+            but = Members(part.but, bench)
+            lkey, rkey = but.retag(lkey, rkey)
+            addr, length = but.take("addr", addr), but.take("length", length)
+            lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
+            but.done(part.name)
+            if buffer is not None and lkey == buffer.memory.lkey:
+                inside(buffer, addr, length, meant=True)
+        return addr, length, lkey, rkey
+
+    def sge(self, part: Part) -> protocol.Sge:
+        addr, length, lkey, _ = self.place(part)
+        return protocol.Sge(addr, length, lkey)
+
+    def sges(self, parts: tuple[Part, ...], but: Members) -> tuple[tuple[protocol.Sge, ...], bool]:
+        """The SGEs, and whether one of them names an mkey. Overrides of the request apply to its first SGE."""
+        named = False
+        sges = []
+        for part in parts:
+            named = self.names_mkey(part.name) or named
+            sges.append(self.sge(part))
+        if but.left is not None and sges:
+            first = sges[0]
+            lkey = but.retag(first.lkey, 0)[0] if named else first.lkey
+            sges[0] = protocol.Sge(
+                but.take("addr", first.addr), but.take("length", first.length), but.take("lkey", lkey)
+            )
+            buffer = self.bench.buffers.get(parts[0].name)
+            if buffer is not None and sges[0].lkey == buffer.memory.lkey:
+                inside(buffer, sges[0].addr, sges[0].length, meant=True)
+        return tuple(sges), named
+
+    def remote(self, part: Part, but: Members, length: int) -> tuple[int, int, bool]:
+        """(remote address, rkey, whether it is an mkey) of a request that moves `length` bytes."""
+        at, _, _, key = self.place(part)
+        named = self.names_mkey(part.name)
+        rkey = but.retag(0, key)[1] if named else key
+        addr, rkey = but.take("remote_addr", at), but.take("rkey", rkey)
+        buffer = self.bench.buffers.get(part.name)
+        if buffer is not None and rkey == buffer.memory.rkey:
+            inside(buffer, addr, length, meant=addr != at or bool(part.but))
+        return addr, rkey, named
+
+    def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
+        if options.dct is None:
+            return None
+        number, key = self.bench.dcts[options.dct]
+        if but is not None:
+            number, key = but.take("dctn", number), but.take("dc_key", key)
+        return protocol.DcAddress(number, key, options.stream)

@@ -1,0 +1,30 @@
+"""Overrides (`but`): numbers of a struct set wrong on purpose."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import Unsupported
+from mkeyspec.run.bench import Bench
+
+
+class Members:
+    """Overrides (`but`) of one struct, evaluated; each must be taken by a member of that struct."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, overrides: plan.Overrides, bench: Bench) -> None:
+        self.left = {name: bench.member(value, name) for name, value in overrides} if overrides else None
+
+    def take(self, name: str, otherwise: int) -> int:
+        return otherwise if self.left is None else self.left.pop(name, otherwise)
+
+    def retag(self, lkey: int, rkey: int) -> tuple[int, int]:
+        """Both keys with the tag (lowest byte) of `but tag`, if there is one; it is then taken."""
+        if self.left is None or "tag" not in self.left:
+            return lkey, rkey
+        tag = self.left.pop("tag")
+        return lkey & ~0xFF | tag, rkey & ~0xFF | tag
+
+    def done(self, what: str) -> None:
+        if self.left:
+            raise Unsupported(f"`but {next(iter(self.left))}` of {what}")

@@ -1,0 +1,143 @@
+"""Setters of the plan to setters of the device: layouts, access flags, signatures, crypto."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Union
+
+from mkeyspec import plan
+from mkeyspec.constants import BLOCK_ENUM, SigBlockFlag, SigType
+from mkeyspec.device import protocol
+from mkeyspec.device.protocol import Unsupported
+from mkeyspec.run.addresses import Addresses
+from mkeyspec.run.buffer import inside
+from mkeyspec.run.overrides import Members
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, entries_of, resolve
+from mkeyspec.value.signature import Crc, Domain
+
+
+class Setters:
+    """Builds setters out of what the case has made."""
+
+    __slots__ = ("addresses", "bench")
+
+    def __init__(self, addresses: Addresses) -> None:
+        self.addresses = addresses
+        self.bench = addresses.bench
+
+    def layout(self, layout: Layout, but: Members) -> Union[protocol.SetList, protocol.SetInterleaved]:
+        resolved = layout if _fixed(layout) else resolve(layout, self.bench.read)
+        if isinstance(resolved, Interleaved):
+            entries = []
+            for chunk in entries_of(resolved):
+                assert isinstance(chunk, Chunk)
+                own = Members(chunk.part.but, self.bench)
+                addr, _, lkey, _ = self.addresses.place(Part(chunk.part.name, chunk.part.start, 0))
+                self._reaches(resolved, chunk, addr, meant=bool(chunk.part.but) or but.left is not None)
+                entries.append(
+                    protocol.Interleaved(
+                        own.take("addr", addr),
+                        own.take("bytes_count", self.bench.member(chunk.count, "count")),
+                        own.take("bytes_skip", self.bench.member(chunk.skip, "skip")),
+                        own.take("lkey", lkey),
+                    )
+                )
+                own.done(f"an entry of {chunk.part.name}")
+            return protocol.SetInterleaved(
+                but.take("repeat_count", self.bench.member(resolved.repeat, "repeat")), tuple(entries)
+            )
+        parts = (part for part in entries_of(resolved) if isinstance(part, Part))
+        return protocol.SetList(tuple(self.addresses.sge(part) for part in parts))
+
+    def _reaches(self, layout: Interleaved, chunk: Chunk, addr: int, *, meant: bool) -> None:
+        """The last repeat of an entry must end in its buffer."""
+        buffer = self.bench.buffers.get(chunk.part.name)
+        repeat, count, skip = (self.bench.evaluate(value) for value in (layout.repeat, chunk.count, chunk.skip))
+        if buffer is not None and repeat > 0 and count > 0:
+            inside(buffer, addr, (repeat - 1) * (count + skip) + count, meant=meant)
+
+    def setter(self, setter: plan.Setter) -> protocol.Setter:
+        bench = self.bench
+        but = Members(setter.but, bench)
+        built: protocol.Setter
+        if isinstance(setter, plan.SetLayout):
+            built = self.layout(setter.layout, but)
+        elif isinstance(setter, plan.SetAccess):
+            built = protocol.SetAccess(but.take("access_flags", bench.member(setter.flags, "access")))
+        elif isinstance(setter, plan.SetSignature):
+            built = protocol.SetSignature(
+                protocol.SigBlockAttr(
+                    mem=self.domain(setter.mem),
+                    wire=self.domain(setter.wire),
+                    flags=but.take("flags", 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)),
+                    check_mask=but.take("check_mask", setter.check_mask),
+                    copy_mask=but.take("copy_mask", setter.copy_mask or 0),
+                    comp_mask=but.take("comp_mask", 0),
+                )
+            )
+        else:
+            built = protocol.SetCrypto(
+                protocol.CryptoAttr(
+                    crypto_standard=but.take("crypto_standard", 0),
+                    encrypt_on_tx=bool(but.take("encrypt_on_tx", int(setter.encrypt_on_tx))),
+                    signature_crypto_order=but.take("signature_crypto_order", setter.order),
+                    data_unit_size=but.take("data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1)),
+                    initial_tweak=setter.tweak.to_bytes(16, "little"),
+                    dek=bench.deks[setter.dek],
+                    keytag=setter.keytag or bytes(8),
+                    comp_mask=but.take("comp_mask", 0),
+                )
+            )
+        but.done("a setter")
+        return built
+
+    def domain(self, domain: Domain | None) -> protocol.SigBlockDomain | None:
+        if domain is None:
+            return None
+        if not domain.but and not domain.signature.but:
+            return _plain_domain(domain)
+        but = Members(domain.but, self.bench)
+        own = Members(domain.signature.but, self.bench)
+        plain = _plain_domain(domain)
+        sig: Union[protocol.SigCrc, protocol.SigT10dif]
+        if isinstance(plain.sig, protocol.SigCrc):
+            sig = protocol.SigCrc(own.take("type", plain.sig.type), own.take("seed", plain.sig.seed))
+        else:
+            sig = protocol.SigT10dif(
+                own.take("bg_type", plain.sig.bg_type),
+                own.take("bg", plain.sig.bg),
+                own.take("app_tag", plain.sig.app_tag),
+                own.take("ref_tag", plain.sig.ref_tag),
+                own.take("flags", plain.sig.flags),
+            )
+        built = protocol.SigBlockDomain(
+            but.take("sig_type", plain.sig_type),
+            sig,
+            but.take("block_size", plain.block_size),
+            but.take("comp_mask", plain.comp_mask),
+        )
+        own.done("a signature")
+        but.done("a domain")
+        return built
+
+
+@lru_cache(maxsize=1024)
+def _plain_domain(domain: Domain) -> protocol.SigBlockDomain:
+    """The struct of a domain, without its overrides."""
+    signature = domain.signature
+    size = BLOCK_ENUM.get(domain.block)
+    if size is None:
+        raise Unsupported(f"there is no mlx5dv_block_size for {domain.block} bytes")
+    if isinstance(signature, Crc):
+        return protocol.SigBlockDomain(int(SigType.CRC), protocol.SigCrc(signature.type, signature.seed), size)
+    sig = protocol.SigT10dif(signature.bg_type, signature.bg, signature.app_tag, signature.ref_tag, signature.flags)
+    return protocol.SigBlockDomain(int(SigType.T10DIF), sig, size)
+
+
+def _fixed(layout: Layout) -> bool:
+    """Whether a layout can be walked as it is: nothing repeated by a live number."""
+    if isinstance(layout, Interleaved):
+        entries: tuple[object, ...] = layout.entries
+    else:
+        entries = layout.parts
+    return all(type(entry) is Part or type(entry) is Chunk for entry in entries)
