@@ -8,6 +8,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.constants import BLOCK_ENUM, CAPABILITIES, BgType, MkeyFlag, QpOps
 from mkeyspec.lang import tree
+from mkeyspec.lang.check.world import is_rejected
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.scope import Scope
@@ -45,8 +46,10 @@ def needs_of(step: plan.Step) -> list[plan.Need]:
 
 
 def _qp(step: plan.Qp, found: list[plan.Need]) -> None:
+    """A type whose creation must be refused is asked of no device: libmlx5 refuses it before any device is asked."""
+    refused = is_rejected(step.claim)
     for member, value in step.members:
-        if member == "type" and value != "rc":
+        if member == "type" and value != "rc" and not refused:
             found.append(f"qp.{value}")
         elif member == "sig_pipelining" and value:
             found.append("pipelining")

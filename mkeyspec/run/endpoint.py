@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side, Unsupported
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
+from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class End:
         "configurations",
         "drained",
         "failed",
+        "header",
         "last",
         "markers",
         "number_of",
@@ -119,6 +121,8 @@ class End:
         self.send: deque[Due] = deque()
         self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
+        self.header: Buffer | None = None
+        """Of a UD QP: where the GRH of what it receives goes."""
         self.absent = 0
         """Receives that could not be posted, since what they name is not there, as the case admits."""
         self.arrived: list[Due] = []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Refused
+from mkeyspec.device.protocol import Refused, Sge
 from mkeyspec.plan import At, Claim, Completes, Known
 from mkeyspec.run.bench import Bench, byte_lens, errno_name
 from mkeyspec.run.claim import Attempt, describe
@@ -17,6 +17,9 @@ from mkeyspec.run.endpoint import End, Receive
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.request import Planned
 from mkeyspec.run.verdict import Failure
+
+GRH = 40
+"""Bytes in front of each message that a UD QP receives; byte_len counts them (ibv_poll_cq(3))."""
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +117,7 @@ def _moved(bench: Bench, section: Section) -> Failure | None:
 def owe(end: End, planned: Planned, request: Due) -> Due:
     """The first waiting receive of `end` will take this message."""
     receive = end.receives.popleft()
+    header = GRH if end.pair.attributes.type == "ud" else 0
     due = Due(
         receive.at,
         "recv",
@@ -121,7 +125,7 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
         request.order,
-        byte_lens=byte_lens(receive.signed, planned.delivers or 0),
+        byte_lens=tuple(header + length for length in byte_lens(receive.signed, planned.delivers or 0)),
         imm=planned.imm,
         invalidated=planned.invalidated,
         request=request,
@@ -135,9 +139,19 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
 
 
 def post_receive(bench: Bench, end: End, receive: Receive) -> str:
-    """Post a receive; the errno's name if it is refused."""
+    """Post a receive; the errno's name if it is refused. Of a UD QP the first 40 bytes are the GRH's
+    (ibv_post_recv(3)): they go to a buffer of the rig's, so that the case's has the message."""
+    sges = receive.sges
+    if end.pair.attributes.type == "ud":
+        if end.header is None:
+            pd = end.pair.attributes.pd
+            own = pd if pd is not None and pd.side == end.side else None
+            end.header = bench.buffer(f"the place for the {end.side}'s GRH", receive.at, end.side, GRH, pd=own)
+            end.header.free = [(0, GRH)]
+            bench.fresh.append(end.header)
+        sges = (Sge(end.header.addr, GRH, end.header.memory.lkey), *sges)
     try:
-        errno = bench.device.post_recv(end.qp, receive.wr_id, receive.sges)
+        errno = bench.device.post_recv(end.qp, receive.wr_id, sges)
     except Refused as refusal:
         errno = refusal.errno
     if errno:

@@ -11,6 +11,7 @@ from mkeyspec import plan
 from mkeyspec.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag, QpOps
 from mkeyspec.lang.check import access, state
 from mkeyspec.lang.check.access import Use
+from mkeyspec.lang.check.create import REQUESTS
 from mkeyspec.lang.check.look import Look, count, place
 from mkeyspec.lang.check.world import MemoryState, MkeyState, OtherState, overridden
 from mkeyspec.lang.diagnostic import Note
@@ -35,10 +36,20 @@ RECEIVE = {
 }
 
 
+SHORT_FORMS = {
+    "peer_read": "read", "write_imm": "write", "peer_write": "write", "peer_write_imm": "write", "recv": "send",
+}  # fmt: skip
+"""What is posted by an operation of `transmit` and `receive` that is called otherwise."""
+
+DATAGRAM = 4096
+"""The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
+
+
 def look_transmit(look: Look, step: plan.Transmit) -> None:
     use = TRANSMIT.get(step.by)
     if use is not None:
         _posted(look, step, data=True)
+        _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
         _part(look, step, step.part, use(step.by), step.part.length, of_peer=False)
 
 
@@ -46,6 +57,7 @@ def look_receive(look: Look, step: plan.Receive) -> None:
     use = RECEIVE.get(step.by)
     if use is not None:
         _posted(look, step, data=True)
+        _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
         _part(look, step, step.part, use(step.by), step.data.length, of_peer=False)
 
 
@@ -54,22 +66,26 @@ def look_request(look: Look, request: plan.Wr) -> None:
     if isinstance(request, plan.Send):
         _posted(look, request, data=True)
         verb = "send" if request.invalidate is None else "send_inv"
+        _of_type(look, request, verb if request.imm is None else "send_imm", _total(request.data))
         for part in request.data:
             _part(look, request, part, access.local_read(verb), part.length)
         _receive(look, request)
         _remote_invalidate(look, request)
     elif isinstance(request, plan.Write):
         _posted(look, request, data=True)
+        _of_type(look, request, "write")
         for part in request.data:
             _part(look, request, part, access.local_read("write"), part.length)
         _part(look, request, request.to, access.remote_write("write"), _total(request.data))
     elif isinstance(request, plan.Read):
         _posted(look, request, data=True)
+        _of_type(look, request, "read")
         for part in request.into:
             _part(look, request, part, access.local_write("read"), part.length)
         _part(look, request, request.source, access.remote_read("read"), _total(request.into))
     elif isinstance(request, plan.FetchAdd):
         _posted(look, request, data=True)
+        _of_type(look, request, "fetch_add")
         _part(look, request, request.into, access.local_write("fetch_add"), 8)
         _part(look, request, request.source, access.remote_atomic("fetch_add"), 8)
     elif isinstance(request, plan.Memcpy):
@@ -82,6 +98,7 @@ def look_request(look: Look, request: plan.Wr) -> None:
         _posted(look, request, operation=int(QpOps.RAW_WQE))
     elif isinstance(request, plan.Invalidate):
         _posted(look, request)
+        _of_type(look, request, "invalidate")
         state.look_exists(look, request, request.mkey)
 
 
@@ -100,6 +117,11 @@ def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList 
 
 def look_recv(look: Look, step: plan.Recv) -> None:
     """A posted receive: what arrives is judged where it is sent; here only that the mkey is in a known state."""
+    if look.qp.type == "dci" and not step.peer:
+        look.broken("qp_type_operation", "a DCI has no receive queue: what it is sent arrives at a DCT", step,
+                    help=f"peer recv … on {step.qp}")  # fmt: skip
+    else:
+        _of_type(look, step, "recv")
     for part in step.into:
         key = look.mkey(part.name)
         if key is not None and state.look_exists(look, step, part.name):
@@ -357,6 +379,23 @@ def _posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, ope
     options = getattr(request, "options", None)
     if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
         look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+
+
+def _of_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
+    """Whether QPs of the type have such a request at all, and a datagram can be so long."""
+    kind = look.qp.type
+    has = REQUESTS.get(kind)
+    if has is None:
+        return
+    if not has:
+        look.broken("qp_type_operation", f"no data goes over this QP: {kind} has no other end that could take it",
+                    request, help="of such a QP only the creation, and `raw`, can be tried")  # fmt: skip
+    elif operation not in has:
+        look.broken("qp_type_operation", f"a QP of type {kind} has no `{operation}`", request,
+                    help="it has " + ", ".join(f"`{name}`" for name in sorted(has)))  # fmt: skip
+    elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
+        look.broken("qp_type_operation", f"{count(length, 'byte')} are more than a datagram can have", request,
+                    help=f"{DATAGRAM} is the largest path MTU")  # fmt: skip
 
 
 def _scatter_to_cqe(look: Look, request: object, part: Part, use: Use, length: Int) -> None:

@@ -507,6 +507,8 @@ def test_known_departures() -> None:
          ("signature.t10dif", "signature.csum", "block.512")),
         ("mkey k { crypto; update_tag; remote_invalidate }", ("crypto", "update_tag", "remote_invalidate")),
         ("qp q { type dci }", ("qp.dci",)),
+        ("qp q { type ud; send_ops [raw] }", ("qp.ud", "raw_wqe")),
+        ("qp q { type ud; send_ops [mr_list] } rejected at create", ()),
         ("qp q { sig_pipelining; send_ops [memcpy, raw] }", ("pipelining", "memcpy", "raw_wqe")),
     ],
 )  # fmt: skip
