@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mkeyspec import plan
-from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.lower_claim import admits_both, claims_rejection, goes_through, lines_of
@@ -17,8 +16,6 @@ from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.vacuous import moved_into
 from mkeyspec.lang.width import fitting
 from mkeyspec.value.layout import Part
-
-_CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
 
 
 def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -55,7 +52,7 @@ def _finish(
     if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
-            if isinstance(one, _CONFIGURATIONS):
+            if isinstance(one, plan.CONFIGURING):
                 row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
@@ -73,12 +70,12 @@ def _under_way(
     row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], wait: bool, claim: plan.Claim
 ) -> None:
     """Completions that the section leaves open: of requests, and of the receives that they meet."""
-    signaled = sum(one.options.signaled for one in requests if not isinstance(one, plan.StraySetter))
+    signaled = sum(one.options.signaled for one in requests)
     if any(isinstance(outcome, plan.Completes) for outcome in claim) or (wait and signaled):
         return
     all_signaled = isinstance(qp, str) and row.signals_all(qp)
     near = len(requests) if all_signaled else signaled
-    far = sum(isinstance(one, plan.Send) or (isinstance(one, plan.Write) and one.imm is not None) for one in requests)
+    far = sum(one.takes_receive() for one in requests)
     for key, count in (((qp, peer), near), ((qp, not peer), far)):
         row.pending[key] = row.pending.get(key, 0) + count
 
@@ -86,18 +83,10 @@ def _under_way(
 def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]], both: bool) -> None:
     """Where a data request writes, if it goes through. `waiting`: the receives at the other end, in order; `both`: it
     may be refused instead."""
-    parts: tuple[Part, ...] = ()
-    if isinstance(one, plan.Write):
-        parts = (one.to,)
-    elif isinstance(one, plan.Read):
-        parts = one.into
-    elif isinstance(one, plan.Memcpy):
-        parts = (one.to,)
-    elif isinstance(one, plan.FetchAdd):
-        parts = (one.into, one.source)
-    if takes_receive(one) and waiting:
+    parts = one.writes()
+    if one.meets_receive() and waiting:
         into = waiting.pop(0)
-        parts = into if isinstance(one, plan.Send) else parts
+        parts = parts or into
     span = row.spans.get(one)
     left = _length(one.data) if isinstance(one, (plan.Send, plan.Write)) else None
     for part in parts:
@@ -129,9 +118,7 @@ def _refuses(claim: plan.Claim, phase: str) -> bool:
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
     """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
     for one in requests:
-        if not isinstance(one, (plan.Send, plan.Write)) or one.options.dct is not None:
-            continue
-        if isinstance(one, plan.Write) and one.imm is None:
+        if not one.meets_receive():
             continue
         far = qp, not peer
         if row.posted.get(far):

@@ -149,10 +149,10 @@ class Rulings:
 def _configured(step: plan.Step, went: frozenset[plan.At]) -> set[str]:
     """The mkeys that a section configures, but for the requests at `went`."""
     requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and one.at not in went}
+    return {one.mkey for one in requests if isinstance(one, plan.CONFIGURING) and one.at not in went}
 
 
 def _laid_out(step: plan.Step) -> set[str]:
     """The mkeys that a section gives a layout."""
     requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, suspect.CONFIGURATIONS) and suspect.layout_of(one)}
+    return {one.mkey for one in requests if isinstance(one, plan.CONFIGURING) and one.layout_given()}

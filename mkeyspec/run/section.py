@@ -161,21 +161,6 @@ def post_receive(bench: Bench, end: End, receive: Receive) -> str:
     return ""
 
 
-_WORDS = {
-    plan.Configure: "configure",
-    plan.MrList: "mr_list",
-    plan.MrInterleaved: "mr_interleaved",
-    plan.Send: "send",
-    plan.Write: "write",
-    plan.Read: "read",
-    plan.FetchAdd: "fetch_add",
-    plan.Invalidate: "invalidate",
-    plan.Memcpy: "memcpy",
-    plan.RawWqe: "raw",
-    plan.StraySetter: "a setter",
-}
-
-
 def what_of(step: plan.Post) -> str:
     """A section in a word or two."""
     if step.abort:
@@ -183,6 +168,5 @@ def what_of(step: plan.Post) -> str:
     if len(step.requests) != 1:
         return "post"
     request = step.requests[0]
-    word = _WORDS[type(request)]
     name = getattr(request, "mkey", None)
-    return f"{word} {name}" if name else word
+    return f"{request.word} {name}" if name else request.word

@@ -11,6 +11,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Union
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated, walk
@@ -79,16 +81,6 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
             yield number, entry
 
 
-CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
-
-
-def layout_of(request: plan.Wr) -> Layout | None:
-    """The layout that a request gives its mkey, if it gives one."""
-    if isinstance(request, plan.Configure):
-        return next((one.layout for one in request.setters if isinstance(one, plan.SetLayout)), None)
-    return request.layout if isinstance(request, (plan.MrList, plan.MrInterleaved)) else None
-
-
 def needed(step: plan.Step) -> set[str]:
     """The buffers and mkeys that a statement names, but for mkeys that it gives a layout itself, before."""
     if isinstance(step, (plan.Transmit, plan.Receive)):
@@ -99,7 +91,7 @@ def needed(step: plan.Step) -> set[str]:
         return {step.mkey}
     found, laid = set[str](), set[str]()
     for request in step.requests if isinstance(step, plan.Post) else ():
-        layout = layout_of(request)
+        layout = request.layout_given()
         if layout is not None:
             found.update(name for name in _parts_of(layout) if name not in laid)
             laid.add(request.mkey)  # type: ignore[union-attr]
@@ -109,18 +101,12 @@ def needed(step: plan.Step) -> set[str]:
 
 
 def _names_of(request: plan.Wr) -> Iterator[str]:
-    if isinstance(request, (plan.Configure, plan.Invalidate)):
-        yield request.mkey
-    elif isinstance(request, plan.Send):
-        yield from (part.name for part in request.data)
-        yield request.invalidate or ""
-    elif isinstance(request, plan.Write):
-        yield from (part.name for part in (*request.data, request.to))
-    elif isinstance(request, (plan.Read, plan.FetchAdd)):
-        into = request.into if isinstance(request, plan.Read) else (request.into,)
-        yield from (part.name for part in (*into, request.source))
-    elif isinstance(request, plan.Memcpy):
-        yield from (request.source.name, request.to.name)
+    yield from (end.part.name for end in request.ends())
+    match request:
+        case plan.Configure() | plan.Invalidate():
+            yield request.mkey
+        case plan.Send(invalidate=str() as name):
+            yield name
 
 
 class _Reach:
@@ -156,26 +142,26 @@ class _Reach:
                 yield from self.request(request, step, refused)
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
-        if isinstance(request, plan.Configure):
-            for setter in request.setters:
-                if isinstance(setter, plan.SetLayout):
-                    self.lay(request.mkey, setter.layout, refused)
-        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
-            self.lay(request.mkey, request.layout, refused)
-        elif isinstance(request, plan.Send):
-            receives = self.receives.get(self.queue(step.qp, not step.peer))
-            yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
-        elif isinstance(request, plan.Write):
-            yield request.at, self.behind((request.to,), request.options.but), _names(self.behind(request.data))
-        elif isinstance(request, plan.Read):
-            yield request.at, self.behind(request.into, request.options.but), _names(self.behind((request.source,)))
-        elif isinstance(request, plan.FetchAdd):
-            yield request.at, self.behind((request.into, request.source), request.options.but), NOTHING
-        elif isinstance(request, plan.Memcpy):
-            target = self.behind((request.to,), request.options.but) if request.source.length != 0 else ()
-            yield request.at, target, _names(self.behind((request.source,)))
-        elif isinstance(request, plan.RawWqe):
-            yield request.at, ((ANY, 0, WHOLE),), NOTHING
+        match request:
+            case plan.Configure():
+                for setter in request.setters:
+                    if isinstance(setter, plan.SetLayout):
+                        self.lay(request.mkey, setter.layout, refused)
+            case plan.MrList() | plan.MrInterleaved():
+                self.lay(request.mkey, request.layout, refused)
+            case plan.Send():
+                receives = self.receives.get(self.queue(step.qp, not step.peer))
+                yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
+            case plan.Write() | plan.Read() | plan.FetchAdd() | plan.Memcpy():
+                empty = isinstance(request, plan.Memcpy) and request.source.length == 0
+                written = () if empty else self.behind(request.writes(), request.options.but)
+                yield request.at, written, _names(self.behind(request.reads()))
+            case plan.RawWqe():
+                yield request.at, ((ANY, 0, WHOLE),), NOTHING
+            case plan.StraySetter() | plan.Invalidate():
+                pass
+            case _:
+                assert_never(request)
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
-from mkeyspec.lang.check.access import Use
 from mkeyspec.lang.check.look import Look, place
 from mkeyspec.lang.check.world import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, MkeyState
 from mkeyspec.value.layout import Part
@@ -24,7 +23,7 @@ def look_exists(look: Look, request: object, name: str) -> bool:
     return False
 
 
-def needed(key: MkeyState, use: Use | None) -> int:
+def needed(key: MkeyState, use: plan.Use | None) -> int:
     """The properties that a use of the mkey relies on; with `use` None: any."""
     properties = LAYOUT
     if key.has(MkeyFlag.BLOCK_SIGNATURE):
@@ -36,7 +35,7 @@ def needed(key: MkeyState, use: Use | None) -> int:
     return properties
 
 
-def look_state(look: Look, request: object, part: Part, key: MkeyState, use: Use | None) -> bool:
+def look_state(look: Look, request: object, part: Part, key: MkeyState, use: plan.Use | None) -> bool:
     """Whether the mkey can be used as far as its state is concerned; if not, that is the one fault there is.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
@@ -77,7 +76,7 @@ def _names(properties: int) -> str:
     return " and ".join(names)
 
 
-def _mend(name: str, key: MkeyState, use: Use | None) -> str:
+def _mend(name: str, key: MkeyState, use: plan.Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
     crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""

@@ -225,7 +225,7 @@ def test_overrides_of_setters_and_of_the_builder() -> None:
     )
     step = last(body)
     assert isinstance(step, Post)
-    assert step.requests[0].options == Options(signaled=True, but=(("comp_mask", 1),))  # type: ignore[union-attr]
+    assert step.requests[0].options == Options(signaled=True, but=(("comp_mask", 1),))
     body = (
         ONE
         + """
