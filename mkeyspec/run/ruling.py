@@ -13,7 +13,7 @@ from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
-from mkeyspec.run.section import Section
+from mkeyspec.run.section import Section, forget
 from mkeyspec.run.verdict import Failure, Verdict
 
 
@@ -81,6 +81,8 @@ class Rulings:
         if attempt.phase is not None:
             went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
             self.refuse(went)
+            if done is not None:
+                forget(done, went)
             if either:
                 self._admit_both(went)
                 for due in done.far if done is not None else ():

@@ -76,6 +76,7 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     if errno:
         return Attempt(section.at, section.what, "complete", reason, fault=_moved(bench, section))
     if abort:
+        forget(section)
         return Attempt(section.at, section.what, fault=_moved(bench, section))
     signal_all = end.pair.attributes.sq_sig_all
     for order, planned in enumerate(section.planned):
@@ -98,6 +99,14 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         if planned.delivers is not None and end.other.receives:
             section.far.append(owe(end.other, planned, due))
     return None
+
+
+def forget(section: Section, went: frozenset[At] = frozenset()) -> None:
+    """The signatures that the section's requests set, but for those at `went`, are in force or not: nobody knows
+    (mlx5dv_wr_set_mkey_sig_block(3), Notes)."""
+    for planned in section.planned:
+        if planned.domains is not None and planned.at not in went:
+            planned.mkeys[0].domains = None
 
 
 def _moved(bench: Bench, section: Section) -> Failure | None:
