@@ -92,6 +92,15 @@ class Unseen(NamedTuple):
     whole: bool = True
 
 
+class Doubt(NamedTuple):
+    """Bytes [start, end) of a buffer that depend on whether the statement at `by` is accepted, which is left open."""
+
+    name: str
+    start: int
+    end: int
+    by: Span
+
+
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
@@ -105,8 +114,8 @@ class Ledger:
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
-        self.doubts: tuple[tuple[str, int, int, Unsaid], ...] = ()
-        """Bytes [start, end) of buffers that a statement has written unless it was refused, as its claim admits."""
+        self.doubts: tuple[Doubt, ...] = ()
+        """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
 
     def fork(self) -> Ledger:
         other = Ledger()
@@ -271,32 +280,31 @@ class Ledger:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
             at += length
 
-    def learn(self, segments: list[Segment], data: ByteString) -> None:
-        """An expectation has matched these bytes. Where a refusal is admitted it may have said nothing of them."""
-        self.write_segments(segments, data, None)
-        for name, low, high, unsaid in self.doubts:
-            for other, start, length in segments:
-                first, last = max(low, start), min(high, start + length)
-                if other == name and first < last:
-                    self.write(name, first, last - first, None, unsaid)
-
-    def doubt(self, segments: list[Segment], span: Span) -> None:
-        """The statement at `span` writes these bytes, or is refused."""
-        unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", span)
+    def doubt(self, segments: list[Segment], by: Span) -> None:
+        """These bytes depend on whether the statement at `by` is refused."""
+        unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", by)
         unsaid = unsaid._replace(help="a `let` behind it takes what is there: let now = …")
         self.settle(segments)
         for name, start, length in segments:
             self.write(name, start, length, None, unsaid)
-            self.doubts = (*self.doubts, (name, start, start + length, unsaid))
+            self.doubts = (*self.doubts, Doubt(name, start, start + length, by))
+
+    def doubtful(self, segments: list[Segment]) -> Doubt | None:
+        """The first doubt there is about these bytes."""
+        for doubt in self.doubts:
+            for name, start, length in segments:
+                if name == doubt.name and max(doubt.start, start) < min(doubt.end, start + length):
+                    return doubt
+        return None
 
     def settle(self, segments: list[Segment]) -> None:
         """These bytes are written now, whatever became of the statements before."""
         for name, start, length in segments if self.doubts else ():
-            left: list[tuple[str, int, int, Unsaid]] = []
-            for other, low, high, unsaid in self.doubts:
+            left: list[Doubt] = []
+            for other, low, high, by in self.doubts:
                 first, last = (start, start + length) if other == name else (high, high)
                 outside = ((low, min(high, first)), (max(low, last), high))
-                left += [(other, a, b, unsaid) for a, b in outside if a < b]
+                left += [Doubt(other, a, b, by) for a, b in outside if a < b]
             self.doubts = tuple(left)
 
     def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:

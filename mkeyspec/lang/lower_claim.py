@@ -94,15 +94,6 @@ def fails_under_way(found: plan.Claim) -> bool:
     return any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in found)
 
 
-def admits_both(found: plan.Claim) -> bool:
-    """Does the claim allow that the statement does what it says, and that it is refused?"""
-    return goes_through(found) and any(
-        isinstance(item, plan.Rejected)
-        or (isinstance(item, plan.Completes) and any(entry.opcode == "error" for entry in item.entries))
-        for item in found
-    )
-
-
 def goes_through(found: plan.Claim) -> bool:
     """Does the claim allow that the statement does what it says?"""
     if not found:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.lang import tree
+from mkeyspec.lang import tree, undecided
 from mkeyspec.lang.coercion import as_expected, fault, no_but, raise_if_hidden
 from mkeyspec.lang.description import describe
 from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
-from mkeyspec.lang.ledger import Unsaid
+from mkeyspec.lang.ledger import Ledger, Unsaid
 from mkeyspec.lang.live_type import comparable
 from mkeyspec.lang.lower_claim import outcome
 from mkeyspec.lang.lower_state import RowState
@@ -44,6 +44,7 @@ def expect(row: RowState, node: tree.Expect, scope: Scope) -> None:
     step = plan.Expect(
         At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
     )
+    undecided.look_expectation(row.undecided, row.ledger, step, node.span)
     look_expectation(row, step, node.span)
     row.add_expect(step, node.span)
     row.spans.put_member(step, "expected", right_span)
@@ -99,24 +100,24 @@ def _expected(
         raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
     expected = as_expected(right, scope, span)
     for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
-        length = _length(one, observed, span)
+        length = _length(one, observed, span, row.ledger)
         if length is not None and length != _observed_length(observed):
             raise _lengths_differ(row, observed, length, condition, span, scope)
     return expected
 
 
-def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> int | None:
+def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span, ledger: Ledger) -> int | None:
     """Bytes on the right; None where the pattern takes any number."""
     if isinstance(expected, (ByteString, *LIVE_BYTES)):
         return expected.length
     if isinstance(expected, plan.Any):
         return expected.length
     if isinstance(expected, plan.Sequence):
-        lengths = [_length(item, observed, span) for item in expected.items]
+        lengths = [_length(item, observed, span, ledger) for item in expected.items]
         known = [length for length in lengths if length is not None]
         return sum(known) if len(known) == len(lengths) else None
     if isinstance(expected, plan.Unchanged):
-        if isinstance(observed, plan.Wire):
+        if isinstance(observed, plan.Wire) and not ledger.doubtful(undecided.segments_of(ledger, observed)):
             raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
         return None
     raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
@@ -165,7 +166,7 @@ def _lengths_differ(
 def _learn(
     row: RowState, observed: plan.Content | plan.Wire, expected: plan.Expected, span: Span, known: plan.Known | None
 ) -> None:
-    segments = _segments(row, observed)
+    segments = undecided.segments_of(row.ledger, observed)
     if known is not None:
         why = f"on a device that departs here ({known.id}) something else is there"
         unsaid = Unsaid(why, span, "a `let` behind it takes what is there: let now = …")
@@ -176,7 +177,7 @@ def _learn(
     at = 0
     for item in expected.items if isinstance(expected, plan.Sequence) else (expected,):
         if isinstance(item, ByteString):
-            row.ledger.learn(_cut(segments, at, item.length), item)
+            row.ledger.write_segments(_cut(segments, at, item.length), item, None)
             at += item.length
             continue
         length = item.length if isinstance(item, (plan.Any, *LIVE_BYTES)) else None
@@ -184,16 +185,6 @@ def _learn(
         rest = _observed_length(observed) - at if length is None else length
         row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))
         at += rest
-
-
-def _segments(row: RowState, observed: plan.Content | plan.Wire) -> list[Segment]:
-    if isinstance(observed, plan.Wire):
-        return [(row.ledger.wires[observed.label].buffer, observed.start, observed.length)]
-    return [
-        (part.name, part.start, part.length)
-        for part in observed.parts
-        if isinstance(part.start, int) and isinstance(part.length, int)
-    ]
 
 
 def _cut(segments: list[Segment], start: int, length: int) -> list[Segment]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.constants import QP_EVENTS
+from mkeyspec.lang import movement, undecided
 from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
@@ -41,8 +42,11 @@ def store(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"store {part.name}[{part.start} +: {data.length}] = …",
         )  # fmt: skip
     row.add(plan.Store(sentence.at, part, data), sentence)
-    row.ledger.settle([(part.name, part.start, part.length)])
-    if isinstance(data, LIVE_BYTES):
+    segment = (part.name, part.start, part.length)
+    row.ledger.settle([segment])
+    if (doubt := undecided.stored(row.ledger, data)) is not None:
+        row.ledger.doubt([segment], doubt.by)
+    elif isinstance(data, LIVE_BYTES):
         unsaid = Unsaid("stored here: bytes that the rig knows when it gets there", sentence.span)
         row.ledger.write(part.name, part.start, part.length, None, unsaid)
     else:
@@ -85,6 +89,11 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
     for name, modifier in sentence.modifiers.items():
         row.spans.put_member(step, name, modifier.span)
     row.add(step, sentence)
+    undecided.look_check(row.undecided, step, sentence.span)
+    row.undecided = row.undecided.without_key(mkey.name)
+    movement.label(row, step, sentence.span)
+    if undecided.is_undecided(step.claim) and kinds != ("ok",):
+        row.undecided = row.undecided.with_keys((mkey.name,), sentence.span)
 
 
 def _value_sizes(domain: Domain, kinds: tuple[str, ...]) -> tuple[int, ...]:
@@ -133,7 +142,9 @@ def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
             page="mlx5dv_create_qp(3)",
         )  # fmt: skip
-    row.add(plan.Await(sentence.at, event, qp, row.known(sentence, scope)), sentence)
+    step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
+    undecided.look_await(row.undecided, step, sentence.span)
+    row.add(step, sentence)
 
 
 def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -144,10 +155,12 @@ def poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim = row.claim(sentence, scope)
     qp = _qp(row, sentence, scope)
     step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
+    undecided.look_poll(row.undecided, step, sentence.span)
     look_poll(row, step, sentence.span)
     if claim and not goes_through(claim):
         row.moved = ()  # what was posted before and is polled here may have failed
     row.add(step, sentence)
+    movement.under_way(row, qp, step.peer, claim, sentence.span)
 
 
 def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
@@ -166,7 +179,10 @@ def cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
         row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
         row.met = tuple(one for one in row.met if one != (qp, number))
-    row.add(plan.Cancel(sentence.at, number, qp, row.label(sentence, scope), claim, known), sentence)
+    step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope), claim, known)
+    row.add(step, sentence)
+    movement.label(row, step, sentence.span)
+    movement.under_way(row, qp, False, claim, sentence.span, number)
 
 
 def resume(row: RowState, sentence: Sentence, scope: Scope) -> None:

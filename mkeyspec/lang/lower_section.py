@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mkeyspec import plan
+from mkeyspec.lang import movement
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import admits_both, claims_rejection, goes_through, lines_of
+from mkeyspec.lang.lower_claim import claims_rejection, goes_through, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
-from mkeyspec.lang.vacuous import moved_into
 from mkeyspec.lang.width import fitting
-from mkeyspec.value.layout import Part
+
+_CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
 
 
 def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -52,63 +51,33 @@ def _finish(
     if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
-            if isinstance(one, plan.CONFIGURING):
+            if isinstance(one, _CONFIGURATIONS):
                 row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope)
     waiting = list(row.world.receives.get((qp, not peer)) or ())
-    row.add(plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known), sentence)
+    step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
+    row.add(step, sentence)
+    movement.label(row, step, sentence.span)
     if not abort and not claims_rejection(claim):
         _under_way(row, qp, peer, requests, wait, claim)
-        for one in requests if goes_through(claim) else ():
-            _moved(row, one, waiting, admits_both(claim))
+        movement.post(row, step, waiting, goes_through(claim))
 
 
 def _under_way(
     row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], wait: bool, claim: plan.Claim
 ) -> None:
     """Completions that the section leaves open: of requests, and of the receives that they meet."""
-    signaled = sum(one.options.signaled for one in requests)
+    signaled = sum(one.options.signaled for one in requests if not isinstance(one, plan.StraySetter))
     if any(isinstance(outcome, plan.Completes) for outcome in claim) or (wait and signaled):
         return
     all_signaled = isinstance(qp, str) and row.signals_all(qp)
     near = len(requests) if all_signaled else signaled
-    far = sum(one.takes_receive() for one in requests)
+    far = sum(isinstance(one, plan.Send) or (isinstance(one, plan.Write) and one.imm is not None) for one in requests)
     for key, count in (((qp, peer), near), ((qp, not peer), far)):
         row.pending[key] = row.pending.get(key, 0) + count
-
-
-def _moved(row: RowState, one: plan.Wr, waiting: list[tuple[Part, ...]], both: bool) -> None:
-    """Where a data request writes, if it goes through. `waiting`: the receives at the other end, in order; `both`: it
-    may be refused instead."""
-    parts = one.writes()
-    if one.meets_receive() and waiting:
-        into = waiting.pop(0)
-        parts = parts or into
-    span = row.spans.get(one)
-    left = _length(one.data) if isinstance(one, (plan.Send, plan.Write)) else None
-    for part in parts:
-        length = part.length if isinstance(part.length, int) else None
-        if left is not None and length is not None:
-            length = min(length, left)
-            left -= length
-            part = part if length == part.length else replace(part, length=length)
-        if length == 0:
-            continue
-        if both:
-            row.ledger.doubt(row.ledger.targets(part, length, span), span)
-        elif row.ledger.doubts:
-            row.ledger.settle(row.ledger.targets(part, length, span))
-        if not part.but and not isinstance(one, plan.FetchAdd):
-            moved_into(row, part, length, span)
-
-
-def _length(parts: tuple[Part, ...]) -> int | None:
-    """Bytes of the parts together; None where the device decides."""
-    known = [part.length for part in parts if isinstance(part.length, int)]
-    return sum(known) if len(known) == len(parts) else None
 
 
 def _refuses(claim: plan.Claim, phase: str) -> bool:
@@ -118,7 +87,9 @@ def _refuses(claim: plan.Claim, phase: str) -> bool:
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
     """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
     for one in requests:
-        if not one.meets_receive():
+        if not isinstance(one, (plan.Send, plan.Write)) or one.options.dct is not None:
+            continue
+        if isinstance(one, plan.Write) and one.imm is None:
             continue
         far = qp, not peer
         if row.posted.get(far):

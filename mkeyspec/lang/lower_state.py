@@ -14,9 +14,11 @@ from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Ledger
 from mkeyspec.lang.lower_claim import claim, known
 from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.need import needs_of
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.undecided import NOTHING, look_step
 from mkeyspec.lang.width import fitting
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
 
@@ -42,6 +44,7 @@ class RowState:
         "sentences",
         "spans",
         "steps",
+        "undecided",
         "world",
     )  # fmt: skip
 
@@ -65,6 +68,8 @@ class RowState:
         """Completions that nobody has waited for, by QP and side."""
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
         """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
+        self.undecided = NOTHING
+        """What depends on an outcome that the case leaves open."""
         self.echoes: tuple[tuple[frozenset[str], str, Span], ...] = ()
         """Bytes that an expectation holds against those of a wire at a `let`: both by the buffers that hold them."""
         self.said: frozenset[str] = frozenset()
@@ -91,6 +96,7 @@ class RowState:
         other.perhaps = self.perhaps.copy()
         other.met = self.met
         other.moved = self.moved
+        other.undecided = self.undecided
         other.echoes = self.echoes
         other.said = self.said
 
@@ -98,6 +104,7 @@ class RowState:
 
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         """Check a step against the pages, let it happen, put it into the plan; returns it with its claim settled."""
+        look_step(self.undecided, step, sentence.span)
         self.spans.put(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
@@ -110,7 +117,7 @@ class RowState:
             when_false = node.when is not None and not getattr(step, "claim", ())
             settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
-        for need in settled.needs():
+        for need in needs_of(settled):
             self.needs[need] = None
         return settled
 

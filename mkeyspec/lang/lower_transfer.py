@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.lang import tree
+from mkeyspec.lang import movement, tree
 from mkeyspec.lang.check import judge
 from mkeyspec.lang.coercion import as_bytes, as_word, fault
 from mkeyspec.lang.diagnostic import Diagnostics, Fault
 from mkeyspec.lang.evaluate import evaluate
-from mkeyspec.lang.lower_claim import admits_both, claims_rejection, fails_under_way, goes_through
+from mkeyspec.lang.lower_claim import claims_rejection, fails_under_way, goes_through
 from mkeyspec.lang.lower_request import DEFAULT_IMM, live_int, options
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import mkey_place, whole_length
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
-from mkeyspec.lang.vacuous import moved_into
-from mkeyspec.lang.words import RECEIVE, TRANSMIT
+from mkeyspec.lang.verbs import RECEIVE_BY, TRANSMIT_BY
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
 
@@ -28,7 +27,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`transmit k[o +: n] by OP`: data leaves through the mkey; `wire` is what a plain peer saw."""
     expr = sentence.operand
     name, start, length, but = mkey_place(expr, scope, row.ledger, "transmit", "a plain buffer takes: write m to w")
-    op = _operation(sentence, scope, TRANSMIT, RECEIVE)
+    op = _operation(sentence, scope, TRANSMIT_BY, RECEIVE_BY)
     qp = row.qp(sentence, scope)
     _no_receive_left(row, qp, op, sentence)
     claim = row.claim(sentence, scope)
@@ -51,9 +50,11 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.ledger.new_wire(
             label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)
         )
-        if admits_both(claim) and isinstance(length, int):
-            row.ledger.doubt([(row.ledger.wires[None].buffer, 0, length)], sentence.span)
-    row.add(plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known), sentence)
+    step = plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known)
+    row.add(step, sentence)
+    movement.label(row, step, sentence.span)
+    if goes_through(claim) and isinstance(length, int):
+        movement.transmit(row, step, row.ledger.wires[None].buffer, length)
 
 
 def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -67,7 +68,7 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
             "MKS0313", f"{data.length} bytes received into {length}", into.span,
             help="both count wire bytes; leave the range out, or make it as long",
         )  # fmt: skip
-    op = _operation(sentence, scope, RECEIVE, TRANSMIT)
+    op = _operation(sentence, scope, RECEIVE_BY, TRANSMIT_BY)
     qp = row.qp(sentence, scope)
     _no_receive_left(row, qp, op, sentence)
     claim = row.claim(sentence, scope)
@@ -81,12 +82,8 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.spans.put_member(step, "data", expr.span)
     row.add(step, sentence)
-    if admits_both(claim):
-        row.ledger.doubt(row.ledger.targets(part, data.length, sentence.span), sentence.span)
-    elif goes_through(claim) and row.ledger.doubts:
-        row.ledger.settle(row.ledger.targets(part, data.length, sentence.span))
-    if not claim:
-        moved_into(row, part, data.length, sentence.span)
+    movement.label(row, step, sentence.span)
+    movement.receive(row, step, goes_through(claim))
 
 
 def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others: tuple[str, ...]) -> str:

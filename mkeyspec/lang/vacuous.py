@@ -8,6 +8,7 @@ from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import Handle, WireRef
 from mkeyspec.lang.tree import Span
+from mkeyspec.lang.undecided import segments_of
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Interleaved, Part, Repeated
@@ -33,10 +34,15 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         fixed = fixed_number(observed, operator, expected)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
-    elif isinstance(observed, plan.Content) and operator == "==":
+    elif isinstance(observed, plan.Content) and operator == "==" and not _doubtful(row, observed):
         _already_there(row, observed, expected, span)
     if isinstance(observed, plan.Content):
         _looked_at(row, observed)
+
+
+def _doubtful(row: RowState, observed: plan.Content) -> bool:
+    """Whether a refusal that the case leaves open has these bytes stay as they were."""
+    return bool(row.ledger.doubts) and row.ledger.doubtful(segments_of(row.ledger, observed)) is not None
 
 
 def _fixed_bytes(
@@ -108,9 +114,10 @@ def _untouched(row: RowState, observed: plan.Content) -> bool:
 
 def _only_configures(step: plan.Step) -> bool:
     """A section that moves nothing, and is to go through."""
+    kinds = (plan.Configure, plan.MrList, plan.MrInterleaved)
     if not isinstance(step, plan.Post) or step.claim or step.known is not None or step.abort:
         return False
-    return all(isinstance(request, plan.CONFIGURING) for request in step.requests)
+    return all(isinstance(request, kinds) for request in step.requests)
 
 
 def _there(row: RowState, observed: plan.Content) -> ByteString | None:

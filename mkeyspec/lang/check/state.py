@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
+from mkeyspec.lang.check.access import Use
 from mkeyspec.lang.check.look import Look, place
-from mkeyspec.lang.check.world import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, MkeyState
-from mkeyspec.value.layout import Part
+from mkeyspec.lang.check.world import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, MkeyState, may_be_refused
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
 
 
 def look_exists(look: Look, request: object, name: str) -> bool:
@@ -23,7 +26,7 @@ def look_exists(look: Look, request: object, name: str) -> bool:
     return False
 
 
-def needed(key: MkeyState, use: plan.Use | None) -> int:
+def needed(key: MkeyState, use: Use | None) -> int:
     """The properties that a use of the mkey relies on; with `use` None: any."""
     properties = LAYOUT
     if key.has(MkeyFlag.BLOCK_SIGNATURE):
@@ -35,14 +38,14 @@ def needed(key: MkeyState, use: plan.Use | None) -> int:
     return properties
 
 
-def look_state(look: Look, request: object, part: Part, key: MkeyState, use: plan.Use | None) -> bool:
+def look_state(look: Look, request: object, part: Part, key: MkeyState, use: Use | None) -> bool:
     """Whether the mkey can be used as far as its state is concerned; if not, that is the one fault there is.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
     re-configured or reset, as required" (sig_block(3), Notes): property by property, only what the use relies on.
     """
     lost = key.unknown & needed(key, use)
-    if lost:
+    if lost and not _is_as_open(look, key):
         look.broken(
             "unknown_state",
             f"`{part.name}` is in an unknown state {_since(key)}"
@@ -65,8 +68,47 @@ def look_state(look: Look, request: object, part: Part, key: MkeyState, use: pla
     return True
 
 
+def _is_as_open(look: Look, key: MkeyState) -> bool:
+    """Whether the step may be refused itself, and the key is unknown since a statement of which that is so."""
+    return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
+
+
+def look_inside(look: Look, request: object, part: Part, key: MkeyState) -> bool:
+    """False, and put down, if the layout leads through an mkey that has no layout that is known."""
+    left, seen = [key], {part.name}
+    while left:
+        for name in _keys_of(left.pop().layout):
+            inner = look.mkey(name)
+            if inner is None or name in seen:
+                continue
+            seen.add(name)
+            left.append(inner)
+            if inner.unknown & LAYOUT and not _is_as_open(look, inner):
+                look.broken(
+                    "unknown_state",
+                    f"`{name}`, to which the layout of `{part.name}` leads, is in an unknown state {_since(inner)}",
+                    part,
+                    fallback=request,
+                    help=_mend(name, inner, None),
+                )
+                return False
+    return True
+
+
+def _keys_of(layout: Layout | None) -> Iterator[str]:
+    entries: tuple[object, ...] = ()
+    if layout is not None:
+        entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
+    for entry in entries:
+        inner = entry.part if isinstance(entry, Repeated) else entry
+        target = inner.part if isinstance(inner, Chunk) else inner
+        if isinstance(target, Part):
+            yield target.name
+
+
 def _since(key: MkeyState) -> str:
-    what = "the abort" if key.unknown_by == "abort" else "the section refused"
+    words = {"abort": "the abort", "undecided": "the statement that may be refused"}
+    what = words.get(key.unknown_by, "the section refused")
     return "" if key.unknown_at is None else f"after {what} at {place(key.unknown_at)}"
 
 
@@ -76,7 +118,7 @@ def _names(properties: int) -> str:
     return " and ".join(names)
 
 
-def _mend(name: str, key: MkeyState, use: plan.Use | None) -> str:
+def _mend(name: str, key: MkeyState, use: Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
     crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""
@@ -95,6 +137,13 @@ def look_check(look: Look, step: plan.Check) -> None:
             step,
             notes=look.declared(step.mkey),
             help=f"mkey {step.mkey} {{ block_signature }}",
+        )
+    elif key is not None and key.unknown_by == "undecided" and key.unknown and not _is_as_open(look, key):
+        look.broken(
+            "unknown_state",
+            f"`{step.mkey}` is in an unknown state {_since(key)}",
+            step,
+            help=f"{_mend(step.mkey, key, None)}; or `accepted or rejected at mkey_check`",
         )
 
 

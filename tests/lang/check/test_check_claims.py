@@ -252,9 +252,17 @@ def test_crypto_is_unknown_too() -> None:
     assert judged(memory(), key, dek, lost, configure(listed(), crypto()), transmit())[1] == []
 
 
-def test_accepted_or_rejected_goes_on_as_if_accepted() -> None:
+def test_a_configuration_that_may_be_refused_leaves_the_mkey_unknown() -> None:
+    """What is needed of it is set again, or its use may be refused as well."""
     either = post(configuration(access(1), listed()), claim=(ACCEPTED, AT_COMPLETE))
-    assert judged(memory(), K, either, transmit())[1] == []
+    open_too = plan.Transmit(at(), part("k", 0, 512), "send", claim=(ACCEPTED, AT_COMPLETION))
+    (found,) = settled((), memory(), K, either, transmit())[1]
+    assert found.code == "MKS0506"
+    assert f"after the statement that may be refused at {either.at.line}:{either.at.column}" in found.message
+    assert judged(memory(), K, either, open_too)[1] == []
+    again = configure(plan.SetSignature(None, None), listed())
+    assert judged(memory(), K, either, again, transmit())[1] == []
+    assert judged(memory(), K, either, again, transmit(by="peer_read"))[1] == ["MKS0506"]
 
 
 def test_a_refused_data_request_leaves_the_mkey_alone() -> None:
