@@ -1,37 +1,22 @@
-"""The steps of a row, in the order of its text: declarations, requests, transfers, expectations.
-
-Each class states the facts that several passes need (`_Step`), so that no pass asks which class it has to know them.
-"""
+"""The steps of a row, in the order of its text: declarations, requests, transfers, expectations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Optional, Union
 
-from mkeyspec.constants import MkeyFlag, QpOps
-from mkeyspec.plan.claim import Claim, Known, is_rejected
+from mkeyspec.plan.claim import Claim, Known
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.place import At
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
-from mkeyspec.plan.use import RECEIVE, TRANSMIT, End
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveString
 from mkeyspec.value.signature import Domain
 
 
-class _Step:
-    """The facts about a step's class that every pass reads. A subclass is a frozen dataclass."""
-
-    __slots__ = ()
-
-    def needs(self) -> tuple[str, ...]:
-        """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
-        return ()
-
-
 @dataclass(frozen=True, slots=True)
-class Memory(_Step):
+class Memory:
     """A registered buffer with 64-byte guards inside the MR. `data` None: a canary of its own.
 
     `access` None: everything (constants.MR_ACCESS).
@@ -47,16 +32,8 @@ class Memory(_Step):
     access: Optional[int] = None
 
 
-_MKEY_NEEDS = (
-    (MkeyFlag.CRYPTO, "crypto"),
-    (MkeyFlag.UPDATE_TAG, "update_tag"),
-    (MkeyFlag.REMOTE_INVALIDATE, "remote_invalidate"),
-)
-_QP_NEEDS = ((QpOps.MEMCPY, "memcpy"), (QpOps.RAW_WQE, "raw_wqe"))
-
-
 @dataclass(frozen=True, slots=True)
-class Mkey(_Step):
+class Mkey:
     """`flags` of constants.MkeyFlag; `entries` requested."""
 
     at: At
@@ -69,12 +46,9 @@ class Mkey(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return tuple(need for flag, need in _MKEY_NEEDS if self.flags & flag)
-
 
 @dataclass(frozen=True, slots=True)
-class Qp(_Step):
+class Qp:
     """A QP pair of the case's own; members are fields of the device's QpAttributes, only those the case names."""
 
     at: At
@@ -84,31 +58,16 @@ class Qp(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        found: list[str] = []
-        # libmlx5 refuses what must be refused before any device is asked.
-        refused = is_rejected(self.claim)
-        for member, value in self.members:
-            if member == "type" and value != "rc" and not refused:
-                found.append(f"qp.{value}")
-            elif member == "sig_pipelining" and value:
-                found.append("pipelining")
-            elif member == "streams" and value:
-                found.append("qp.dci_streams")
-            elif member == "send_ops" and isinstance(value, int):
-                found += [need for operation, need in _QP_NEEDS if value & operation]
-        return tuple(found)
-
 
 @dataclass(frozen=True, slots=True)
-class Pd(_Step):
+class Pd:
     at: At
     name: str
     peer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Dek(_Step):
+class Dek:
     at: At
     name: str
     key: ByteString
@@ -116,22 +75,16 @@ class Dek(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return ("crypto",)
-
 
 @dataclass(frozen=True, slots=True)
-class Dct(_Step):
+class Dct:
     at: At
     name: str
     key: int
 
-    def needs(self) -> tuple[str, ...]:
-        return ("qp.dci",)
-
 
 @dataclass(frozen=True, slots=True)
-class Post(_Step):
+class Post:
     """A section: start, the requests, complete (or abort). A request standing alone is a section with one signaled WR.
 
     `wait` False: not waited for (`post, nowait`). `label` names the section, or the WR that stands alone.
@@ -147,12 +100,9 @@ class Post(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return tuple(need for request in self.requests for need in request.needs())
-
 
 @dataclass(frozen=True, slots=True)
-class Transmit(_Step):
+class Transmit:
     """Data leaves through an mkey: `by` send, send_imm, write, write_imm, peer_read; `length` counts wire bytes.
 
     `part.name` is the mkey; `but` may override `tag`, `lkey`, `rkey`, `length`.
@@ -168,13 +118,9 @@ class Transmit(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def end(self) -> End:
-        """The mkey, and how it is used."""
-        return End(self.part, self.part.length, TRANSMIT[self.by])
-
 
 @dataclass(frozen=True, slots=True)
-class Receive(_Step):
+class Receive:
     """Data arrives into an mkey: `by` recv, read, peer_write, peer_write_imm. `data` is what is put on the wire."""
 
     at: At
@@ -188,13 +134,9 @@ class Receive(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def end(self) -> End:
-        """The mkey, and how it is used."""
-        return End(self.part, self.data.length, RECEIVE[self.by])
-
 
 @dataclass(frozen=True, slots=True)
-class Recv(_Step):
+class Recv:
     """Post a receive."""
 
     at: At
@@ -206,7 +148,7 @@ class Recv(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Store(_Step):
+class Store:
     """The host writes into a buffer."""
 
     at: At
@@ -215,7 +157,7 @@ class Store(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Check(_Step):
+class Check:
     """mlx5dv_mkey_check: `kind` ok, bad_guard, bad_reftag, bad_apptag, or several of them (any of).
 
     `block`, `found`, `computed` are mapped by the profile; `offset`, `expected`, `actual` are the raw members.
@@ -239,7 +181,7 @@ class Check(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Await(_Step):
+class Await:
     """Wait for an async event on a QP."""
 
     at: At
@@ -249,7 +191,7 @@ class Await(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Poll(_Step):
+class Poll:
     """Wait for exactly these completions on a QP."""
 
     at: At
@@ -260,7 +202,7 @@ class Poll(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel(_Step):
+class Cancel:
     at: At
     id: int
     qp: Optional[str] = None
@@ -268,33 +210,24 @@ class Cancel(_Step):
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return ("pipelining",)
-
 
 @dataclass(frozen=True, slots=True)
-class Resume(_Step):
+class Resume:
     at: At
     qp: Optional[str] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return ("pipelining",)
-
 
 @dataclass(frozen=True, slots=True)
-class Retag(_Step):
+class Retag:
     at: At
     mkey: str
     tag: Int
     claim: Claim = ()
     known: Optional[Known] = None
 
-    def needs(self) -> tuple[str, ...]:
-        return ("update_tag",)
-
 
 @dataclass(frozen=True, slots=True)
-class Expect(_Step):
+class Expect:
     """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it stands here."""
 
     at: At
@@ -305,7 +238,7 @@ class Expect(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot(_Step):
+class Snapshot:
     """Take the bytes that are there now, as `name`, for `LiveContent`. Judges nothing."""
 
     at: At
@@ -314,7 +247,7 @@ class Snapshot(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Record(_Step):
+class Record:
     """Write an observation into the report: a value, or the truth of a comparison. Judges nothing."""
 
     at: At

@@ -16,7 +16,6 @@ from mkeyspec.plan import At, Step
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
-from mkeyspec.run.extent import Extent
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, NoValue, evaluate
@@ -38,8 +37,7 @@ class Named(dict[str, _Object]):
 
 class MkeyState:
     """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire, None
-    where a configuration that was not carried out has left them unknown; `refused`: the errno's name, if the last
-    mlx5dv_mkey_check of it was refused."""
+    where nothing has told them yet; `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
 
     __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
 
@@ -49,7 +47,7 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.entries: tuple[MkeyState, ...] = ()
-        self.domains: tuple[Domain | None, Domain | None] | None = (None, None)
+        self.domains: tuple[Domain | None, Domain | None] | None = None
         self.refused = ""
 
     @property
@@ -132,15 +130,6 @@ class Bench:
         """Of the case before: the same. No page says when an event comes."""
         self.quiet: list[tuple[At, str]] = []
         """Where a bounded time without anything new took the place of a marker."""
-        self.moot = Extent()
-        """What a step would have written which was refused, where the case admits that: it is as it was."""
-        self.refused: dict[int, frozenset[At]] = {}
-        """Numbers of the steps that were refused, or came to nothing; with the requests of each that went through."""
-        self.unknown: set[str] = set()
-        """Mkeys whose configuration was refused, as the case admits, and that have had no layout since."""
-        self.absent: set[str] = set()
-        """Names of what the device refused to make, as the case admits, and of what statements that name it would have
-        made."""
         self.wrong_numbers: dict[tuple[str, str], Failure] = {}
         """Live members, by subject, that a device can't have so (less than was asked for, a wrong count): judged at the
         end, unless an expectation has looked at them."""

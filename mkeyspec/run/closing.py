@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Rejected
@@ -16,7 +17,7 @@ from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, key_of
-from mkeyspec.run.suspect import Suspects, suspects
+from mkeyspec.run.suspect import Suspects, reach, suspects
 from mkeyspec.run.verdict import Failure
 
 Found = tuple[Failure, bool]
@@ -114,6 +115,28 @@ def changed(
     if excused is not None:
         where = where[~excused.of(buffer)[where]]
     return _unnamed(bench, buffer, got, where) if len(where) else None
+
+
+def moved(bench: Bench, at: At) -> Iterator[Failure]:
+    """What changed of the bytes that the last step would write, which was refused before anything of it was posted,
+    and that no earlier step may have written."""
+    would, earlier = Extent(), Extent()
+    would.add(bench, reach(bench.taken))
+    earlier.add_unseen(bench, bench.taken[:-1])
+    for buffer in bench.all_buffers():
+        mask = would.of(buffer) & ~earlier.of(buffer)
+        if not mask.any():
+            continue
+        want = buffer.expected(0, buffer.length)
+        got = bench.device.read(buffer.memory, GUARD, buffer.length)
+        where = difference.positions(want, got, buffer.free)
+        where = where[mask[where]]
+        if len(where):
+            place = partial("{}[{}]".format, buffer.name)
+            details = difference.describe(want, got, where, reason=buffer.reason, place=place)
+            name, count = buffer.name, len(where)
+            message = f"{count} bytes of `{name}` changed, and the section that would write them was refused"
+            yield Failure("MKS2103", at, message, details, hard=True)
 
 
 def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:

@@ -18,7 +18,6 @@ from mkeyspec.run import (
     pipelining,
     section,
     settle,
-    suspect,
     transfer,
 )
 from mkeyspec.run.bench import Bench, Less
@@ -33,7 +32,7 @@ from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, NoValue, evaluate
+from mkeyspec.value.live import NoValue, evaluate
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
@@ -80,15 +79,9 @@ class Course:
             return
         self.bench.taken.append(step)
         try:
-            if self.bench.unknown and self._names_unknown(step):
-                self._pass_over(step)
-            else:
-                self._verbs[type(step)](step)
+            self._verbs[type(step)](step)
         except Unobserved as missing:
-            if str(missing) in self.bench.absent:
-                self._pass_over(step)
-            elif not self._is_moot(step):
-                self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+            self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
         except Less as less:
             self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
         except Beyond as beyond:
@@ -96,43 +89,6 @@ class Course:
         except NoValue as fault:
             message = f"a number of this statement has no value here: {fault}"
             self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
-
-    def _is_moot(self, step: plan.Step) -> bool:
-        """Whether what this expectation looks at is missing since a step was refused that the case admits to be."""
-        if not isinstance(step, plan.Expect) or not isinstance(step.observed, Live):
-            return False
-        label = self.bench.labels.get(step.observed.subject)
-        return label is not None and label.moot
-
-    def _names_unknown(self, step: plan.Step) -> bool:
-        """Whether a statement needs an mkey whose configuration was refused, as the case admits: it is in an unknown
-        state until it has a layout again (mlx5dv_wr_set_mkey_sig_block(3), Notes)."""
-        unknown = self.bench.unknown
-        left = [self.bench.mkeys[name] for name in suspect.needed(step) if name in self.bench.mkeys]
-        seen = set[str]()
-        while left:
-            mkey = left.pop()
-            if mkey.name in unknown:
-                return True
-            if mkey.name not in seen:
-                seen.add(mkey.name)
-                left += mkey.entries
-        return False
-
-    def _pass_over(self, step: plan.Step) -> None:
-        """A statement that names what the device refused to make, as the case admits: it can't be carried out, nor can
-        those that name what it would have made."""
-        bench = self.bench
-        self.verdict.not_run.append(step.at)
-        self.rulings.refuse()
-        bench.moot.add(bench, suspect.reach(bench.taken))
-        bench.moot.remove_unseen(bench)
-        bench.absent |= {name for name in (getattr(step, "label", None), getattr(step, "name", None)) if name}
-        if isinstance(step, plan.Recv) and step.qp not in bench.absent:
-            bench.pair(step.qp, step.at).end(step.peer).absent += 1
-        if isinstance(step, plan.Transmit):
-            bench.absent |= {"wire", f"{step.label}.wire"}
-            bench.wires.pop("", None)
 
     def close(self) -> None:
         """The end of the case: the closing rule, whichever way it ended.
@@ -157,16 +113,16 @@ class Course:
         declare.memory(self.bench, step)
 
     def _mkey(self, step: plan.Mkey) -> None:
-        self._create(step.name, declare.mkey(self.bench, step), step)
+        self._create(declare.mkey(self.bench, step), step)
 
     def _qp(self, step: plan.Qp) -> None:
-        self._create(step.name, declare.qp(self.bench, step), step)
+        self._create(declare.qp(self.bench, step), step)
 
     def _pd(self, step: plan.Pd) -> None:
         declare.pd(self.bench, step)
 
     def _dek(self, step: plan.Dek) -> None:
-        self._create(step.name, declare.dek(self.bench, step), step)
+        self._create(declare.dek(self.bench, step), step)
 
     def _dct(self, step: plan.Dct) -> None:
         declare.dct(self.bench, step)
@@ -179,10 +135,11 @@ class Course:
             attempt.phase = phases[0] if phases else attempt.phase
         self.rulings.rule(attempt, step.claim, step.known)
 
-    def _create(self, name: str, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
-        made = self.rulings.rule(attempt, step.claim, step.known) and attempt.phase is None
-        if not made and claim.admits_success(step.claim):
-            self.bench.absent.add(name)
+    def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
+        """A refusal that the case admits beside success ends it: what follows is about what was to be made."""
+        goes_on = self.rulings.rule(attempt, step.claim, step.known)
+        if goes_on and attempt.phase is not None and claim.admits_success(step.claim):
+            self.rulings.over = True
 
     # Work requests ---------------------------------------------------------------------------
 
@@ -190,11 +147,6 @@ class Course:
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
         planned = [self.builder.request(wr) for wr in step.requests]
-        messages = sum(one.delivers is not None for one in planned)
-        if end.other.absent and len(end.other.receives) < messages:
-            end.other.absent -= 1
-            self._pass_over(step)
-            return
         done = Section(step.at, section.what_of(step), end, planned)
         done.listed = section.most_listed(step.claim)
         listed = done.listed is not None
@@ -207,8 +159,6 @@ class Course:
         if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
             self.rulings.fail(failure)
             return
-        if step.abort:
-            self.rulings.refuse()
         if not step.claim and not (step.wait and done.is_signaled):
             bench.look_for_events()
         attempt = section.post(bench, done, abort=step.abort)
@@ -266,11 +216,7 @@ class Course:
         self.rulings.rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
-        attempt = pipelining.cancel(self.bench, step)
-        self.rulings.rule(attempt, step.claim, step.known)
-        if self.rulings.over:  # the queue stays stopped: what waits in it never completes
-            pair = self.bench.pair(step.qp, step.at)
-            pair.failed = pair.failed or f"the refused cancel at {attempt.at.line}:{attempt.at.column}"
+        self.rulings.rule(pipelining.cancel(self.bench, step), step.claim, step.known)
 
     def _resume(self, step: plan.Resume) -> None:
         refused = pipelining.resume(self.bench, step)
@@ -296,7 +242,6 @@ class Course:
         self._rest(step)
         if (changed := closing.changed(bench, buffer, start, len(data))) is not None:
             self.rulings.fail(changed)
-        bench.moot.remove(bench, ((step.to.name, start, start + len(data)),))
         bench.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
 
@@ -337,12 +282,9 @@ class Course:
             written = Extent()
             written.add_unseen(bench)
             for piece in seen.pieces:
-                changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written.without(bench.moot))
+                changed = closing.changed(bench, piece.buffer, piece.start, piece.length, written)
                 if changed is not None:
                     self.rulings.fail(changed)
-        elif not seen.wire.whole and judge.moot(bench, seen).any():
-            bench.absent.add(step.name)  # the wire of a transmit that was refused, as the case admits
-            return
         bench.snapshots[step.name] = seen.data.tobytes()
 
     def _record(self, step: plan.Record) -> None:

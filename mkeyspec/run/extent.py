@@ -1,13 +1,14 @@
-"""Which bytes of which buffers: those that a refused step would have written, or one that departed may have."""
+"""Which bytes of which buffers: those that a step may have written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from mkeyspec import plan
 from mkeyspec.run import suspect
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.suspect import ANY, Span
@@ -30,9 +31,6 @@ class Extent:
         self._masks: dict[int, Mask] = {}
         """By the buffer's address."""
 
-    def __bool__(self) -> bool:
-        return bool(self._masks)
-
     def of(self, buffer: Buffer) -> Mask:
         """Of each byte of a buffer, whether it is one of these."""
         mask = self._masks.get(buffer.addr)
@@ -43,33 +41,12 @@ class Extent:
             mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
             mask[start:end] = True
 
-    def remove(self, bench: Bench, spans: Iterable[Span]) -> None:
-        for buffer, start, end in _resolve(bench, spans):
-            if buffer.addr in self._masks:
-                self._masks[buffer.addr][start:end] = False
-
-    def without(self, other: Extent) -> Extent:
-        """These bytes, but for those of another set."""
-        found = Extent()
-        found._masks = {at: mask & ~other._masks.get(at, np.False_) for at, mask in self._masks.items()}
-        return found
-
-    def add_unseen(self, bench: Bench) -> None:
-        """All that some step may have written and nobody has looked at since."""
-        for number, (_, written, _) in suspect.moves(bench.taken):
+    def add_unseen(self, bench: Bench, steps: Sequence[plan.Step] | None = None) -> None:
+        """All that some step may have written and nobody has looked at since. `steps`: the first ones only."""
+        for number, (_, written, _) in suspect.moves(bench.taken if steps is None else steps):
             for buffer, start, end in _resolve(bench, written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
                 mask[start:end] |= buffer.looked()[start:end] <= number
-
-    def remove_unseen(self, bench: Bench) -> None:
-        """Take out what earlier steps, that were not refused, should have written and nobody has looked at since."""
-        last = len(bench.taken) - 1
-        for number, (at, written, _) in suspect.moves(bench.taken):
-            if number == last or (number in bench.refused and at not in bench.refused[number]):
-                continue
-            for buffer, start, end in _resolve(bench, written):
-                if buffer.addr in self._masks:
-                    self._masks[buffer.addr][start:end] &= buffer.looked()[start:end] > number
 
 
 def _resolve(bench: Bench, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:

@@ -18,7 +18,6 @@ from mkeyspec.run import difference, observe
 from mkeyspec.run.bench import Bench
 from mkeyspec.run.buffer import Bytes
 from mkeyspec.run.claim import show
-from mkeyspec.run.extent import Mask
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
@@ -77,20 +76,16 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     known = step.known.value if step.known is not None else None
     if isinstance(observed, (plan.Content, plan.Wire)):
         seen = look(bench, observed)
-        refused = moot(bench, seen)
-        if refused.any() and not isinstance(step.expected, plan.Unchanged):
-            failure = _beside(bench, step, seen, refused)
-        else:
-            failure = _bytes(bench, step, seen)
+        failure = _bytes(bench, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(bench, seen, known)
         stated = step.known is not None and (known is None or _is(bench, seen, known))
         seen.believe(seen.data)
         return failure, stated
     value = scalar(bench, observed)
+    if isinstance(observed, Live):
+        bench.wrong_numbers.pop((observed.subject, observed.member), None)
     held = compare_scalars(bench, value, step.operator, step.expected)
-    if isinstance(observed, Live) and not held:
-        bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
     stated = step.known is not None and (known is None or compare_scalars(bench, value, step.operator, known))
     if held:
         return None, known is not None and stated
@@ -98,57 +93,6 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     wanted = expected_text(bench, step.expected)
     details = (("expected", f"{step.operator} {wanted}"), ("got", show(value)))
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
-
-
-def moot(bench: Bench, seen: Seen) -> Mask:
-    """Which of these bytes a step would have written that was refused, where the case admits that."""
-    if not bench.moot:
-        return np.zeros(len(seen.data), np.bool_)
-    return np.concatenate([bench.moot.of(one.buffer)[one.start :][: one.length] for one in seen.pieces] or [_NO_BYTES])
-
-
-def _beside(bench: Bench, step: plan.Expect, seen: Seen, refused: Mask) -> Failure | None:
-    """An expectation of bytes that a refused step would have written: of those it says nothing, and they are as they
-    were, unless it opens them (`any`). The others are compared."""
-    data, before = seen.data, seen.ledger()
-    changed = refused & (data != before)
-    if step.operator != "==":
-        return _changed(step.at, seen, changed) if changed.any() else None
-    admitted = []
-    done: Mask | None = None
-    for pattern in patterns(bench, step.expected, seen):
-        if pattern.data is None:
-            seen.believe(data)
-            return None
-        if len(pattern.data) != len(data):
-            continue
-        free = np.zeros(len(data), np.bool_)
-        for start, end in pattern.holes:
-            free[start:end] = True
-        differs = (np.frombuffer(pattern.data, np.uint8) != data) & ~refused & ~free
-        if not differs.any() and not (changed & ~free).any():
-            seen.believe(data)
-            return None
-        if not differs.any() and done is None:
-            done = changed & ~free
-        want = np.where(refused, before, np.frombuffer(pattern.data, np.uint8))
-        admitted.append(Pattern(want.tobytes(), pattern.holes, pattern.parts))
-    if done is not None:
-        return _changed(step.at, seen, done)
-    return different("MKS2101" if seen.wire is not None else "MKS2102", step.at, seen, admitted)
-
-
-def _changed(at: plan.At, seen: Seen, changed: Mask) -> Failure:
-    where = np.flatnonzero(changed)
-    details = difference.describe(
-        seen.ledger(), seen.data, where, reason=lambda _: ("as it was before the refusal",), place=seen.place,
-        base=seen.base,
-    )  # fmt: skip
-    message = f"{len(where)} bytes of {seen.name} changed, and the statement that would write them was refused"
-    return Failure("MKS2103", at, message, details)
-
-
-_NO_BYTES = np.zeros(0, np.bool_)
 
 
 def look(bench: Bench, observed: plan.Observed) -> Seen:

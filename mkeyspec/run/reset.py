@@ -23,9 +23,6 @@ def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Fa
                    for receive in side.receives if not receive.own]  # fmt: skip
         spared = [one for one in waiting if one[0] is end.other][:spare]
         waiting = [one for one in waiting if one not in spared]
-        for _, receive in spared:
-            if receive.label is not None:
-                receive.label.moot = True
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
     failures = reset(bench, end.pair, attempt.at, claimed, None if claimed else end)

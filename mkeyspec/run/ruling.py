@@ -7,13 +7,13 @@ does not. A known departure of a step ends it too.
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.run import claim, reset, section_faults, suspect
+from mkeyspec.run import claim, closing, reset, section_faults, suspect
 from mkeyspec.run.bench import Bench
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
-from mkeyspec.run.section import Section, forget
+from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 
 
@@ -68,30 +68,19 @@ class Rulings:
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
             self.excused.add(bench, suspect.reach(bench.taken))
-            self.excused.add_unseen(bench)  # those who would have looked are not run
             return False
         if failure is not None:
             self.fail(failure)
             return False
-        either = claim.admits_both(claimed)
         if attempt.phase is not None and end is not None:
-            messages = sum(one.delivers is not None for one in done.planned) if done is not None and either else 0
+            messages = 0
+            if done is not None and claim.admits_both(claimed):
+                messages = sum(one.delivers is not None for one in done.planned)
             for left in reset.recover(bench, end, attempt, messages):
                 self.fail(left)
-        if attempt.phase is not None:
-            went = frozenset(due.at for due in done.dues if due.succeeded) if done is not None else frozenset()
-            self.refuse(went)
-            if done is not None:
-                forget(done, went)
-            if either:
-                self._admit_both(went)
-                for due in done.far if done is not None else ():
-                    if not due.succeeded and due.receive is not None and due.receive.label is not None:
-                        due.receive.label.moot = True
-            bench.moot.remove(bench, suspect.reach(bench.taken, of=went))
-        elif len(bench.taken) - 1 not in bench.refused:
-            bench.moot.remove(bench, suspect.reach(bench.taken) if bench.moot else ())
-            bench.unknown -= _laid_out(bench.taken[-1])
+        if attempt.phase == "complete":
+            for moved in closing.moved(bench, attempt.at):
+                self.fail(moved)
         return True
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
@@ -107,20 +96,6 @@ class Rulings:
             self._depart(ruling.departure)
         elif ruling.failure is not None:
             self.fail(ruling.failure)
-
-    def refuse(self, went: frozenset[plan.At] = frozenset()) -> None:
-        self.bench.refused[len(self.bench.taken) - 1] = went
-
-    def _admit_both(self, went: frozenset[plan.At]) -> None:
-        """The case admits both: what the statement would have shown or written is not there, but for the requests that
-        succeeded. What a statement before it should have written, and nobody has looked at yet, must be."""
-        bench = self.bench
-        bench.moot.add(bench, suspect.reach(bench.taken, but=went))
-        bench.moot.remove_unseen(bench)
-        bench.unknown |= _configured(bench.taken[-1], went)
-        label = getattr(self.bench.taken[-1], "label", None)
-        if label is not None and label in self.bench.labels:
-            self.bench.labels[label].moot = True
 
     def mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
         if known is None:
@@ -146,15 +121,3 @@ class Rulings:
                 message = f"the device keeps to the page here, and {file} lists it for {id}"
                 self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
         self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)
-
-
-def _configured(step: plan.Step, went: frozenset[plan.At]) -> set[str]:
-    """The mkeys that a section configures, but for the requests at `went`."""
-    requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, plan.CONFIGURING) and one.at not in went}
-
-
-def _laid_out(step: plan.Step) -> set[str]:
-    """The mkeys that a section gives a layout."""
-    requests = step.requests if isinstance(step, plan.Post) else ()
-    return {one.mkey for one in requests if isinstance(one, plan.CONFIGURING) and one.layout_given()}

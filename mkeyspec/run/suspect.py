@@ -7,11 +7,9 @@ Only what ran since somebody last looked at the byte counts.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Union
-
-from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
@@ -60,17 +58,10 @@ def _names(spans: Iterable[Span]) -> frozenset[str]:
     return frozenset(name for name, _, _ in spans)
 
 
-def reach(
-    steps: Sequence[plan.Step], *, of: Container[plan.At] | None = None, but: Container[plan.At] = ()
-) -> tuple[Span, ...]:
-    """The bytes that the last of these steps may write; of its requests only those at `of`, not those at `but`."""
+def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
+    """The bytes that the last of these steps may write."""
     last = len(steps) - 1
-    return tuple(
-        span
-        for number, (at, written, _) in moves(steps)
-        if number == last and at not in but and (of is None or at in of)
-        for span in written
-    )
+    return tuple(span for number, (_, written, _) in moves(steps) if number == last for span in written)
 
 
 def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
@@ -79,34 +70,6 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
     for number, step in enumerate(steps):
         for entry in reach.take(step):
             yield number, entry
-
-
-def needed(step: plan.Step) -> set[str]:
-    """The buffers and mkeys that a statement names, but for mkeys that it gives a layout itself, before."""
-    if isinstance(step, (plan.Transmit, plan.Receive)):
-        return {step.part.name}
-    if isinstance(step, plan.Recv):
-        return {part.name for part in step.into}
-    if isinstance(step, plan.Check):
-        return {step.mkey}
-    found, laid = set[str](), set[str]()
-    for request in step.requests if isinstance(step, plan.Post) else ():
-        layout = request.layout_given()
-        if layout is not None:
-            found.update(name for name in _parts_of(layout) if name not in laid)
-            laid.add(request.mkey)  # type: ignore[union-attr]
-        else:
-            found.update(name for name in _names_of(request) if name not in laid)
-    return found
-
-
-def _names_of(request: plan.Wr) -> Iterator[str]:
-    yield from (end.part.name for end in request.ends())
-    match request:
-        case plan.Configure() | plan.Invalidate():
-            yield request.mkey
-        case plan.Send(invalidate=str() as name):
-            yield name
 
 
 class _Reach:
@@ -142,26 +105,26 @@ class _Reach:
                 yield from self.request(request, step, refused)
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
-        match request:
-            case plan.Configure():
-                for setter in request.setters:
-                    if isinstance(setter, plan.SetLayout):
-                        self.lay(request.mkey, setter.layout, refused)
-            case plan.MrList() | plan.MrInterleaved():
-                self.lay(request.mkey, request.layout, refused)
-            case plan.Send():
-                receives = self.receives.get(self.queue(step.qp, not step.peer))
-                yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
-            case plan.Write() | plan.Read() | plan.FetchAdd() | plan.Memcpy():
-                empty = isinstance(request, plan.Memcpy) and request.source.length == 0
-                written = () if empty else self.behind(request.writes(), request.options.but)
-                yield request.at, written, _names(self.behind(request.reads()))
-            case plan.RawWqe():
-                yield request.at, ((ANY, 0, WHOLE),), NOTHING
-            case plan.StraySetter() | plan.Invalidate():
-                pass
-            case _:
-                assert_never(request)
+        if isinstance(request, plan.Configure):
+            for setter in request.setters:
+                if isinstance(setter, plan.SetLayout):
+                    self.lay(request.mkey, setter.layout, refused)
+        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
+            self.lay(request.mkey, request.layout, refused)
+        elif isinstance(request, plan.Send):
+            receives = self.receives.get(self.queue(step.qp, not step.peer))
+            yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
+        elif isinstance(request, plan.Write):
+            yield request.at, self.behind((request.to,), request.options.but), _names(self.behind(request.data))
+        elif isinstance(request, plan.Read):
+            yield request.at, self.behind(request.into, request.options.but), _names(self.behind((request.source,)))
+        elif isinstance(request, plan.FetchAdd):
+            yield request.at, self.behind((request.into, request.source), request.options.but), NOTHING
+        elif isinstance(request, plan.Memcpy):
+            target = self.behind((request.to,), request.options.but) if request.source.length != 0 else ()
+            yield request.at, target, _names(self.behind((request.source,)))
+        elif isinstance(request, plan.RawWqe):
+            yield request.at, ((ANY, 0, WHOLE),), NOTHING
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer
