@@ -38,7 +38,7 @@ PROGRAMS = HERE.parent / "tests" / "witnesses" / "programs.toml"
 WRITTEN = "<!-- Written by docs/make_tables.py; `make_tables.py --check` is one of the tests. -->"
 
 VERBS = """
-Everything that is done is one sentence: `[peer] VERB what PREPOSITION what … = value, modifier … { lines } claim
+Everything that is done is one statement: `[peer] VERB what PREPOSITION what … = value, modifier … { lines } claim
 known`. This page says what each verb takes. `known` is [a known departure](language.md#known-departures), `but`
 [sets a member wrong on purpose](language.md#wrong-on-purpose).
 """
@@ -106,7 +106,7 @@ that the pages leave open; the [device profile](model.md#the-profile) has a memb
 
 FAMILIES = {
     "MKS01": "Syntax",
-    "MKS02": "Names, and the parts of sentences",
+    "MKS02": "Names, and the parts of statements",
     "MKS03": "Types, values, lengths",
     "MKS04": "What the pages forbid",
     "MKS05": "Claims and states",

@@ -5,8 +5,8 @@ A code exists because it has a page, `mkeyspec/explanations/MKSnnnn.md`; its fir
 
     ## What it means     why this is refused, in a paragraph or two
     ## Example           a minimal whole file in a ```mks fence that earns the code (```text where none can)
-    ## Mend              what to write instead
-    ## Page              the man page clause or requirement ids; or the chapter of the language reference
+    ## Fix               what to write instead
+    ## Page              the man page clause or requirement ids; or a page of docs/ and its section
 
 Families: 01 syntax, 02 names, 03 types and lengths, 04 what the pages forbid, 05 claims and
 states, 06 lints, 07 limits, 08 files, 09 command line and devices; 20 steps, 21 expectations,

@@ -1,7 +1,7 @@
 """A configuration work request while it is being built: the rules of the builder and its setters.
 
-S0 and S2, and where the pages leave the outcome open, what the profile says. Every rule is looked at in one
-place and called by its name; the driver collects an error and tells it when the section is completed.
+Source: mlx5dv_wr_mkey_configure(3) and mlx5dv_wr_set_mkey_sig_block(3); the profile decides what they leave open. Each
+rule has a name and is checked in one place. The driver keeps the error until the section is completed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AES-XTS of an mkey's stream: keys, attributes in force, where in a transfer they work, and on what lengths.
 
-mlx5dv_wr_set_mkey_crypto(3), mlx5dv_dek_create(3) and the requirement ledger (3.7). The cipher is `reference.xts`.
+mlx5dv_wr_set_mkey_crypto(3), mlx5dv_dek_create(3) and docs/design/data-path.md. The cipher is `reference.xts`.
 """
 
 from __future__ import annotations

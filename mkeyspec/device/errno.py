@@ -1,4 +1,4 @@
-"""Which errno rdma-core answers a broken rule with (catalogue 2.1; X-DIFF-04: the pages name none).
+"""Which errno rdma-core answers a broken rule with (providers/mlx5/qp.c; X-DIFF-04: the pages name none).
 
 Rules are those of the man pages, by the names that claims are pinned to (`plan.Rejected.rule`). Those that show in a
 completion only have no errno, and are not here. A device profile overrides single entries (`[errno]`).

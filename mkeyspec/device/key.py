@@ -39,7 +39,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ListLayout:
-    """S0 layout_list: (lkey, addr, length) strung together."""
+    """mlx5dv_wr_set_mkey_layout_list(3): (lkey, addr, length), one after the other."""
 
     entries: tuple[tuple[int, int, int], ...]
     length: int
@@ -47,7 +47,7 @@ class ListLayout:
 
 @dataclass(frozen=True, slots=True)
 class StridedLayout:
-    """S0 layout_interleaved: (lkey, addr, count, stride) by turns, `repeat` times; `width` bytes a turn."""
+    """mlx5dv_wr_set_mkey_layout_interleaved(3): (lkey, addr, count, stride) in turn; `width` bytes per round."""
 
     entries: tuple[tuple[int, int, int, int], ...]
     repeat: int
@@ -164,7 +164,7 @@ class KeyTable:
     def _reach_entry(
         self, pd: int, key: int, addr: int, length: int, write: bool, pieces: list[Piece], depth: int
     ) -> None:
-        """Behind an mkey only the local right counts (3.1), and an mkey as an entry is raw (hardware 14)."""
+        """An entry needs the local right only (docs/design/data-path.md), and an mkey as an entry is raw (HW-14)."""
         inner = self.claim(pd, key, LOCAL_WRITE if write else 0)
         self.reach(inner, addr, length, write, pieces, depth + 1)
 

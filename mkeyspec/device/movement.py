@@ -1,7 +1,7 @@
 """Keys of an end to places in its memory, and bytes between those and the wire: signatures and cipher on the way.
 
-Lengths count wire bytes (hardware 12). The notice of a signature error goes to the completion queue of the end that
-holds the mkey (hardware 4), before the completion.
+Lengths count wire bytes (HW-12). The notice of a signature error goes to the completion queue of the end that
+holds the mkey (HW-04), before the completion.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Movement:
         return raw, coded
 
     def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
-        """The first error since the mkey was armed is noted in this end's queue (hardware 4 and 6)."""
+        """The first error since the mkey was armed is noted in this end's queue (HW-04, HW-06)."""
         if bad is None:
             return
         assert place.mkey is not None

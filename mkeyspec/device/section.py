@@ -136,7 +136,7 @@ class Section:
             announced, conf_flags, comp_mask = request.num_setters, request.conf_flags, request.comp_mask
             setters = request.setters
         else:
-            # The two calls of S1 are a configuration with access and layout (WRP-07, WRP-08).
+            # mr_list and mr_interleaved are a configuration with access and layout (WRP-07, WRP-08).
             announced, conf_flags, comp_mask = 2, 0, 0
             layout: Setter = (
                 SetList(request.sges)

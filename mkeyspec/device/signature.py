@@ -1,7 +1,7 @@
 """Block signatures as a device works them: framing, check, copy or generate, and the first error's record.
 
-S2 (mlx5dv_wr_set_mkey_sig_block), the data-path model of the requirement ledger (3.3 to 3.5) and what
-hardware is known to do. The arithmetic is `reference`'s; which of it a domain uses comes from the profile.
+Source: mlx5dv_wr_set_mkey_sig_block(3), docs/design/data-path.md and docs/design/hardware.md (HW-nn). The arithmetic
+is `reference`'s; which of it a domain uses comes from the profile.
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ class Arithmetic:
     # Geometry --------------------------------------------------------------------------------
 
     def span(self, signature: Signature, start: int, length: int) -> Span:
-        """The geometry of a use; lengths and offsets count wire bytes (hardware 12).
+        """The geometry of a use; lengths and offsets count wire bytes (HW-12).
 
-        A partial last block is data without a field (hardware 13). A start inside a block is refused: where
+        A partial last block is data without a field (HW-13). A start inside a block is refused: where
         the engine would begin is not known (X-OPEN-02).
         """
         raw_start, raw = _data_bytes(signature.wire, start), _data_bytes(signature.wire, length)
@@ -308,7 +308,7 @@ class Arithmetic:
 
 
 def same_structure(mem: Domain | None, wire: Domain | None) -> bool:
-    """Same signature type and block size on both sides, for CRCs the same CRC (S2 copy_mask)."""
+    """Same signature type and block size on both sides, for CRCs the same CRC (copy_mask of the man page)."""
     return mem is not None and wire is not None and mem.kind == wire.kind and mem.block == wire.block
 
 

@@ -135,7 +135,7 @@ def _zipped(statement: tree.For, value: Value, expr: tree.Expr) -> tuple[Value, 
 
 
 def _need_label(value: Value, expr: tree.Expr) -> None:
-    """A live value in a `for` has no text of its own that would say what it is (G10)."""
+    """A live value in a `for` has no text of its own that would say what it is."""
     if isinstance(value, (*LIVE_INT, *LIVE_BYTES)):
         raise fault("MKS0330", "a live value in a `for` needs a label", expr.span, help="end: k.max_entries")
 

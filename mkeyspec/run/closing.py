@@ -1,4 +1,4 @@
-"""The closing rule (language-syntax G8): at the end nothing is left over that no statement named.
+"""The closing rule (docs/design/language.md): at the end nothing is left over that no statement named.
 
 No completion, no error of an unsignaled request, no signature error, no async event, and no byte of any registered
 buffer, its guards included. What the ledger has unjudged is judged here.

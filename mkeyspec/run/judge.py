@@ -1,7 +1,7 @@
 """Expectations: what is there, held against what the case says, byte for byte.
 
-language-syntax (d) 2: an expectation that matched is the ledger's new word on its bytes; one that failed takes over
-what was found, so that one fault is told once.
+An expectation that matched sets what its bytes should be from there on; one that failed takes over what was found, so
+that one fault is reported once (docs/design/language.md, values).
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def test_list_and_interleaved_by_the_calls_of_wr_post() -> None:
 
 
 def test_the_largest_interleaved_layout() -> None:
-    """hardware 15 by a list of one QP's room: 51 entries by 16 turns; and 1,000 turns."""
+    """HW-15 by a list of one QP's room: 51 entries by 16 turns; and 1,000 turns."""
     bench = Bench(qp=QpAttributes(max_inline_data=828))
     data = bytes(np.random.default_rng(1).integers(0, 256, 51 * 16 * 4, np.uint8))
     mem = bench.memory(data)

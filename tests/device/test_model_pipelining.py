@@ -131,14 +131,14 @@ def test_it_stops_as_often_as_there_are_errors() -> None:
     assert bench.resume() == 0
     assert [done.wr_id for done in bench.owner] == [2]
     assert len(bench.kinds()) == 2
-    # The second key is not armed any more: its further errors are not seen (hardware 6), and nothing stops.
+    # The second key is not armed any more: its further errors are not seen (HW-06), and nothing stops.
     assert bench.resume() == 0
     assert [done.wr_id for done in bench.owner] == [3]
     assert bench.kinds() == []
 
 
 def test_reading_stops_too_and_only_ones_own_errors_do() -> None:
-    """The requester's queue stops for its own mkey; what the passive side finds is that side's (hardware 4)."""
+    """The requester's queue stops for its own mkey; what the passive side finds is that side's (HW-04)."""
     bench = Pipeline()
     source = bench.memory(BAD, peer=True)
     mkey = bench.over(bench.memory(512), sig=signature(wire=crc("crc32")))

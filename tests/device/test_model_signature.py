@@ -1,4 +1,4 @@
-"""Signatures through the model: published values, errors as devices reported them, the rules of S2."""
+"""Signatures through the model: published values, errors as devices reported them, mlx5dv_wr_set_mkey_sig_block(3)."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_ref_tags_without_remap_stay() -> None:
 
 
 def test_uses_from_a_block_on_and_from_inside_one() -> None:
-    """Offsets count wire bytes (hardware 12); from inside a block is refused here (X-OPEN-02)."""
+    """Offsets count wire bytes (HW-12); from inside a block is refused here (X-OPEN-02)."""
     data = counter(1024)
     for mem, wire, start, sent in (
         (crc("crc32"), None, 512, data[512:]),
@@ -356,7 +356,7 @@ def test_the_signature_is_of_the_virtual_space_whatever_the_layout() -> None:
 
 
 def test_only_the_top_mkey_signs() -> None:
-    """hardware 14: an entry's signature is not applied, one on top of an indirect mkey is."""
+    """HW-14: an entry's signature is not applied, one on top of an indirect mkey is."""
     bench = Bench()
     mem = bench.memory(A5)
     inner = bench.over(mem, sig=signature(wire=crc("crc32")))
@@ -403,7 +403,7 @@ def test_the_passive_side_learns_of_its_error_by_polling() -> None:
 
 
 def test_one_report_an_arming() -> None:
-    """hardware 6; XCHK-04: the first bad block, and the first error until it is read."""
+    """HW-06; XCHK-04: the first bad block, and the first error until it is read."""
     bench = Bench()
     mem = bench.memory(A5 + bytes.fromhex("699aca21") + A5 + b"one." + A5 + b"two.")
     mkey = bench.over(mem, sig=signature(mem=crc("crc32")))

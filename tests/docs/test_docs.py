@@ -28,7 +28,7 @@ from tests.verbs import soft
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "design").glob("*.md"))]
 RUNNING, SABOTAGE = ROOT / "docs" / "running.md", ROOT / "docs" / "sabotage.md"
 ALGORITHMS = {"CRC-16", "CRC-32", "CRC-64"}
 """Names that look like a requirement's id."""

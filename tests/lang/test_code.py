@@ -12,7 +12,7 @@ from mkeyspec.code import CODES, explanation
 from mkeyspec.lang.compile import compile_file
 
 ROOT = Path(__file__).parents[2]
-SECTIONS = ["What it means", "Example", "Mend", "Page"]
+SECTIONS = ["What it means", "Example", "Fix", "Page"]
 CODE = re.compile(r"MKS\d{4}")
 
 
@@ -58,7 +58,7 @@ def examples() -> list[tuple[str, str]]:
     found = []
     for code in CODES:
         page = explanation(code) or ""
-        section = page.partition("## Example")[2].partition("## Mend")[0]
+        section = page.partition("## Example")[2].partition("## Fix")[0]
         found += [(code, text) for text in re.findall(r"^```mks\n(.*?)^```", section, re.M | re.S)]
     return found
 

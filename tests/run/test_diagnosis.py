@@ -188,7 +188,7 @@ def test_every_code_of_the_rig_has_a_page_and_every_page_a_test() -> None:
         page = explanation(code)
         assert page is not None
         assert [line for line in page.split("\n") if line.startswith("## ")] == [
-            "## What it means", "## Example", "## Mend", "## Page",
+            "## What it means", "## Example", "## Fix", "## Page",
         ]  # fmt: skip
 
 

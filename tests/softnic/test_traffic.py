@@ -1,7 +1,8 @@
 """The software NIC under the real driver: golden values, error records, refusals, timers.
 
 Needs the library (built at first use) and an interpreter with pyverbs; without them the tests skip and say why.
-Expected values: signatures.md's published outputs of hardware, IBTA, enum ibv_wc_status; none was taken from this NIC.
+Expected values: published outputs of hardware (docs/design/hardware.md), IBTA, enum ibv_wc_status. None was taken
+from this NIC.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def play(name: str, personality: str = "connectx7") -> Any:
     return json.loads(done.stdout)[name]
 
 
-GOLDEN = {  # signatures.md 1.7 and table 0; those marked came from hardware
+GOLDEN = {  # tests/reference/vectors.toml has the sources; those marked came from hardware
     "crc32 zero, 512 x 01": ["15d286f7"],  # hardware
     "crc32 ones, 512 x 01": ["f4832c45"],
     "crc32 zero, 512 x A5": ["699aca21"],  # hardware
@@ -85,7 +86,7 @@ def test_published_values_come_out_of_real_sends(what: str) -> None:
 
 def test_the_error_record_and_its_arming() -> None:
     seen = play("record")
-    computed, stored, last_byte = 0x9916, 0xEC7D, 2 * 520 - 1  # hardware 1 and 2; 5A + 511 x A5 is 0x9916 on hardware
+    computed, stored, last_byte = 0x9916, 0xEC7D, 2 * 520 - 1  # HW-01, HW-02; 5A + 511 x A5 is 0x9916 on hardware
     told = [BAD_GUARD, computed, stored, last_byte]
     assert seen["good"] == [[OK, OK], [NO_ERROR, 0, 0, 0], True]
     assert seen["bad"] == [[OK, OK], told]

@@ -1,13 +1,12 @@
 """What is broken against what is claimed.
 
-Nothing claimed (or only that it goes through): every broken rule is its own error. A claimed rejection turns it
-round: the one broken rule becomes the reason that a device's refusal is held against (charter 10); none, two, or one
-that shows elsewhere are errors of the claim.
+Source: docs/design/language.md, truth. Without a claim (or with `accepted` only) every broken rule is an error of its
+own. With a claimed rejection the one broken rule is the reason that the device must give; no broken rule, two, or one
+that shows in another phase are errors of the claim.
 
-What is written with `but` is wrong on purpose: it is no error when nothing is claimed (then the run shows what
-happens), and it is exactly the rule a claimed rejection is pinned to (language reference, G4). A rule that a live
-value decides, or that the pages leave open, is never an error; it makes a claimed rejection possible, and pins it
-if it is the only one.
+What is written with `but` is wrong on purpose. It is not an error without a claim (the run shows what happens), and it
+is the rule that a claimed rejection is pinned to. A rule that a live value decides, or that the pages leave open, is
+never an error; it makes a claimed rejection possible, and pins it if it is the only one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules of data work requests: an mkey's layout, its length against the blocks, crypto units; where they are posted.
 
-Lengths of a request on an mkey count wire bytes (catalogue 3.4); what that takes in memory follows from the domains.
+Lengths of a request on an mkey count wire bytes (HW-12); what that takes in memory follows from the domains.
 """
 
 from __future__ import annotations
