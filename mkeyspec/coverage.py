@@ -17,8 +17,6 @@ from mkeyspec.requirement import Requirement
 from mkeyspec.value.layout import Interleaved
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
-RECEIVING = ("recv", "read", "peer_write", "peer_write_imm")
-
 
 @dataclass(slots=True)
 class Covered:
@@ -132,7 +130,7 @@ def bins(row: plan.Row) -> Iterator[tuple[str, ...]]:
             used = signatures.get(step.part.name)
             if used is None or not isinstance(step.part.length, int):
                 continue
-            direction = "rx" if step.by in RECEIVING else "tx"
+            direction = "rx" if step.by in plan.RECEIVE else "tx"
             for place, domain in (("mem", used.mem), ("wire", used.wire)):
                 if domain is None:
                     continue

@@ -62,6 +62,8 @@ def tried(errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: C
         "qp.uc": lambda: qp(QpAttributes(type="uc", send_ops=0)),
         "qp.ud": lambda: qp(QpAttributes(type="ud", send_ops=0)),
         "qp.dci": lambda: qp(QpAttributes(type="dci", send_ops=0)),
+        "qp.xrc_send": lambda: qp(QpAttributes(type="xrc_send", send_ops=0)),
+        "qp.raw_packet": lambda: qp(QpAttributes(type="raw_packet", send_ops=0)),
         "pipelining": lambda: qp(QpAttributes(sig_pipelining=True)),
         "raw_wqe": lambda: qp(QpAttributes(send_ops=int(QpOps.RAW_WQE))),
         "update_tag": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.UPDATE_TAG)),
@@ -80,8 +82,7 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
 
 def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
     """Everything together; `attr` is ibv_query_device's answer."""
-    # XRC and raw packet QPs are only ever asked for with what libmlx5 refuses for their type, before any device is.
-    offers = {"qp.rc", "qp.xrc_send", "qp.raw_packet", "mkey_configure", "mr_list", "mr_interleaved"}
+    offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
     if int(attr.atomic_caps):
         offers.add("atomic")

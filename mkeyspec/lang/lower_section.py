@@ -14,8 +14,6 @@ from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.width import fitting
 
-_CONFIGURATIONS = (plan.Configure, plan.MrList, plan.MrInterleaved)
-
 
 def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`post on q as l, nowait { … }` and `abort { … }`."""
@@ -51,7 +49,7 @@ def _finish(
     if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
-            if isinstance(one, _CONFIGURATIONS):
+            if isinstance(one, plan.CONFIGURING):
                 row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
@@ -70,12 +68,12 @@ def _under_way(
     row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], wait: bool, claim: plan.Claim
 ) -> None:
     """Completions that the section leaves open: of requests, and of the receives that they meet."""
-    signaled = sum(one.options.signaled for one in requests if not isinstance(one, plan.StraySetter))
+    signaled = sum(one.options.signaled for one in requests)
     if any(isinstance(outcome, plan.Completes) for outcome in claim) or (wait and signaled):
         return
     all_signaled = isinstance(qp, str) and row.signals_all(qp)
     near = len(requests) if all_signaled else signaled
-    far = sum(isinstance(one, plan.Send) or (isinstance(one, plan.Write) and one.imm is not None) for one in requests)
+    far = sum(one.takes_receive() for one in requests)
     for key, count in (((qp, peer), near), ((qp, not peer), far)):
         row.pending[key] = row.pending.get(key, 0) + count
 
@@ -87,9 +85,7 @@ def _refuses(claim: plan.Claim, phase: str) -> bool:
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
     """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
     for one in requests:
-        if not isinstance(one, (plan.Send, plan.Write)) or one.options.dct is not None:
-            continue
-        if isinstance(one, plan.Write) and one.imm is None:
+        if not one.meets_receive():
             continue
         far = qp, not peer
         if row.posted.get(far):

@@ -14,7 +14,6 @@ from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Ledger
 from mkeyspec.lang.lower_claim import claim, known
 from mkeyspec.lang.meaning import Handle
-from mkeyspec.lang.need import needs_of
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
 from mkeyspec.lang.tree import Span
@@ -117,7 +116,7 @@ class RowState:
             when_false = node.when is not None and not getattr(step, "claim", ())
             settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
-        for need in needs_of(settled):
+        for need in settled.needs():
             self.needs[need] = None
         return settled
 

@@ -15,7 +15,7 @@ from mkeyspec.lang.operand import mkey_place, whole_length
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
-from mkeyspec.lang.verbs import RECEIVE_BY, TRANSMIT_BY
+from mkeyspec.lang.words import RECEIVE, TRANSMIT
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
 
@@ -27,7 +27,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`transmit k[o +: n] by OP`: data leaves through the mkey; `wire` is what a plain peer saw."""
     expr = sentence.operand
     name, start, length, but = mkey_place(expr, scope, row.ledger, "transmit", "a plain buffer takes: write m to w")
-    op = _operation(sentence, scope, TRANSMIT_BY, RECEIVE_BY)
+    op = _operation(sentence, scope, TRANSMIT, RECEIVE)
     qp = row.qp(sentence, scope)
     _no_receive_left(row, qp, op, sentence)
     claim = row.claim(sentence, scope)
@@ -68,7 +68,7 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
             "MKS0313", f"{data.length} bytes received into {length}", into.span,
             help="both count wire bytes; leave the range out, or make it as long",
         )  # fmt: skip
-    op = _operation(sentence, scope, RECEIVE_BY, TRANSMIT_BY)
+    op = _operation(sentence, scope, RECEIVE, TRANSMIT)
     qp = row.qp(sentence, scope)
     _no_receive_left(row, qp, op, sentence)
     claim = row.claim(sentence, scope)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
-from mkeyspec.lang.check.world import takes_receive
 from mkeyspec.lang.lower_claim import ACCEPTED
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.tree import Span
@@ -92,7 +91,7 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
             continue
         row.undecided = row.undecided.with_labels((step.label,), ("errno",), span)
         for request in chosen:
-            if takes_receive(request):
+            if request.meets_receive():
                 far = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (qp, not peer)]
                 row.undecided = row.undecided.with_labels([one.label for one in far], (), span)
                 for target in (Target(part, None) for one in far for part in one.into):
@@ -134,7 +133,7 @@ def _open(row: RowState, step: Transfer, span: Span) -> None:
     polls = [(step.qp, side, span) for side in (False, True) if row.pending.get((step.qp, side))]
     found = found._replace(polls=(*found.polls, *polls))
     if isinstance(step, plan.Post):
-        messages = sum(takes_receive(one) for one in step.requests)
+        messages = sum(one.meets_receive() for one in step.requests)
         posted = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (step.qp, not peer)]
         met = posted[len(posted) - row.posted.get((step.qp, not peer), 0) - messages :][:messages]
         found = found.with_labels([one.label for one in met], (), span)
@@ -156,7 +155,7 @@ def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Targe
         into, sources = (request.to,), (request.source,)
     elif isinstance(request, plan.FetchAdd):
         into, sources = (request.into, request.source), (request.source,)
-    if takes_receive(request) and waiting:
+    if request.meets_receive() and waiting:
         taken = waiting.pop(0)
         if isinstance(request, plan.Send):
             into, sources = taken, request.data

@@ -1,4 +1,4 @@
-"""What a row needs of a device, derived from what it configures: only what some device may lack.
+"""The needs that a case writes down. What its steps need besides, they say themselves (`plan.Step.needs`).
 
 The names are those of `device.protocol.Capabilities.offers`.
 """
@@ -6,91 +6,15 @@ The names are those of `device.protocol.Capabilities.offers`.
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.constants import BLOCK_ENUM, CAPABILITIES, BgType, MkeyFlag, QpOps
+from mkeyspec.constants import CAPABILITIES
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import did_you_mean
 from mkeyspec.value.live import Live
-from mkeyspec.value.signature import Domain, T10Dif
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def needs_of(step: plan.Step) -> list[plan.Need]:
-    """The needs of one step, in order."""
-    found: list[plan.Need] = []
-    if isinstance(step, plan.Post):
-        for request in step.requests:
-            _request(request, found)
-    elif isinstance(step, plan.Mkey):
-        if step.flags & MkeyFlag.CRYPTO:
-            found.append("crypto")
-        if step.flags & MkeyFlag.UPDATE_TAG:
-            found.append("update_tag")
-        if step.flags & MkeyFlag.REMOTE_INVALIDATE:
-            found.append("remote_invalidate")
-    elif isinstance(step, plan.Qp):
-        _qp(step, found)
-    elif isinstance(step, plan.Dek):
-        found.append("crypto")
-    elif isinstance(step, plan.Dct):
-        found.append("qp.dci")
-    elif isinstance(step, (plan.Cancel, plan.Resume)):
-        found.append("pipelining")
-    elif isinstance(step, plan.Retag):
-        found.append("update_tag")
-    return found
-
-
-def _qp(step: plan.Qp, found: list[plan.Need]) -> None:
-    for member, value in step.members:
-        if member == "type" and value != "rc":
-            found.append(f"qp.{value}")
-        elif member == "sig_pipelining" and value:
-            found.append("pipelining")
-        elif member == "streams" and value:
-            found.append("qp.dci_streams")
-        elif member == "send_ops" and isinstance(value, int):
-            if value & QpOps.MEMCPY:
-                found.append("memcpy")
-            if value & QpOps.RAW_WQE:
-                found.append("raw_wqe")
-
-
-def _request(request: plan.Wr, found: list[plan.Need]) -> None:
-    if isinstance(request, plan.Configure):
-        for setter in request.setters:
-            _setter(setter, found)
-    elif isinstance(request, plan.StraySetter):
-        _setter(request.setter, found)
-    elif isinstance(request, plan.Memcpy):
-        found.append("memcpy")
-    elif isinstance(request, plan.RawWqe):
-        found.append("raw_wqe")
-    elif isinstance(request, plan.FetchAdd):
-        found.append("atomic")
-    elif isinstance(request, plan.Send) and request.invalidate is not None:
-        found.append("remote_invalidate")
-
-
-def _setter(setter: plan.Setter, found: list[plan.Need]) -> None:
-    if isinstance(setter, plan.SetSignature):
-        for domain in (setter.mem, setter.wire):
-            if domain is not None:
-                _domain(domain, found)
-    elif isinstance(setter, plan.SetCrypto):
-        found.append("crypto")
-
-
-def _domain(domain: Domain, found: list[plan.Need]) -> None:
-    signature = domain.signature
-    found.append(f"signature.{signature.kind}")
-    if isinstance(signature, T10Dif) and signature.bg_type == BgType.CSUM:
-        found.append("signature.csum")
-    if domain.block in BLOCK_ENUM:
-        found.append(f"block.{domain.block}")
 
 
 def written_need(expr: tree.Expr, scope: Scope) -> plan.Need:

@@ -114,10 +114,9 @@ def _untouched(row: RowState, observed: plan.Content) -> bool:
 
 def _only_configures(step: plan.Step) -> bool:
     """A section that moves nothing, and is to go through."""
-    kinds = (plan.Configure, plan.MrList, plan.MrInterleaved)
     if not isinstance(step, plan.Post) or step.claim or step.known is not None or step.abort:
         return False
-    return all(isinstance(request, kinds) for request in step.requests)
+    return all(isinstance(request, plan.CONFIGURING) for request in step.requests)
 
 
 def _there(row: RowState, observed: plan.Content) -> ByteString | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mkeyspec import constants
+from mkeyspec import constants, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,6 @@ SETTERS: tuple[Verb, ...] = (
 )  # fmt: skip
 SETTER_NAMES = frozenset(verb.name for verb in SETTERS)
 
-TRANSMIT_BY = ("send", "send_imm", "write", "write_imm", "peer_read")
-RECEIVE_BY = ("recv", "read", "peer_write", "peer_write_imm")
-
 STATEMENTS: tuple[Verb, ...] = (
     Verb(
         "memory", "memory m[512] = counter(512), misaligned 3", NEW, {}, Slot("bytes", required=False),
@@ -187,12 +184,12 @@ STATEMENTS: tuple[Verb, ...] = (
     *REQUESTS,
     Verb(
         "transmit", "transmit k by send", Slot("an mkey, or a part of one"),
-        {"by": Slot(", ".join(TRANSMIT_BY)), "on": QP, "as": LABEL}, None, {**OPTIONS, **_IMM}, _TRANSFER_BUT, None,
+        {"by": Slot(", ".join(plan.TRANSMIT)), "on": QP, "as": LABEL}, None, {**OPTIONS, **_IMM}, _TRANSFER_BUT, None,
         False, _WR_CLAIM, True, True,
     ),
     Verb(
         "receive", "receive counter(512) into k by recv", BYTES,
-        {"into": Slot("an mkey, or a part of one"), "by": Slot(", ".join(RECEIVE_BY)), "on": QP, "as": LABEL}, None,
+        {"into": Slot("an mkey, or a part of one"), "by": Slot(", ".join(plan.RECEIVE)), "on": QP, "as": LABEL}, None,
         {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True,
     ),
     Verb("recv", "peer recv w as r", Slot("a buffer, a part of one, or a list of them", required=False),

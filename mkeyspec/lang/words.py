@@ -22,10 +22,10 @@ from mkeyspec.constants import (
 )
 from mkeyspec.lang.meaning import Handle, Value, WireRef, Word
 
-TRANSMIT = ("send", "send_imm", "write", "write_imm", "peer_read")
+TRANSMIT = tuple(plan.TRANSMIT)
 """What `transmit … by` takes, in the order of `tx_ops`."""
 
-RECEIVE = ("recv", "read", "peer_write", "peer_write_imm")
+RECEIVE = tuple(plan.RECEIVE)
 """What `receive … by` takes, in the order of `rx_ops`."""
 
 KINDS: dict[str, str] = {

@@ -7,10 +7,11 @@ the device it is an `Int`: an int, or a `Live` value that the rig reads when it 
 """
 
 from mkeyspec.plan.case import Case, Comparison, Need, Row, Suite
-from mkeyspec.plan.claim import Accepted, Claim, Completes, Entry, Known, Outcome, Rejected
+from mkeyspec.plan.claim import Accepted, Claim, Completes, Entry, Known, Outcome, Rejected, is_rejected
 from mkeyspec.plan.observation import Any, Content, Expected, Observed, OneOf, Sequence, Unchanged, Wire
 from mkeyspec.plan.place import At
 from mkeyspec.plan.request import (
+    CONFIGURING,
     Configure,
     FetchAdd,
     Invalidate,
@@ -21,6 +22,7 @@ from mkeyspec.plan.request import (
     Overrides,
     RawWqe,
     Read,
+    Request,
     Send,
     SetAccess,
     SetCrypto,
@@ -54,12 +56,15 @@ from mkeyspec.plan.step import (
     Store,
     Transmit,
 )
+from mkeyspec.plan.use import RECEIVE, TRANSMIT, End, Use, total
 
 __all__ = [
-    "Accepted", "Any", "At", "Await", "Cancel", "Case", "Check", "Claim", "Comparison", "Completes",
-    "Configure", "Content", "Dct", "Dek", "Entry", "Expect", "Expected", "FetchAdd", "Invalidate", "Known",
-    "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList", "Need", "Observed", "OneOf", "Options", "Outcome",
-    "Overrides", "Pd", "Poll", "Post", "Qp", "RawWqe", "Read", "Receive", "Record", "Recv", "Rejected",
-    "Resume", "Retag", "Row", "Send", "Sequence", "SetAccess", "SetCrypto", "SetLayout", "SetSignature",
-    "Setter", "Snapshot", "Step", "Store", "StraySetter", "Suite", "Transmit", "Unchanged", "Wire", "Wr", "Write",
+    "CONFIGURING", "RECEIVE", "TRANSMIT",
+    "Accepted", "Any", "At", "Await", "Cancel", "Case", "Check", "Claim", "Comparison",
+    "Completes", "Configure", "Content", "Dct", "Dek", "End", "Entry", "Expect", "Expected", "FetchAdd",
+    "Invalidate", "Known", "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList", "Need", "Observed", "OneOf",
+    "Options", "Outcome", "Overrides", "Pd", "Poll", "Post", "Qp", "RawWqe", "Read", "Receive", "Record", "Recv",
+    "Rejected", "Request", "Resume", "Retag", "Row", "Send", "Sequence", "SetAccess", "SetCrypto", "SetLayout",
+    "SetSignature", "Setter", "Snapshot", "Step", "Store", "StraySetter", "Suite", "Transmit", "Unchanged", "Use",
+    "Wire", "Wr", "Write", "is_rejected", "total",
 ]  # fmt: skip

@@ -61,3 +61,8 @@ class Known:
     outcome: Optional[Outcome] = None
     value: Optional[Expected] = None
     members: tuple[tuple[str, Union[Int, str, ByteString]], ...] = ()
+
+
+def is_rejected(claim: Claim) -> bool:
+    """The claim leaves no way but a refusal."""
+    return bool(claim) and all(isinstance(outcome, Rejected) for outcome in claim)

@@ -1,15 +1,20 @@
-"""The setters of a configuration, and work requests."""
+"""The setters of a configuration, and work requests.
+
+Each class states the facts that several passes need (`Request`), so that no pass asks which class it has to know them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import ClassVar, Optional, Union
 
+from mkeyspec.constants import BLOCK_ENUM, BgType, QpOps
 from mkeyspec.plan.place import At
+from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int, LiveString
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import Domain, T10Dif
 
 Overrides = tuple[tuple[str, Int], ...]
 """Struct members set wrong on purpose (`but`): (member, value)."""
@@ -20,11 +25,17 @@ class SetAccess:
     flags: Int
     but: Overrides = ()
 
+    def needs(self) -> tuple[str, ...]:
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class SetLayout:
     layout: Layout
     but: Overrides = ()
+
+    def needs(self) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,10 @@ class SetSignature:
     check_mask: int = 0
     copy_mask: Optional[int] = None
     but: Overrides = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """What a device must offer, by the names of `Capabilities.offers`."""
+        return tuple(need for domain in (self.mem, self.wire) if domain is not None for need in _domain_needs(domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,19 @@ class SetCrypto:
     order: int = 0
     keytag: Optional[bytes] = None
     but: Overrides = ()
+
+    def needs(self) -> tuple[str, ...]:
+        return ("crypto",)
+
+
+def _domain_needs(domain: Domain) -> tuple[str, ...]:
+    signature = domain.signature
+    found = [f"signature.{signature.kind}"]
+    if isinstance(signature, T10Dif) and signature.bg_type == BgType.CSUM:
+        found.append("signature.csum")
+    if domain.block in BLOCK_ENUM:
+        found.append(f"block.{domain.block}")
+    return tuple(found)
 
 
 Setter = Union[SetAccess, SetLayout, SetSignature, SetCrypto]
@@ -73,10 +101,73 @@ class Options:
 PLAIN = Options()
 """A work request of which nothing is said."""
 
+ATOMIC_BYTES = 8
+"""What an atomic works on (ibv_wr_post(3))."""
+
+
+class Request:
+    """A work request: the facts about its class that every pass reads. A subclass is a frozen dataclass.
+
+    `word`: as the language writes it. `opcode`: of its successful completion (ibv_poll_cq(3), ibv_wc_opcode; mlx5dv.h,
+    MLX5DV_WC_*). `operation`: the bit that the QP must have been created with (constants.QpOps), 0: every QP has it.
+    `addressed`: it goes to the other end, so on a DCI it names a DCT.
+    """
+
+    __slots__ = ()
+
+    word: ClassVar[str]
+    opcode: ClassVar[str] = ""
+    operation: ClassVar[int] = 0
+    addressed: ClassVar[bool] = False
+    at: At
+    options: Options
+
+    def name(self) -> str:
+        """As the language writes it, with what it carries: send_imm, send_inv."""
+        return self.word
+
+    def ends(self) -> tuple[End, ...]:
+        """The buffers and mkeys whose bytes it moves: the local ones in the order of its SGEs, then the remote one."""
+        return ()
+
+    def reads(self) -> tuple[Part, ...]:
+        """The parts whose bytes it takes."""
+        return tuple(end.part for end in self.ends() if not end.use.writes)
+
+    def writes(self) -> tuple[Part, ...]:
+        """The parts that its bytes arrive in, but for those of a receive that it meets."""
+        return tuple(end.part for end in self.ends() if end.use.writes)
+
+    def local(self) -> tuple[Part, ...]:
+        return tuple(end.part for end in self.ends() if not end.use.remote)
+
+    def remote(self) -> Optional[Part]:
+        return next((end.part for end in self.ends() if end.use.remote), None)
+
+    def takes_receive(self) -> bool:
+        """Whether its message takes a receive: of the other end's QP, or of the DCT that it names."""
+        return False
+
+    def meets_receive(self) -> bool:
+        """Whether its message takes a receive of the other end's QP."""
+        return self.takes_receive() and self.options.dct is None
+
+    def layout_given(self) -> Optional[Layout]:
+        """The layout that it gives its mkey."""
+        return None
+
+    def needs(self) -> tuple[str, ...]:
+        """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
-class Configure:
+class Configure(Request):
     """`setters` in the order they are called, repeats included; num_setters is their count unless overridden."""
+
+    word: ClassVar[str] = "configure"
+    opcode: ClassVar[str] = "driver1"
+    operation: ClassVar[int] = int(QpOps.MKEY_CONFIGURE)
 
     at: At
     mkey: str
@@ -84,36 +175,66 @@ class Configure:
     reset_signature: bool = False
     options: Options = PLAIN
 
+    def layout_given(self) -> Optional[Layout]:
+        return next((setter.layout for setter in self.setters if isinstance(setter, SetLayout)), None)
+
+    def needs(self) -> tuple[str, ...]:
+        return tuple(need for setter in self.setters for need in setter.needs())
+
 
 @dataclass(frozen=True, slots=True)
-class StraySetter:
+class StraySetter(Request):
     """A setter where no configuration is open."""
+
+    word: ClassVar[str] = "a setter"
 
     at: At
     setter: Setter
+    options: Options = PLAIN
+
+    def needs(self) -> tuple[str, ...]:
+        return self.setter.needs()
 
 
 @dataclass(frozen=True, slots=True)
-class MrList:
+class MrList(Request):
+    word: ClassVar[str] = "mr_list"
+    opcode: ClassVar[str] = "driver1"
+    operation: ClassVar[int] = int(QpOps.MR_LIST)
+
     at: At
     mkey: str
     layout: Layout
     access: Int
     options: Options = PLAIN
 
+    def layout_given(self) -> Optional[Layout]:
+        return self.layout
+
 
 @dataclass(frozen=True, slots=True)
-class MrInterleaved:
+class MrInterleaved(Request):
+    word: ClassVar[str] = "mr_interleaved"
+    opcode: ClassVar[str] = "driver1"
+    operation: ClassVar[int] = int(QpOps.MR_INTERLEAVED)
+
     at: At
     mkey: str
     layout: Layout
     access: Int
     options: Options = PLAIN
 
+    def layout_given(self) -> Optional[Layout]:
+        return self.layout
+
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Request):
     """SEND / SEND_IMM (`imm`) / SEND_INV (`invalidate`: an mkey or memory of the other side, by name)."""
+
+    word: ClassVar[str] = "send"
+    opcode: ClassVar[str] = "send"
+    addressed: ClassVar[bool] = True
 
     at: At
     data: tuple[Part, ...]
@@ -121,36 +242,82 @@ class Send:
     invalidate: Optional[str] = None
     options: Options = PLAIN
 
+    def name(self) -> str:
+        return "send_imm" if self.imm is not None else "send" if self.invalidate is None else "send_inv"
+
+    def ends(self) -> tuple[End, ...]:
+        use = local_read("send" if self.invalidate is None else "send_inv")
+        return tuple(End(part, part.length, use) for part in self.data)
+
+    def takes_receive(self) -> bool:
+        return True
+
+    def needs(self) -> tuple[str, ...]:
+        return () if self.invalidate is None else ("remote_invalidate",)
+
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class Write(Request):
+    word: ClassVar[str] = "write"
+    opcode: ClassVar[str] = "rdma_write"
+    addressed: ClassVar[bool] = True
+
     at: At
     data: tuple[Part, ...]
     to: Part
     imm: Optional[Int] = None
     options: Options = PLAIN
 
+    def ends(self) -> tuple[End, ...]:
+        local = tuple(End(part, part.length, local_read("write")) for part in self.data)
+        return (*local, End(self.to, total(self.data), remote_write("write")))
+
+    def takes_receive(self) -> bool:
+        return self.imm is not None
+
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(Request):
+    word: ClassVar[str] = "read"
+    opcode: ClassVar[str] = "rdma_read"
+    addressed: ClassVar[bool] = True
+
     at: At
     into: tuple[Part, ...]
     source: Part
     options: Options = PLAIN
 
+    def ends(self) -> tuple[End, ...]:
+        local = tuple(End(part, part.length, local_write("read")) for part in self.into)
+        return (*local, End(self.source, total(self.into), remote_read("read")))
+
 
 @dataclass(frozen=True, slots=True)
-class FetchAdd:
+class FetchAdd(Request):
+    word: ClassVar[str] = "fetch_add"
+    opcode: ClassVar[str] = "fetch_add"
+    addressed: ClassVar[bool] = True
+
     at: At
     into: Part
     source: Part
     add: Int
     options: Options = PLAIN
 
+    def ends(self) -> tuple[End, ...]:
+        local = End(self.into, ATOMIC_BYTES, local_write("fetch_add"))
+        return (local, End(self.source, ATOMIC_BYTES, remote_atomic("fetch_add")))
+
+    def needs(self) -> tuple[str, ...]:
+        return ("atomic",)
+
 
 @dataclass(frozen=True, slots=True)
-class Invalidate:
+class Invalidate(Request):
     """LOCAL_INV `by` post_send or wr_post."""
+
+    word: ClassVar[str] = "invalidate"
+    opcode: ClassVar[str] = "local_inv"
 
     at: At
     mkey: str
@@ -159,18 +326,39 @@ class Invalidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Memcpy:
+class Memcpy(Request):
+    word: ClassVar[str] = "memcpy"
+    opcode: ClassVar[str] = "driver3"
+    operation: ClassVar[int] = int(QpOps.MEMCPY)
+
     at: At
     source: Part
     to: Part
     options: Options = PLAIN
 
+    def ends(self) -> tuple[End, ...]:
+        length = self.source.length
+        return (End(self.source, length, local_read("memcpy")), End(self.to, length, local_write("memcpy")))
+
+    def needs(self) -> tuple[str, ...]:
+        return ("memcpy",)
+
 
 @dataclass(frozen=True, slots=True)
-class RawWqe:
+class RawWqe(Request):
+    word: ClassVar[str] = "raw"
+    opcode: ClassVar[str] = "driver2"
+    operation: ClassVar[int] = int(QpOps.RAW_WQE)
+
     at: At
     wqe: Union[ByteString, LiveString]
     options: Options = PLAIN
 
+    def needs(self) -> tuple[str, ...]:
+        return ("raw_wqe",)
+
 
 Wr = Union[Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, Invalidate, Memcpy, RawWqe]
+
+CONFIGURING = (Configure, MrList, MrInterleaved)
+"""The requests that configure an mkey."""

@@ -1,22 +1,37 @@
-"""The steps of a row, in the order of its text: declarations, requests, transfers, expectations."""
+"""The steps of a row, in the order of its text: declarations, requests, transfers, expectations.
+
+Each class states the facts that several passes need (`_Step`), so that no pass asks which class it has to know them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Optional, Union
 
-from mkeyspec.plan.claim import Claim, Known
+from mkeyspec.constants import MkeyFlag, QpOps
+from mkeyspec.plan.claim import Claim, Known, is_rejected
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.place import At
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
+from mkeyspec.plan.use import RECEIVE, TRANSMIT, End
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveString
 from mkeyspec.value.signature import Domain
 
 
+class _Step:
+    """The facts about a step's class that every pass reads. A subclass is a frozen dataclass."""
+
+    __slots__ = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(_Step):
     """A registered buffer with 64-byte guards inside the MR. `data` None: a canary of its own.
 
     `access` None: everything (constants.MR_ACCESS).
@@ -32,8 +47,16 @@ class Memory:
     access: Optional[int] = None
 
 
+_MKEY_NEEDS = (
+    (MkeyFlag.CRYPTO, "crypto"),
+    (MkeyFlag.UPDATE_TAG, "update_tag"),
+    (MkeyFlag.REMOTE_INVALIDATE, "remote_invalidate"),
+)
+_QP_NEEDS = ((QpOps.MEMCPY, "memcpy"), (QpOps.RAW_WQE, "raw_wqe"))
+
+
 @dataclass(frozen=True, slots=True)
-class Mkey:
+class Mkey(_Step):
     """`flags` of constants.MkeyFlag; `entries` requested."""
 
     at: At
@@ -46,9 +69,12 @@ class Mkey:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return tuple(need for flag, need in _MKEY_NEEDS if self.flags & flag)
+
 
 @dataclass(frozen=True, slots=True)
-class Qp:
+class Qp(_Step):
     """A QP pair of the case's own; members are fields of the device's QpAttributes, only those the case names."""
 
     at: At
@@ -58,16 +84,31 @@ class Qp:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        found: list[str] = []
+        # libmlx5 refuses what must be refused before any device is asked.
+        refused = is_rejected(self.claim)
+        for member, value in self.members:
+            if member == "type" and value != "rc" and not refused:
+                found.append(f"qp.{value}")
+            elif member == "sig_pipelining" and value:
+                found.append("pipelining")
+            elif member == "streams" and value:
+                found.append("qp.dci_streams")
+            elif member == "send_ops" and isinstance(value, int):
+                found += [need for operation, need in _QP_NEEDS if value & operation]
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True)
-class Pd:
+class Pd(_Step):
     at: At
     name: str
     peer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Dek:
+class Dek(_Step):
     at: At
     name: str
     key: ByteString
@@ -75,16 +116,22 @@ class Dek:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return ("crypto",)
+
 
 @dataclass(frozen=True, slots=True)
-class Dct:
+class Dct(_Step):
     at: At
     name: str
     key: int
 
+    def needs(self) -> tuple[str, ...]:
+        return ("qp.dci",)
+
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class Post(_Step):
     """A section: start, the requests, complete (or abort). A request standing alone is a section with one signaled WR.
 
     `wait` False: not waited for (`post, nowait`). `label` names the section, or the WR that stands alone.
@@ -100,9 +147,12 @@ class Post:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return tuple(need for request in self.requests for need in request.needs())
+
 
 @dataclass(frozen=True, slots=True)
-class Transmit:
+class Transmit(_Step):
     """Data leaves through an mkey: `by` send, send_imm, write, write_imm, peer_read; `length` counts wire bytes.
 
     `part.name` is the mkey; `but` may override `tag`, `lkey`, `rkey`, `length`.
@@ -118,9 +168,13 @@ class Transmit:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def end(self) -> End:
+        """The mkey, and how it is used."""
+        return End(self.part, self.part.length, TRANSMIT[self.by])
+
 
 @dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(_Step):
     """Data arrives into an mkey: `by` recv, read, peer_write, peer_write_imm. `data` is what is put on the wire."""
 
     at: At
@@ -134,9 +188,13 @@ class Receive:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def end(self) -> End:
+        """The mkey, and how it is used."""
+        return End(self.part, self.data.length, RECEIVE[self.by])
+
 
 @dataclass(frozen=True, slots=True)
-class Recv:
+class Recv(_Step):
     """Post a receive."""
 
     at: At
@@ -148,7 +206,7 @@ class Recv:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(_Step):
     """The host writes into a buffer."""
 
     at: At
@@ -157,7 +215,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(_Step):
     """mlx5dv_mkey_check: `kind` ok, bad_guard, bad_reftag, bad_apptag, or several of them (any of).
 
     `block`, `found`, `computed` are mapped by the profile; `offset`, `expected`, `actual` are the raw members.
@@ -181,7 +239,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Await:
+class Await(_Step):
     """Wait for an async event on a QP."""
 
     at: At
@@ -191,7 +249,7 @@ class Await:
 
 
 @dataclass(frozen=True, slots=True)
-class Poll:
+class Poll(_Step):
     """Wait for exactly these completions on a QP."""
 
     at: At
@@ -202,7 +260,7 @@ class Poll:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(_Step):
     at: At
     id: int
     qp: Optional[str] = None
@@ -210,24 +268,33 @@ class Cancel:
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return ("pipelining",)
+
 
 @dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(_Step):
     at: At
     qp: Optional[str] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return ("pipelining",)
+
 
 @dataclass(frozen=True, slots=True)
-class Retag:
+class Retag(_Step):
     at: At
     mkey: str
     tag: Int
     claim: Claim = ()
     known: Optional[Known] = None
 
+    def needs(self) -> tuple[str, ...]:
+        return ("update_tag",)
+
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class Expect(_Step):
     """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it stands here."""
 
     at: At
@@ -238,7 +305,7 @@ class Expect:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(_Step):
     """Take the bytes that are there now, as `name`, for `LiveContent`. Judges nothing."""
 
     at: At
@@ -247,7 +314,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(_Step):
     """Write an observation into the report: a value, or the truth of a comparison. Judges nothing."""
 
     at: At

@@ -7,12 +7,11 @@ of an environment, so devices and the language are imported when they are needed
 
 from mkeyspec.plugin.collect import (
     pytest_collect_file,
-    pytest_collection_modifyitems,
-    pytest_configure_node,
     pytest_ignore_collect,
     pytest_pycollect_makemodule,
     pytest_report_header,
 )
+from mkeyspec.plugin.compilation import pytest_configure_node
 from mkeyspec.plugin.fixture import (
     device,
     pytest_pyfunc_call,
@@ -29,6 +28,7 @@ from mkeyspec.plugin.outcome import (
     pytest_terminal_summary,
 )
 from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
+from mkeyspec.plugin.selected import pytest_collection_modifyitems
 
 __all__ = [
     "device",

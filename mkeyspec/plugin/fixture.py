@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkeyspec.plugin.opening import DEVICE, make_rig, open_device, read_choice, read_expectations, read_profile
+from mkeyspec.plugin.opening import DEVICE, make_rig, open_device
+from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
 from mkeyspec.plugin.outcome import BEGUN, CULPRIT, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.property import session_properties
 from mkeyspec.plugin.watch import watched

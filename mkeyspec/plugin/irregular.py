@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from mkeyspec.emit.place import source_name
-from mkeyspec.plugin.collect import BrokenFile, compilation
+from mkeyspec.plugin.compilation import compilation
+from mkeyspec.plugin.nodes import BrokenFile
 from mkeyspec.project import SUFFIX
 
 

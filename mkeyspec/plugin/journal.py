@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.plugin.junit import report_of
+from mkeyspec.plugin.nodes import mark_of
 from mkeyspec.plugin.property import SESSION, case_properties
 
 NOTE = "mkeyspec_note"
@@ -172,8 +173,6 @@ def lose(config: pytest.Config, report: pytest.TestReport, why: str) -> None:
     report.longrepr = why or f"error[{code}]: the process ended in the middle of this case, by a crash or from outside"
     report.__dict__.update(lost=code)
     report.when = "teardown"  # where JUnit takes properties
-    from mkeyspec.plugin.collect import mark_of  # which takes its options from the module that registers this one
-
     mark = None
     with contextlib.suppress(Exception):  # whatever a project has in its place: the row is lost all the same
         mark = mark_of(config, report.nodeid)

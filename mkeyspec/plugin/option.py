@@ -13,7 +13,7 @@ import pytest
 from mkeyspec.plugin import journal, refusal
 from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.judged import Judged
-from mkeyspec.plugin.opening import (
+from mkeyspec.plugin.option_values import (
     read_choice,
     read_defect,
     read_expectations,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkeyspec.plugin.compilation import warnings
 from mkeyspec.plugin.departure import absence_properties
 from mkeyspec.plugin.property import case_properties, verdict_properties
 from mkeyspec.run.mark import case_of
@@ -84,8 +85,6 @@ def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """The compiler's warnings; blocked rows, once per culprit: thousands that say the same would hide the others."""
-    from mkeyspec.plugin.collect import warnings  # which imports this module
-
     found = warnings(config)
     if found:
         terminalreporter.section("warnings of the compiler", yellow=True)

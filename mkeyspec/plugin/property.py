@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec import __version__
+from mkeyspec.plugin.compilation import merge_warnings, warnings
 from mkeyspec.plugin.junit import report_of
 from mkeyspec.run.mark import CaseMark
 
@@ -69,8 +70,6 @@ def verdict_properties(verdict: Verdict) -> Iterable[Property]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """On the controller, when a worker has ended."""
-    from mkeyspec.plugin.collect import merge_warnings  # which imports this module
-
     output = getattr(node, "workeroutput", {})
     merge_warnings(node.config, output.get(_WARNINGS, ()))
     values = output.get(_KEY)
@@ -80,8 +79,6 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    from mkeyspec.plugin.collect import warnings  # which imports this module
-
     config = session.config
     output = getattr(config, "workeroutput", None)
     if output is not None:

@@ -37,7 +37,8 @@ class Named(dict[str, _Object]):
 
 class MkeyState:
     """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire, None
-    where nothing has told them yet; `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
+    where a configuration that was not carried out has left them unknown; `refused`: the errno's name, if the last
+    mlx5dv_mkey_check of it was refused."""
 
     __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
 
@@ -47,7 +48,7 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.entries: tuple[MkeyState, ...] = ()
-        self.domains: tuple[Domain | None, Domain | None] | None = None
+        self.domains: tuple[Domain | None, Domain | None] | None = (None, None)
         self.refused = ""
 
     @property

@@ -216,7 +216,11 @@ class Course:
         self.rulings.rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
-        self.rulings.rule(pipelining.cancel(self.bench, step), step.claim, step.known)
+        attempt = pipelining.cancel(self.bench, step)
+        self.rulings.rule(attempt, step.claim, step.known)
+        if self.rulings.over:  # the queue stays stopped: what waits in it never completes
+            pair = self.bench.pair(step.qp, step.at)
+            pair.failed = pair.failed or f"the refused cancel at {attempt.at.line}:{attempt.at.column}"
 
     def _resume(self, step: plan.Resume) -> None:
         refused = pipelining.resume(self.bench, step)

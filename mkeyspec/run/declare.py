@@ -59,6 +59,8 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
             raise Unsupported(f"`{name}` of a QP")
     if members.get("type", "rc") != "rc":
         members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
+    if members.get("type") == "ud":
+        members["max_recv_sge"] = members.get("max_recv_sge", QpAttributes().max_recv_sge) + 1  # the rig's, for the GRH
     attributes = QpAttributes(**members, pd=bench.pd(step.pd), private=bench.isolated)
     attempt = Attempt(step.at, f"qp {step.name}")
     try:

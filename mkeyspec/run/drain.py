@@ -191,13 +191,15 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
             errno = bench.device.post(end.qp, [request])
         except Refused as refusal:
             errno = refusal.errno
-        if errno == ENOMEM and end.quiet() and not closing:
-            return False, []  # the queue may be full of them: no completion has told the driver otherwise
+        if errno == ENOMEM and end.wqes >= end.pair.attributes.max_send_wr:
+            if by_message:
+                end.other.recv.remove(receive)
+            return False, []  # the queue may be full: no completion has told the driver otherwise
         if errno:
             message = f"the QP takes no more requests at the end of the case ({errno_name(errno)})"
             return False, [Failure("MKS2204", at, message, hard=True)]
-        stopped = end.ordered and end.stopped > 0
         end.owe(marker)
+        stopped = end.is_behind_failure(marker)
         end.markers.add(marker.wr_id)
         marker.judge("marker")
         wait.until(bench, lambda marker=marker: marker.got is not None, lambda: bench.poll(end))  # type: ignore[misc]
@@ -221,11 +223,11 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
             return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
         end.used = None
         lost = []
-        for due in end.quiet():
+        for due in [due for due in end.send if not due.signaled]:
             if dc is None or due.dc == dc:
-                flushed = stopped and end.stopped < due.place
+                flushed = stopped and end.is_behind_failure(due)
                 due.passed = True
-                due.succeeded = not flushed and end.ordered
+                due.succeeded = not flushed and end.lane(due) == end.lane(marker)
                 due.judge("nothing came" if flushed else "marker")
                 end.send.remove(due)
                 if flushed:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side, Unsupported
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
+from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})
 """QP types on which a request succeeds only once the other end has taken its message (IBTA, reliable services)."""
+
+Lane = tuple[str, int]
+"""A line of requests that go on in order: a queue, and of a DCI's send queue the stream."""
+
+CONFIGURATION_WQES = 3
+"""So many WQEs a configuration can be: itself, and one for each domain of its signature (X-LIM-05)."""
 
 
 class Unobserved(LookupError):
@@ -92,10 +99,10 @@ class End:
         "configurations",
         "drained",
         "failed",
+        "header",
         "last",
         "markers",
         "number_of",
-        "ordered",
         "pair",
         "qp",
         "received",
@@ -106,6 +113,7 @@ class End:
         "side",
         "stopped",
         "strange",
+        "unfreed",
         "used",
     )  # fmt: skip
 
@@ -116,10 +124,12 @@ class End:
         self.send: deque[Due] = deque()
         self.recv: deque[Due] = deque()
         self.receives: deque[Receive] = deque()
+        self.header: Buffer | None = None
+        """Of a UD QP: where the GRH of what it receives goes."""
         self.arrived: list[Due] = []
         self._places = 0
-        self.last = {"send": 0, "recv": 0}
-        """Of each queue, the latest place whose completion has come."""
+        self.last: dict[Lane, int] = {}
+        """Of each line of requests that go on in order, the latest place whose completion has come."""
         self.configurations: set[int] = set()
         """Numbers of requests that are several WQEs."""
         self.drained = False
@@ -128,12 +138,13 @@ class End:
         """What is wrong with a completion whatever is claimed of it, in a few words."""
         self._first = 0
         """Everything before it in `arrived` is judged."""
-        self.ordered = pair.attributes.type != "dci"
-        """Whether a completion tells of all requests before it: the streams of a DCI go on one without another."""
         self.failed = False
         """One of its queues has had an error of its own: the QP is in the error state, and flushes all that it has."""
-        self.stopped = 0
-        """The place of the request that its send queue failed by: what is behind it is flushed, signaled or not."""
+        self.stopped: dict[Lane, int] = {}
+        """The place of the request that the line failed by: what is behind it is flushed, signaled or not."""
+        self.unfreed: list[tuple[int, int]] = []
+        """Requests of the send queue of which no completion has told the driver that they are over: their places, and
+        how many WQEs they may be."""
         self.number_of: dict[int, At] = {}
         """wr_id to the place of the request, for messages."""
         self.used: At | None = None
@@ -154,6 +165,23 @@ class End:
         self.recv, self.receives, self.arrived, self.strange = other.recv, other.receives, other.arrived, other.strange
         self.number_of, self.markers, self.configurations = other.number_of, other.markers, other.configurations
 
+    def lane(self, due: Due) -> Lane | None:
+        """The line of requests that go on in order, one behind the other: of a DCI with streams, each stream; None for
+        receives that several DCIs feed."""
+        if due.queue == "recv":
+            return None if self.shared else ("recv", 0)
+        return ("send", (due.dc.stream or 0) if due.dc is not None and self.pair.attributes.streams else 0)
+
+    def is_behind_failure(self, due: Due) -> bool:
+        """Whether it is flushed, with a completion of its own, signaled or not."""
+        lane = self.lane(due)
+        return lane is not None and 0 < self.stopped.get(lane, 0) < due.place
+
+    @property
+    def wqes(self) -> int:
+        """How many WQEs of the send queue the driver may still take for under way."""
+        return sum(count for _, count in self.unfreed)
+
     def is_own(self, due: Due) -> bool:
         """Whether it concerns this pair: a message to a shared receive queue is its sender's."""
         sender = due.request.end if self.shared and due.request is not None else None
@@ -167,6 +195,7 @@ class End:
         due.place = self._places
         if due.queue == "send":
             self.used, due.end = due.at, self
+            self.unfreed.append((due.place, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
         (self.send if due.queue == "send" else self.recv).append(due)
 
     def deliver(self, completion: Completion) -> None:
@@ -180,11 +209,14 @@ class End:
             due = line.popleft()
         else:
             due = self._find(line, completion) or self._unowed(completion)
-        if due.place:
-            if due.place < self.last[due.queue]:
-                due.overtaken = self.ordered
+        lane = self.lane(due)
+        if due.place and lane is not None:
+            if due.place < self.last.get(lane, 0):
+                due.overtaken = True
             else:
-                self.last[due.queue] = due.place
+                self.last[lane] = due.place
+        if due.queue == "send" and due.place:
+            self.unfreed = [one for one in self.unfreed if one[0] > due.place]
         if due.drained and self.drained and completion.status == SUCCESS:
             text = f"`{due.opcode}` was posted when sq_drained had come, and was carried out before a resume"
             self.strange.append((due.at, text))
@@ -194,8 +226,8 @@ class End:
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
             self.failed = True
-            if due.queue == "send" and not self.stopped:
-                self.stopped = due.place
+            if due.queue == "send" and lane is not None:
+                self.stopped.setdefault(lane, due.place)
         self.arrived.append(due)
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
@@ -210,10 +242,12 @@ class End:
         return None if quiet is None else self._take(line, quiet)
 
     def _take(self, line: deque[Due], taken: Due) -> Due:
-        while self.ordered and line[0] is not taken and not line[0].signaled:
-            if 0 < self.stopped < line[0].place:
-                break  # behind a failure it has a completion of its own
-            passed = line.popleft()
+        lane = self.lane(taken)
+        for passed in [due for due in line if lane is not None and self.lane(due) == lane]:
+            # Behind a failure it has a completion of its own.
+            if passed is taken or passed.signaled or self.is_behind_failure(passed):
+                break
+            line.remove(passed)
             passed.passed = passed.succeeded = True
             passed.judge("a completion behind it")
         line.remove(taken)
@@ -241,12 +275,13 @@ class End:
                 yield arrived[i]
 
     def fails_behind(self, due: Due) -> bool:
-        """Whether the error that its send queue failed by came behind `due`: nothing is flushed before that."""
-        later = False
+        """Whether the error that its line failed by came behind `due`: nothing is flushed before that."""
+        later, lane = False, self.lane(due)
         for one in reversed(self.arrived):
             if one is due:
                 return later
-            later = later or (one.queue == "send" and one.failed and one.got is not None and one.got.status != FLUSH)
+            failed = one.failed and one.got is not None and one.got.status != FLUSH
+            later = later or (failed and one.queue == "send" and self.lane(one) == lane)
         return False
 
     @property
@@ -259,19 +294,21 @@ class End:
         were posted later have completed, or it is a receive whose message was acknowledged."""
         if due.stray:
             return False
-        if due.queue == "send":
-            return self.ordered and 0 < due.place < self.last["send"]
+        lane = self.lane(due)
+        if due.queue == "send" and lane is not None:
+            return 0 < due.place < self.last.get(lane, 0)
         return due.request is not None and due.request.succeeded and self.pair.attributes.type in ACKNOWLEDGED
 
     # What is open ----------------------------------------------------------------------------
 
     def owed(self) -> list[Due]:
-        """Completions that must still come."""
-        return [due for line in (self.send, self.recv) for due in line if due.signaled]
+        """Completions that must still come: of what is signaled, and of all that a failure flushes."""
+        flushed = [due for due in self.send if not due.signaled and self.is_behind_failure(due)] if self.stopped else []
+        return [*(due for line in (self.send, self.recv) for due in line if due.signaled), *flushed]
 
     def quiet(self) -> list[Due]:
         """Requests that are not known to be over, and owe nothing if they succeed."""
-        return [due for due in self.send if not due.signaled]
+        return [due for due in self.send if not due.signaled and not self.is_behind_failure(due)]
 
     def cancel(self, wr_id: int) -> None:
         """The other end's requests of this number deliver no message: the receives they had wait for the next."""
@@ -322,6 +359,7 @@ class Pair:
             end.used = None
             end.drained = False
             end.failed = end.received = False
-            end.stopped = 0
+            end.stopped.clear()
+            end.unfreed.clear()
             if not end.shared:  # which no reset of a DCI empties
                 end.receives.clear()

@@ -83,9 +83,9 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
         seen.believe(seen.data)
         return failure, stated
     value = scalar(bench, observed)
-    if isinstance(observed, Live):
-        bench.wrong_numbers.pop((observed.subject, observed.member), None)
     held = compare_scalars(bench, value, step.operator, step.expected)
+    if isinstance(observed, Live) and not held:
+        bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
     stated = step.known is not None and (known is None or compare_scalars(bench, value, step.operator, known))
     if held:
         return None, known is not None and stated

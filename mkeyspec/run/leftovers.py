@@ -70,7 +70,7 @@ def settle(
                     due.judge(f"consequence of {pair.failed or 'a failure'}")
                     continue
                 due.judge("nothing came")
-                if due.signaled:  # of the others the marker has told
+                if due.signaled or end.is_behind_failure(due):  # of the others the marker has told
                     failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
     return failures
 
@@ -101,7 +101,7 @@ def _wait(bench: Bench, pair: Pair, patient: bool) -> None:
 
 def _must_come(end: End, due: Due) -> bool:
     """Whether a completion must come although the pair has failed: with success, or flushed behind the failure."""
-    return due.signaled and (end.owes(due) or (due.queue == "send" and end.ordered and end.stopped > 0))
+    return end.owes(due) or (due.queue == "send" and end.is_behind_failure(due))
 
 
 def _flushes(bench: Bench, pair: Pair) -> list[Failure]:
@@ -182,7 +182,7 @@ def _follows(end: End, due: Due) -> bool:
     if due.overtaken or end.owes(due):
         return False
     if due.got.status == FLUSH:
-        if due.queue == "send" and end.ordered and end.fails_behind(due):
+        if due.queue == "send" and end.fails_behind(due):
             return False
         # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
         return not due.stray or due.receive is not None or due.wr_id in end.configurations

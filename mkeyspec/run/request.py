@@ -20,21 +20,6 @@ from mkeyspec.value.signature import Domain
 INLINE = int(SendFlag.INLINE)
 SIGNALED = int(SendFlag.SIGNALED)
 
-OPCODES: dict[type, str] = {
-    plan.Configure: "driver1",
-    plan.MrList: "driver1",
-    plan.MrInterleaved: "driver1",
-    plan.Send: "send",
-    plan.Write: "rdma_write",
-    plan.Read: "rdma_read",
-    plan.FetchAdd: "fetch_add",
-    plan.Invalidate: "local_inv",
-    plan.Memcpy: "driver3",
-    plan.RawWqe: "driver2",
-}
-"""The opcode a successful completion of each request carries (ibv_wc_opcode, mlx5dv.h MLX5DV_WC_*)."""
-
-
 @dataclass(slots=True)
 class Planned:
     """A request ready to be posted, and what its completion is judged by.
@@ -95,7 +80,7 @@ class Builder:
         flags = flags_of(options)
         but = Members(options.but, bench)
         addresses.named, addresses.reached = [], []
-        planned = Planned(at, _NOTHING, OPCODES[type(wr)], wr_id, options.signaled or signal_all, mkeys=addresses.named)
+        planned = Planned(at, _NOTHING, wr.opcode, wr_id, options.signaled or signal_all, mkeys=addresses.named)
         if options.dct is not None:
             planned.dc = addresses.dc(options)
 

@@ -68,6 +68,7 @@ class Rulings:
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
             self.excused.add(bench, suspect.reach(bench.taken))
+            self.excused.add_unseen(bench)  # those who would have looked are not run
             return False
         if failure is not None:
             self.fail(failure)

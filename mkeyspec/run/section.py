@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Refused
+from mkeyspec.device.protocol import Refused, Sge
 from mkeyspec.plan import At, Claim, Completes, Known
 from mkeyspec.run.bench import Bench, byte_lens, errno_name
 from mkeyspec.run.claim import Attempt, describe
@@ -17,6 +17,9 @@ from mkeyspec.run.endpoint import End, Receive
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.request import Planned
 from mkeyspec.run.verdict import Failure
+
+GRH = 40
+"""Bytes in front of each message that a UD QP receives; byte_len counts them (ibv_poll_cq(3))."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +76,7 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     if errno:
         return Attempt(section.at, section.what, "complete", reason, fault=_moved(bench, section))
     if abort:
+        forget(section)
         return Attempt(section.at, section.what, fault=_moved(bench, section))
     signal_all = end.pair.attributes.sq_sig_all
     for order, planned in enumerate(section.planned):
@@ -97,6 +101,14 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     return None
 
 
+def forget(section: Section, went: frozenset[At] = frozenset()) -> None:
+    """The signatures that the section's requests set, but for those at `went`, are in force or not: nobody knows
+    (mlx5dv_wr_set_mkey_sig_block(3), Notes)."""
+    for planned in section.planned:
+        if planned.domains is not None and planned.at not in went:
+            planned.mkeys[0].domains = None
+
+
 def _moved(bench: Bench, section: Section) -> Failure | None:
     """A completion of a section that was refused or aborted, if there is one."""
     end = section.end
@@ -114,6 +126,7 @@ def _moved(bench: Bench, section: Section) -> Failure | None:
 def owe(end: End, planned: Planned, request: Due) -> Due:
     """The first waiting receive of `end` will take this message."""
     receive = end.receives.popleft()
+    header = GRH if end.pair.attributes.type == "ud" else 0
     due = Due(
         receive.at,
         "recv",
@@ -121,7 +134,7 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
         request.order,
-        byte_lens=byte_lens(receive.signed, planned.delivers or 0),
+        byte_lens=tuple(header + length for length in byte_lens(receive.signed, planned.delivers or 0)),
         imm=planned.imm,
         invalidated=planned.invalidated,
         request=request,
@@ -135,9 +148,19 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
 
 
 def post_receive(bench: Bench, end: End, receive: Receive) -> str:
-    """Post a receive; the errno's name if it is refused."""
+    """Post a receive; the errno's name if it is refused. Of a UD QP the first 40 bytes are the GRH's
+    (ibv_post_recv(3)): they go to a buffer of the rig's, so that the case's has the message."""
+    sges = receive.sges
+    if end.pair.attributes.type == "ud":
+        if end.header is None:
+            pd = end.pair.attributes.pd
+            own = pd if pd is not None and pd.side == end.side else None
+            end.header = bench.buffer(f"the place for the {end.side}'s GRH", receive.at, end.side, GRH, pd=own)
+            end.header.free = [(0, GRH)]
+            bench.fresh.append(end.header)
+        sges = (Sge(end.header.addr, GRH, end.header.memory.lkey), *sges)
     try:
-        errno = bench.device.post_recv(end.qp, receive.wr_id, receive.sges)
+        errno = bench.device.post_recv(end.qp, receive.wr_id, sges)
     except Refused as refusal:
         errno = refusal.errno
     if errno:
@@ -147,21 +170,6 @@ def post_receive(bench: Bench, end: End, receive: Receive) -> str:
     return ""
 
 
-_WORDS = {
-    plan.Configure: "configure",
-    plan.MrList: "mr_list",
-    plan.MrInterleaved: "mr_interleaved",
-    plan.Send: "send",
-    plan.Write: "write",
-    plan.Read: "read",
-    plan.FetchAdd: "fetch_add",
-    plan.Invalidate: "invalidate",
-    plan.Memcpy: "memcpy",
-    plan.RawWqe: "raw",
-    plan.StraySetter: "a setter",
-}
-
-
 def what_of(step: plan.Post) -> str:
     """A section in a word or two."""
     if step.abort:
@@ -169,6 +177,5 @@ def what_of(step: plan.Post) -> str:
     if len(step.requests) != 1:
         return "post"
     request = step.requests[0]
-    word = _WORDS[type(request)]
     name = getattr(request, "mkey", None)
-    return f"{word} {name}" if name else word
+    return f"{request.word} {name}" if name else request.word

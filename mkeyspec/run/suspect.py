@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Union
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated, walk
@@ -105,26 +107,26 @@ class _Reach:
                 yield from self.request(request, step, refused)
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
-        if isinstance(request, plan.Configure):
-            for setter in request.setters:
-                if isinstance(setter, plan.SetLayout):
-                    self.lay(request.mkey, setter.layout, refused)
-        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
-            self.lay(request.mkey, request.layout, refused)
-        elif isinstance(request, plan.Send):
-            receives = self.receives.get(self.queue(step.qp, not step.peer))
-            yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
-        elif isinstance(request, plan.Write):
-            yield request.at, self.behind((request.to,), request.options.but), _names(self.behind(request.data))
-        elif isinstance(request, plan.Read):
-            yield request.at, self.behind(request.into, request.options.but), _names(self.behind((request.source,)))
-        elif isinstance(request, plan.FetchAdd):
-            yield request.at, self.behind((request.into, request.source), request.options.but), NOTHING
-        elif isinstance(request, plan.Memcpy):
-            target = self.behind((request.to,), request.options.but) if request.source.length != 0 else ()
-            yield request.at, target, _names(self.behind((request.source,)))
-        elif isinstance(request, plan.RawWqe):
-            yield request.at, ((ANY, 0, WHOLE),), NOTHING
+        match request:
+            case plan.Configure():
+                for setter in request.setters:
+                    if isinstance(setter, plan.SetLayout):
+                        self.lay(request.mkey, setter.layout, refused)
+            case plan.MrList() | plan.MrInterleaved():
+                self.lay(request.mkey, request.layout, refused)
+            case plan.Send():
+                receives = self.receives.get(self.queue(step.qp, not step.peer))
+                yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
+            case plan.Write() | plan.Read() | plan.FetchAdd() | plan.Memcpy():
+                empty = isinstance(request, plan.Memcpy) and request.source.length == 0
+                written = () if empty else self.behind(request.writes(), request.options.but)
+                yield request.at, written, _names(self.behind(request.reads()))
+            case plan.RawWqe():
+                yield request.at, ((ANY, 0, WHOLE),), NOTHING
+            case plan.StraySetter() | plan.Invalidate():
+                pass
+            case _:
+                assert_never(request)
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer

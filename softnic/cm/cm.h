@@ -4,7 +4,8 @@
  *   command.c  one write(): which command, its request, its answer
  *   id.c       what a command does to an id: addresses, listening, connecting, disconnecting
  *   attr.c     what an id says of itself: its route, and the attributes its QP is modified with
- *   wire.c     the sockets between two ids, the messages on them, the thread that waits for them
+ *   wire.c     the sockets between two ids, the thread that waits for them
+ *   message.c  what each message does to an id
  *   address.c  which addresses are this machine's, and the ports of the fabric
  *
  * The command ABI is the kernel's: <rdma/rdma_user_cm.h>. The messages are those of IBTA volume 1,

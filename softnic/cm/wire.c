@@ -1,6 +1,6 @@
 /* Between two ids: a unix socket, on which each CM message is one packet. One thread of the process
- * waits for all of them. */
-#include "cm.h"
+ * waits for all of them. What a message does to an id is message.c's. */
+#include "wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +16,7 @@
 
 #include "engine/engine.h"
 
-/* enum rdma_cm_event_type of <rdma/rdma_cma.h>, which is not ours to include */
-enum {
-    EVENT_CONNECT_RESPONSE = 5, EVENT_UNREACHABLE = 7, EVENT_REJECTED = 8, EVENT_ESTABLISHED = 9,
-    EVENT_DISCONNECTED = 10,
-};
-enum { MAGIC = 0x4d4b4331, BACKLOG = 1024, TICK_MS = 10, PART_MS = 50, REQ_SECONDS = 60 };
-
-struct packet {                         /* both ends are this code on this machine: host order */
-    uint32_t magic, size, kind, reason;
-    union cm_address source, destination;       /* REQ */
-    uint8_t qp_type, length;
-    struct cm_end end;                  /* REQ, REP */
-    uint8_t data[RDMA_MAX_PRIVATE_DATA];
-};
+enum { BACKLOG = 1024, TICK_MS = 10, PART_MS = 50, REQ_SECONDS = 60 };
 
 static int wake_fd = -1, epoll_fd = -1;
 static pid_t thread_of;
@@ -61,8 +48,8 @@ void cm_wire_close(struct cm_id *id) {
 /* A packet that finds no room belongs to a peer that reads none of a handful: it is lost. */
 void cm_wire_send(struct cm_id *id, enum cm_kind kind, uint32_t reason, const uint8_t *data,
                   uint8_t length) {
-    struct packet packet = {
-        .magic = MAGIC, .size = sizeof packet, .kind = kind, .reason = reason,
+    struct cm_packet packet = {
+        .magic = CM_MAGIC, .size = sizeof packet, .kind = kind, .reason = reason,
         .source = id->source, .destination = id->destination, .qp_type = id->qp_type,
         .length = length, .end = id->own,
     };
@@ -73,20 +60,6 @@ void cm_wire_send(struct cm_id *id, enum cm_kind kind, uint32_t reason, const ui
         continue;
 }
 
-/* Nobody answered at all. */
-static void unanswered(struct cm_id *id, uint32_t event, int status) {
-    struct rdma_ucm_event_resp more = { 0 };
-
-    if (!cm_is_datagram(id)) more.param.conn.private_data_len = CM_REJ_BYTES;
-    id->state = CM_CLOSED;
-    cm_wire_close(id);
-    cm_event(id, event, status, &more);
-}
-
-static void refused(struct cm_id *id, uint32_t reason) {
-    unanswered(id, cm_is_datagram(id) ? EVENT_UNREACHABLE : EVENT_REJECTED, (int)reason);
-}
-
 static void try_connect(struct cm_id *id) {
     struct sockaddr_un name;
     socklen_t length = cm_port_address(id->port_space, cm_address_port(&id->destination), &name);
@@ -94,16 +67,16 @@ static void try_connect(struct cm_id *id) {
     if (!connect(id->wire, (struct sockaddr *)&name, length)) {
         id->retry_until = 0;
         if (!watch(id->wire, id->number)) {
-            unanswered(id, EVENT_UNREACHABLE, -ENOMEM);
+            cm_message_unanswered(id, EVENT_UNREACHABLE, -ENOMEM);
             return;
         }
         cm_wire_send(id, CM_REQ, 0, id->private_data, id->private_length);
     } else if (errno != EAGAIN) {
-        refused(id, CM_REASON_NO_SERVICE);
+        cm_message_refused(id, CM_REASON_NO_SERVICE);
     } else if (!id->retry_until) {
         id->retry_until = now_ms() + REQ_SECONDS * 1000;
     } else if (now_ms() > id->retry_until) {
-        unanswered(id, EVENT_UNREACHABLE, -ETIMEDOUT);
+        cm_message_unanswered(id, EVENT_UNREACHABLE, -ETIMEDOUT);
     }
 }
 
@@ -114,149 +87,6 @@ static bool same_user(int fd) {
     socklen_t length = sizeof who;
 
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) && who.uid == geteuid();
-}
-
-/* What the other side wrote, as an event tells it: its responder resources are our initiator depth. */
-static void describe(struct cm_id *id, const struct packet *packet, uint8_t room,
-                     struct rdma_ucm_event_resp *out) {
-    memset(out, 0, sizeof *out);
-    out->ece = packet->end.ece;
-    if (cm_is_datagram(id)) {
-        out->param.ud.qp_num = packet->end.qpn;
-        out->param.ud.qkey = packet->end.qkey;
-        cm_address_vector(&out->param.ud.ah_attr);
-        out->param.ud.private_data_len = room;
-        memcpy(out->param.ud.private_data, packet->data, room);
-        return;
-    }
-    out->param.conn.qp_num = packet->end.qpn;
-    out->param.conn.srq = packet->end.srq;
-    out->param.conn.responder_resources = packet->end.initiator_depth;
-    out->param.conn.initiator_depth = packet->end.responder_resources;
-    out->param.conn.flow_control = packet->end.flow_control;
-    out->param.conn.retry_count = packet->end.retry_count;
-    out->param.conn.rnr_retry_count = packet->end.rnr_retry_count;
-    out->param.conn.private_data_len = room;
-    memcpy(out->param.conn.private_data, packet->data, room);
-}
-
-static void turn_away(struct cm_id *id, uint32_t reason) {
-    cm_wire_send(id, CM_REJ, reason, NULL, 0);
-    cm_id_free(id);
-}
-
-/* IPv6 takes IPv4's connections too, unless it is told not to. */
-static bool hears(const struct cm_id *listener, const union cm_address *called) {
-    sa_family_t family = called->any.sa_family;
-
-    if (!cm_address_is_any(&listener->source)) return cm_address_same(&listener->source, called);
-    if (family == listener->source.any.sa_family) return true;
-    return family == AF_INET && !listener->only_family;
-}
-
-static void arrived(struct cm_id *id, const struct packet *packet) {
-    struct cm_id *listener = cm_id_any(id->listener);
-    struct rdma_ucm_event_resp more;
-
-    if (!listener || packet->qp_type != id->qp_type || !hears(listener, &packet->destination)) {
-        turn_away(id, CM_REASON_NO_SERVICE);
-        return;
-    }
-    if (listener->waiting > listener->backlog) {        /* which counts this one */
-        turn_away(id, CM_REASON_CONSUMER);
-        return;
-    }
-    id->source = packet->destination;
-    id->destination = packet->source;
-    id->has_device = true;
-    id->state = CM_REQ_RECEIVED;
-    id->other = packet->end;
-    id->own.responder_resources = packet->end.initiator_depth;
-    id->own.initiator_depth = packet->end.responder_resources;
-    id->own.retry_count = packet->end.retry_count;
-    describe(id, packet, cm_is_datagram(id) ? CM_SIDR_REQ_BYTES : CM_REQ_BYTES, &more);
-    cm_event_request(listener, id, &more);
-}
-
-static void replied(struct cm_id *id, const struct packet *packet) {
-    struct rdma_ucm_event_resp more;
-
-    id->other = packet->end;
-    if (cm_is_datagram(id)) {
-        describe(id, packet, CM_SIDR_REP_BYTES, &more);
-        id->state = CM_CLOSED;
-        cm_wire_close(id);
-        cm_event(id, EVENT_ESTABLISHED, 0, &more);
-        return;
-    }
-    id->own.responder_resources = packet->end.initiator_depth;
-    id->own.initiator_depth = packet->end.responder_resources;
-    describe(id, packet, CM_REP_BYTES, &more);
-    id->state = CM_REP_RECEIVED;
-    cm_event(id, EVENT_CONNECT_RESPONSE, 0, &more);
-}
-
-static void rejected(struct cm_id *id, const struct packet *packet) {
-    struct rdma_ucm_event_resp more;
-
-    describe(id, packet, cm_is_datagram(id) ? CM_SIDR_REP_BYTES : CM_REJ_BYTES, &more);
-    id->state = CM_CLOSED;
-    cm_wire_close(id);
-    cm_event(id, cm_is_datagram(id) ? EVENT_UNREACHABLE : EVENT_REJECTED, (int)packet->reason, &more);
-}
-
-static void disconnected(struct cm_id *id, enum cm_state state) {
-    bool told = id->state == CM_DREQ_RECEIVED;
-
-    id->state = state;
-    if (state == CM_CLOSED) cm_wire_close(id);
-    if (!told) cm_event(id, EVENT_DISCONNECTED, 0, NULL);
-}
-
-/* The other side closed its socket: its process ended, or its id was destroyed. */
-static void ended(struct cm_id *id) {
-    switch (id->state) {
-    case CM_ARRIVING: cm_id_free(id); break;
-    case CM_REQ_SENT: case CM_REP_SENT: case CM_REP_RECEIVED:
-        refused(id, CM_REASON_CONSUMER);
-        break;
-    case CM_REQ_RECEIVED: refused(id, CM_REASON_TIMEOUT); break;
-    case CM_ESTABLISHED: case CM_DREQ_SENT: case CM_DREQ_RECEIVED:
-        disconnected(id, CM_CLOSED);
-        break;
-    default: cm_wire_close(id);
-    }
-}
-
-static bool is_open(const struct cm_id *id) {
-    return id->state == CM_ESTABLISHED || id->state == CM_DREQ_SENT;
-}
-
-static void take(struct cm_id *id, const struct packet *packet) {
-    switch (packet->kind) {
-    case CM_REQ:
-        if (id->state == CM_ARRIVING) arrived(id, packet);
-        break;
-    case CM_REP:
-        if (id->state == CM_REQ_SENT) replied(id, packet);
-        break;
-    case CM_RTU:
-        if (id->state != CM_REP_SENT) break;
-        id->state = CM_ESTABLISHED;
-        cm_event(id, EVENT_ESTABLISHED, 0, NULL);
-        break;
-    case CM_REJ:
-        if (id->state >= CM_REQ_SENT && id->state <= CM_REP_RECEIVED) rejected(id, packet);
-        break;
-    case CM_DREQ:
-        if (is_open(id)) disconnected(id, CM_DREQ_RECEIVED);
-        else if (id->state == CM_REP_SENT || id->state == CM_REP_RECEIVED)
-            refused(id, CM_REASON_CONSUMER);
-        break;
-    case CM_DREP:
-        if (id->state == CM_DREQ_SENT) disconnected(id, CM_CLOSED);
-        break;
-    }
 }
 
 /* The end of a connection is told a little later. A MAD takes its time through the software of two
@@ -271,32 +101,32 @@ static void part(struct cm_id *id) {
 
     id->parting_at = 0;
     id->dreq_came = id->wire_ended = false;
-    if (dreq) take(id, &(struct packet){ .kind = CM_DREQ });
-    if (end) ended(id);
+    if (dreq) cm_message_take(id, &(struct cm_packet){ .kind = CM_DREQ });
+    if (end) cm_message_ended(id);
 }
 
 /* One packet, so that no id keeps the others waiting. */
 static void hear(struct cm_id *id) {
-    struct packet packet;
+    struct cm_packet packet;
     ssize_t length = recv(id->wire, &packet, sizeof packet, MSG_DONTWAIT);
 
     /* ECONNRESET: the other side closed before it read all of ours; what it sent is still there. */
     if (length < 0 && errno == ECONNRESET)
         length = recv(id->wire, &packet, sizeof packet, MSG_DONTWAIT);
     if (length < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (length != sizeof packet || packet.magic != MAGIC || packet.size != sizeof packet) {
-        if (!is_open(id) && id->state != CM_DREQ_RECEIVED) {
-            ended(id);
+    if (length != sizeof packet || packet.magic != CM_MAGIC || packet.size != sizeof packet) {
+        if (!cm_is_open(id) && id->state != CM_DREQ_RECEIVED) {
+            cm_message_ended(id);
             return;
         }
         epoll_ctl(epoll_fd, EPOLL_CTL_DEL, id->wire, NULL);
         id->wire_ended = true;
         part_later(id);
-    } else if (packet.kind == CM_DREQ && is_open(id)) {
+    } else if (packet.kind == CM_DREQ && cm_is_open(id)) {
         id->dreq_came = true;
         part_later(id);
     } else {
-        take(id, &packet);
+        cm_message_take(id, &packet);
     }
 }
 

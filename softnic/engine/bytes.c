@@ -23,9 +23,21 @@ uint8_t *bytes_new(size_t length) {
     return made->bytes;
 }
 
+static struct buffer *buffer_of(uint8_t *bytes) { return (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes)); }
+
+uint8_t *bytes_more(uint8_t *bytes, size_t length) {
+    if (!bytes) return bytes_new(length);
+    struct buffer *buffer = buffer_of(bytes);
+    if (buffer->room >= length) return bytes;
+    struct buffer *more = realloc(buffer, sizeof *more + length);
+    if (!more) return NULL;
+    more->room = length;
+    return more->bytes;
+}
+
 void bytes_free(uint8_t *bytes) {
     if (!bytes) return;
-    struct buffer *buffer = (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes));
+    struct buffer *buffer = buffer_of(bytes);
     if (buffer->room > LARGEST) {
         free(buffer);
         return;

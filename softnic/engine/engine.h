@@ -47,6 +47,7 @@ bool doorbell_covers(uint64_t addr, uint64_t length);
 /* ---- bytes.c ---------------------------------------------------------------------------------------------------------------------- */
 
 uint8_t *bytes_new(size_t length);      /* NULL: no memory. What is in it is left from others. */
+uint8_t *bytes_more(uint8_t *bytes, size_t length);     /* room for `length`, what was in it stays. NULL: no memory, and `bytes` is as it was */
 void bytes_free(uint8_t *bytes);        /* NULL is fine */
 
 /* ---- share.c: memory that another process has as well -------------------------------------------------------------- */

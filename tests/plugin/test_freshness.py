@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from mkeyspec import store
-from mkeyspec.plugin.collect import Compilation
+from mkeyspec.plugin.compilation import Compilation
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
 
 USER = 'mks 1\nsuite "uses"\nuse "library.mks"\n' + CASES.split("\n", 2)[2].replace("n * 64", "n * size")

@@ -39,10 +39,12 @@ def one(*lines: str) -> str:
     return "case a\n    verifies LAY-01\n" + KEY + "".join(f"    {line}\n" for line in lines)
 
 
-def verdicts(text: str, device: Device | None = None, deadline: float = 0.05) -> list[Verdict | Sequence[Failure]]:
+def verdicts(
+    text: str, device: Device | None = None, deadline: float = 0.05, expectations: Expectations | None = None
+) -> list[Verdict | Sequence[Failure]]:
     """Of each row, on one device: its verdict, or its failures."""
     device = device if device is not None else Model(Profile())
-    rig = Rig(device, Profile(), Expectations(), deadline=deadline)
+    rig = Rig(device, Profile(), expectations or Expectations(), deadline=deadline)
     found: list[Verdict | Sequence[Failure]] = []
     for case in compiled(text):
         for row in case.rows:
@@ -59,9 +61,11 @@ def verdicts(text: str, device: Device | None = None, deadline: float = 0.05) ->
     return found
 
 
-def told(text: str, device: Device | None = None, deadline: float = 0.05) -> list[str]:
+def told(
+    text: str, device: Device | None = None, deadline: float = 0.05, expectations: Expectations | None = None
+) -> list[str]:
     """Of each row: its status, or its failures as `MKS2004:9, MKS2005:10` (code and line)."""
     return [
         one.status if isinstance(one, Verdict) else ", ".join(f"{each.code}:{each.at.line}" for each in one)
-        for one in verdicts(text, device, deadline)
+        for one in verdicts(text, device, deadline, expectations)
     ]

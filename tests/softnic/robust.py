@@ -126,6 +126,31 @@ def garbage() -> None:
     device.close()
 
 
+def _address_space() -> int:
+    """Of this process, in bytes."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+
+
+def announced() -> None:
+    """A message of 2 GiB of which 3 MiB come takes room for what came; ANNOUNCED names a file with its header."""
+    device, name = Device(), _own_name()
+    header, payload = Path(os.environ["ANNOUNCED"]).read_bytes(), bytes(3 << 20)
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(4)]
+    before = _address_space()
+    for client in clients:
+        client.settimeout(10)
+        client.connect(name)
+        client.sendall(header)
+        client.sendall(payload)
+    device.pd()
+    grown = _address_space() - before
+    assert len(clients) * len(payload) // 2 < grown < 256 << 20, f"{grown >> 20} MiB"
+    for client in clients:
+        client.shutdown(socket.SHUT_WR)
+        assert _is_closed(client)
+    device.close()
+
+
 def all_places_taken() -> None:
     """Every name of the fabric is taken: one line that says so, and an error."""
     with _taken(range(1, 2048)):
@@ -189,6 +214,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         taken_name,
         no_descriptors,
         garbage,
+        announced,
         all_places_taken,
         the_place_of_a_dead_one,
         killed,

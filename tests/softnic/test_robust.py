@@ -90,6 +90,15 @@ def test_fabric(library: Path, tmp_path: Path, scenario: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_message_takes_the_room_of_what_came_of_it(library: Path, tmp_path: Path) -> None:
+    made, header = tmp_path / "announce", tmp_path / "header"
+    source = [str(HERE / "announce.c"), "-I", str(HERE.parents[1] / "softnic")]
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-o", str(made), *source], check=True)
+    header.write_bytes(subprocess.run([str(made)], check=True, capture_output=True).stdout)
+    done = play(library, "announced", tmp_path, **meeting(tmp_path), ANNOUNCED=str(header))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_fabric_leaves_nothing(library: Path, tmp_path: Path) -> None:
     where = meeting(tmp_path)
     own = Path(where["XDG_RUNTIME_DIR"], "mkeyspec-softnic")

@@ -61,7 +61,7 @@ def test_what_nothing_announces_is_tried() -> None:
         tried.append(attributes)
         if attributes.sig_pipelining:
             raise ValueError
-        if attributes.type == "dci":
+        if attributes.type in ("dci", "xrc_send"):
             raise Unsupported("no")
 
     def mkey(flags: int) -> None:
@@ -69,7 +69,7 @@ def test_what_nothing_announces_is_tried() -> None:
         if flags & 16:
             raise ValueError
 
-    assert capability.tried(ValueError, qp, mkey) == {"qp.uc", "qp.ud", "raw_wqe", "update_tag"}
+    assert capability.tried(ValueError, qp, mkey) == {"qp.uc", "qp.ud", "qp.raw_packet", "raw_wqe", "update_tag"}
     assert {1 | 8, 1 | 16} <= {item for item in tried if isinstance(item, int)}
 
     def broken(attributes: QpAttributes) -> None:

@@ -49,6 +49,50 @@ case after_it
     expect wire == m
 """
 
+DATAGRAMS = """\
+mks 1
+suite "datagrams"
+
+case by_hand
+    verifies WRP-01
+    memory m = counter(64)
+    memory own[32]
+    peer memory w[128]
+    qp q { type ud; send_ops [raw]; max_recv_sge 1 }
+    peer recv w on q as r
+    send m on q
+    expect w[0 +: 64] == m
+    expect r.byte_len == 40 + 64
+    recv own on q
+    peer send_imm w[0 +: 32] on q, imm 7
+    expect own == counter(32)
+
+case short_forms
+    verifies WRP-01
+    for op in send, send_imm
+    pd p
+    memory m = counter(64), pd p
+    mkey k { pd p }
+    qp c { pd p }
+    qp q { type ud; send_ops [raw]; pd p }
+    configure k on c { access local_write; layout list(m) }
+    transmit k by op on q
+    expect wire == m
+    receive fill(7, 64) into k by recv on q
+    expect m == fill(7, 64)
+
+case offered_by_few
+    verifies WRP-03
+    for type in xrc_send, raw_packet
+    qp q { type type; send_ops [raw] }
+
+case refused_before_any_device_is_asked
+    verifies WRP-03
+    for type in xrc_send, raw_packet
+    qp q { type type; send_ops [mr_list] }
+        rejected at create
+"""
+
 
 @pytest.fixture(autouse=True)
 def needed() -> None:
@@ -227,3 +271,13 @@ def test_the_last_line_names_the_device_that_ran(project: Project) -> None:
     done = project.mkeyspec("softnic", "exec", "--", sys.executable, "-m", "mkeyspec", "run", "cases")
     assert done.code == 0, done.out + done.err
     assert "2 passed, 0 failed, 0 skipped on soft in" in done.out
+
+
+def test_datagrams_and_types_that_the_device_lacks(project: Project) -> None:
+    """ibv_post_recv(3), ibv_poll_cq(3): 40 bytes stand before each message of a UD QP, and byte_len counts them."""
+    project.put("cases/a.mks", DATAGRAMS)
+    done = project.pytest("cases", "--device", "soft", "-q", "-rs")
+    assert done.code == 0, done.out
+    assert "5 passed, 2 skipped" in done.out, done.out
+    assert "needs qp.xrc_send" in done.out
+    assert "needs qp.raw_packet" in done.out

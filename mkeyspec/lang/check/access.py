@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from mkeyspec import plan
 from mkeyspec.constants import MR_ACCESS, Access
 from mkeyspec.lang.check.look import Look, place
@@ -11,45 +9,6 @@ from mkeyspec.lang.check.world import MemoryState, MkeyState
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated
 from mkeyspec.value.live import Int, Live
-
-
-class Use(NamedTuple):
-    """How a work request uses a key (catalogue of directions: catalogue 3.1).
-
-    `verb`: as the case says it. `remote`: as an rkey, by the other end. `writes`: data arrives (RX); what it
-    takes is `right`, 0 for a local read, which is always granted.
-    """
-
-    verb: str
-    remote: bool
-    writes: bool
-    right: int
-
-    @property
-    def reason(self) -> str:
-        """The class of completion status of a protection error (X-OPEN-18)."""
-        return "remote_access" if self.remote else "local_protection"
-
-
-def local_read(verb: str) -> Use:
-    return Use(verb, False, False, 0)
-
-
-def local_write(verb: str) -> Use:
-    return Use(verb, False, True, int(Access.LOCAL_WRITE))
-
-
-def remote_read(verb: str) -> Use:
-    return Use(verb, True, False, int(Access.REMOTE_READ))
-
-
-def remote_write(verb: str) -> Use:
-    return Use(verb, True, True, int(Access.REMOTE_WRITE))
-
-
-def remote_atomic(verb: str) -> Use:
-    return Use(verb, True, True, int(Access.REMOTE_ATOMIC))
-
 
 _RIGHTS = ((1, "local_write"), (2, "remote_write"), (4, "remote_read"), (8, "remote_atomic"))
 
@@ -59,7 +18,7 @@ def rights_text(flags: int) -> str:
     return " | ".join(name for flag, name in _RIGHTS if flags & flag) or "0"
 
 
-def look_right(look: Look, request: object, part: Part, use: Use, granted: Int | None, at: plan.At) -> None:
+def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: Int | None, at: plan.At) -> None:
     """`granted`: of the mkey, None: never set. Then it is taken for local read only (X-OPEN-23)."""
     if not use.right or (isinstance(granted, int) and granted & use.right):
         return
@@ -80,7 +39,7 @@ def look_right(look: Look, request: object, part: Part, use: Use, granted: Int |
     )
 
 
-def look_memory(look: Look, request: object, part: Part, use: Use, state: MemoryState, pd: str | None) -> None:
+def look_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, pd: str | None) -> None:
     """A plain buffer named by a data request."""
     if _key_overridden(look, request, part, use):
         return
@@ -89,7 +48,9 @@ def look_memory(look: Look, request: object, part: Part, use: Use, state: Memory
     look_pd(look, request, part, use, part.name, state.pd, pd)
 
 
-def look_pd(look: Look, request: object, part: Part, use: Use, name: str, pd: str | None, other: str | None) -> None:
+def look_pd(
+    look: Look, request: object, part: Part, use: plan.Use, name: str, pd: str | None, other: str | None
+) -> None:
     """`pd` of the buffer or mkey `name` against that of the QP that uses it."""
     if pd != other:
         look.broken(
@@ -117,7 +78,7 @@ def look_side(look: Look, request: object, part: Part, peer: bool, used_by_peer:
     return True
 
 
-def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, key: MkeyState) -> bool:
+def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: MkeyState) -> bool:
     """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey; True if another key is used."""
     for member, value in (*part.but, *_options(request).but):
         if member == "tag" and value != key.tag:
@@ -135,7 +96,7 @@ def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, ke
     return _key_overridden(look, request, part, use)
 
 
-def _key_overridden(look: Look, request: object, part: Part, use: Use) -> bool:
+def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> bool:
     mine = "rkey" if use.remote else "lkey"
     # On the part itself either name is meant for this use; among a request's modifiers each has its own part.
     options = tuple(pair for pair in _options(request).but if pair[0] == mine)
@@ -154,7 +115,7 @@ def _key_overridden(look: Look, request: object, part: Part, use: Use) -> bool:
     return False
 
 
-def look_entries(look: Look, request: object, part: Part, use: Use, key: MkeyState, reach: int | None) -> None:
+def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: MkeyState, reach: int | None) -> None:
     """What stands behind the mkey: rights, protection domains and keys of its layout's buffers.
 
     `reach`: the end of the bytes that are touched, from 0; None: unknown, hence all. An entry behind it is not used.
@@ -179,7 +140,7 @@ def look_entries(look: Look, request: object, part: Part, use: Use, key: MkeySta
         _entry(look, request, part, target, use, key)
 
 
-def _entry(look: Look, request: object, part: Part, target: Part, use: Use, key: MkeyState) -> None:
+def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: MkeyState) -> None:
     state = look.world.things.get(target.name)
     if not isinstance(state, (MemoryState, MkeyState)):
         return

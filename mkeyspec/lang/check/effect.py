@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.lang.check.rule import Spans
 from mkeyspec.lang.check.world import World
@@ -68,43 +70,33 @@ def _step(world: World, step: plan.Step) -> Iterable[_Found]:
 
 
 def _request(world: World, request: plan.Wr) -> Iterable[_Found]:
-    local: tuple[Part, ...] = ()
-    remote: Part | None = None
-    if isinstance(request, plan.Configure):
-        for setter in request.setters:
-            yield from _setter(setter)
-        return
-    if isinstance(request, plan.StraySetter):
-        yield from _setter(request.setter)
-        return
-    if isinstance(request, (plan.MrList, plan.MrInterleaved)):
-        yield from _layout(request.layout)
-        return
-    if isinstance(request, plan.Memcpy):
-        yield from _unread(request.source.but, LOCAL, request.source, f"the source has {_listed(LOCAL)}")
-        yield from _unread(request.to.but, COPY_TO, request.to, f"the target has {_listed(COPY_TO)}")
-        return
-    if isinstance(request, plan.Send):
-        local = request.data
-    elif isinstance(request, plan.Write):
-        local, remote = request.data, request.to
-    elif isinstance(request, plan.Read):
-        local, remote = request.into, request.source
-    elif isinstance(request, plan.FetchAdd):
-        local, remote = (request.into,), request.source
-    else:
-        return
-    yield from _parts(local, LOCAL)
-    if remote is not None:
-        yield from _unread(remote.but, REMOTE, remote, f"the remote end has {_listed(REMOTE)}")
-    if request.options.but:
-        yield from _of_request(world, request, local, remote)
+    match request:
+        case plan.Configure():
+            for setter in request.setters:
+                yield from _setter(setter)
+        case plan.StraySetter():
+            yield from _setter(request.setter)
+        case plan.MrList() | plan.MrInterleaved():
+            yield from _layout(request.layout)
+        case plan.Memcpy():
+            yield from _unread(request.source.but, LOCAL, request.source, f"the source has {_listed(LOCAL)}")
+            yield from _unread(request.to.but, COPY_TO, request.to, f"the target has {_listed(COPY_TO)}")
+        case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd():
+            local, remote = request.local(), request.remote()
+            yield from _parts(local, LOCAL)
+            if remote is not None:
+                yield from _unread(remote.but, REMOTE, remote, f"the remote end has {_listed(REMOTE)}")
+            if request.options.but:
+                yield from _of_request(world, request, local, remote)
+        case plan.Invalidate() | plan.RawWqe():
+            pass
+        case _:
+            assert_never(request)
 
 
 def _of_request(
-    world: World, request: plan.Send | plan.Write | plan.Read | plan.FetchAdd, local: tuple[Part, ...],
-    remote: Part | None,
-) -> Iterable[_Found]:  # fmt: skip
+    world: World, request: plan.Wr, local: tuple[Part, ...], remote: Part | None
+) -> Iterable[_Found]:
     """Overrides of a data request itself: they apply to its first SGE, or to its remote end."""
     members = [member for member, _ in request.options.but]
     for member in members:

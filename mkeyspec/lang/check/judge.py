@@ -62,16 +62,17 @@ def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
     strays = sum(isinstance(request, plan.StraySetter) for request in step.requests)
     for number, request in enumerate(step.requests):
         before = len(look.found)
-        if isinstance(request, plan.Configure):
-            if transfer.look_configuration_posted(look, request):
-                configure.look_configure(look, request, strays)
-        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
-            if transfer.look_configuration_posted(look, request):
-                configure.look_registration(look, request)
-        elif isinstance(request, plan.StraySetter):
-            configure.look_stray(look, request)
-        else:
-            transfer.look_request(look, request)
+        match request:
+            case plan.Configure():
+                if transfer.look_configuration_posted(look, request):
+                    configure.look_configure(look, request, strays)
+            case plan.MrList() | plan.MrInterleaved():
+                if transfer.look_configuration_posted(look, request):
+                    configure.look_registration(look, request)
+            case plan.StraySetter():
+                configure.look_stray(look, request)
+            case _:
+                transfer.look_request(look, request)
         if several:
             look.found[before:] = [found._replace(request=number) for found in look.found[before:]]
             look.world.request(request, (step.qp, not step.peer))

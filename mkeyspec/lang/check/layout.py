@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.lang.check.look import Look, count
-from mkeyspec.lang.check.world import QpState, is_rejected
+from mkeyspec.lang.check.world import QpState
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.value.layout import Chunk, Layout, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveOp
@@ -98,7 +98,7 @@ def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout
     where `but` moves the entry.
     """
     step = look.step
-    if isinstance(step, plan.Post) and (step.abort or is_rejected(step.claim)):
+    if isinstance(step, plan.Post) and (step.abort or plan.is_rejected(step.claim)):
         return
     told: set[str] = set()
     for entry in layout.parts if isinstance(layout, List) else layout.entries:

@@ -40,8 +40,8 @@ def lint_step(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnost
         several = len(step.requests) > 1
         now = world.fork() if several else world
         for request in step.requests:
-            for part in _parts(request):
-                _use(now, request, part, spans, diagnostics)
+            for end in request.ends():
+                _use(now, request, end.part, spans, diagnostics)
             _both_ends(now, step, request, spans, diagnostics)
             if several:
                 now.request(request, (step.qp, not step.peer))
@@ -68,16 +68,6 @@ def lint_case(
 
 
 # Steps -----------------------------------------------------------------------------------------
-
-
-def _parts(request: plan.Wr) -> tuple[Part, ...]:
-    if isinstance(request, plan.Send):
-        return request.data
-    if isinstance(request, plan.Write):
-        return (*request.data, request.to)
-    if isinstance(request, plan.Read):
-        return (*request.into, request.source)
-    return ()
 
 
 def _use(
@@ -150,17 +140,12 @@ def _both_ends(
     world: World, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
-    far: tuple[Part, ...]
-    if isinstance(request, plan.Write):
-        near, far = request.data, (request.to,)
-    elif isinstance(request, plan.Read):
-        near, far = request.into, (request.source,)
-    elif isinstance(request, plan.Send):
-        near, far = request.data, world.receive((step.qp, not step.peer)) or ()
-    else:
-        return
+    remote = request.remote()
+    far: tuple[Part, ...] = () if remote is None else (remote,)
+    if not far and request.meets_receive():
+        far = world.receive((step.qp, not step.peer)) or ()
     wires = {key.wire for key in map(world.mkey, (part.name for part in far)) if key is not None}
-    for part in near:
+    for part in request.local():
         key = world.mkey(part.name)
         if key is not None and key.wire is not None and key.wire in wires:
             diagnostics.warning(

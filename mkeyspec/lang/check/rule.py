@@ -130,6 +130,10 @@ _TABLE = (
     # Undefined outcomes: no claim covers them.
     Rule("qp_operation_missing", "MKS0450", "CFG-01", f"{_CONFIGURE} Usage", UNDEFINED, "QP without the operation"),
     Rule("scatter_to_cqe", "MKS0451", "MKY-10", f"{_MKEY} Notes", UNDEFINED, "indirect mkey with scatter to CQE"),
+    Rule(
+        "qp_type_operation", "MKS0457", "WRP-05", "ibv_wr_post(3) QP type", UNDEFINED,
+        "request that the QP's type does not have",
+    ),
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
     Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
     Rule("beyond_buffer", "MKS0454", "INT-07", f"{_CONFIGURE} addr, LST-01", UNDEFINED, "layout beyond its buffer"),

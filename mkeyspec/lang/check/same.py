@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.constants import BLOCK_ENUM, SigBlockFlag
 from mkeyspec.lang.check.rule import Spans
@@ -70,42 +72,38 @@ def _step(step: plan.Step, mkeys: frozenset[str]) -> Iterator[_Set]:
 
 
 def _request(request: plan.Wr, mkeys: frozenset[str]) -> Iterator[_Set]:
-    if isinstance(request, plan.StraySetter):
-        yield from _setter(request.setter, mkeys)
-        return
     there: dict[str, Int] = {}
-    if isinstance(request, plan.Configure):
-        there = {"num_setters": len(request.setters), "conf_flags": int(request.reset_signature)}
-        there |= {"comp_mask": 0, "inline": 1}
-        for setter in request.setters:
-            yield from _setter(setter, mkeys)
-    elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
-        there = {"inline": 1, "access_flags": request.access}
-        yield from _layout(request.layout, mkeys)
-    elif isinstance(request, plan.Memcpy):
-        there = {"length": request.source.length}
-        yield from _parts((request.source, request.to), mkeys)
-    elif isinstance(request, (plan.Send, plan.Write, plan.Read, plan.FetchAdd)):
-        local, remote = _ends(request)
-        yield from _parts(local, mkeys)
-        if local:
-            there.update(_part(local[0], mkeys))
-        if remote is not None:
-            far = _part(remote, mkeys)
-            yield from _sets(remote, remote.but, far)
-            there["remote_addr"] = far.get("addr", Live("", ""))
-            there["rkey"] = far["rkey"]
-        if request.options.dct is not None:
-            there["dctn"] = Live(request.options.dct, "number")
-    yield from _sets(request, getattr(request, "options", plan.Options()).but, there)
-
-
-def _ends(request: plan.Send | plan.Write | plan.Read | plan.FetchAdd) -> tuple[tuple[Part, ...], Part | None]:
-    if isinstance(request, plan.Send):
-        return request.data, None
-    if isinstance(request, plan.Write):
-        return request.data, request.to
-    return (request.into if isinstance(request, plan.Read) else (request.into,)), request.source
+    match request:
+        case plan.StraySetter():
+            yield from _setter(request.setter, mkeys)
+        case plan.Configure():
+            there = {"num_setters": len(request.setters), "conf_flags": int(request.reset_signature)}
+            there |= {"comp_mask": 0, "inline": 1}
+            for setter in request.setters:
+                yield from _setter(setter, mkeys)
+        case plan.MrList() | plan.MrInterleaved():
+            there = {"inline": 1, "access_flags": request.access}
+            yield from _layout(request.layout, mkeys)
+        case plan.Memcpy():
+            there = {"length": request.source.length}
+            yield from _parts((request.source, request.to), mkeys)
+        case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd():
+            local, remote = request.local(), request.remote()
+            yield from _parts(local, mkeys)
+            if local:
+                there.update(_part(local[0], mkeys))
+            if remote is not None:
+                far = _part(remote, mkeys)
+                yield from _sets(remote, remote.but, far)
+                there["remote_addr"] = far.get("addr", Live("", ""))
+                there["rkey"] = far["rkey"]
+            if request.options.dct is not None:
+                there["dctn"] = Live(request.options.dct, "number")
+        case plan.Invalidate() | plan.RawWqe():
+            pass
+        case _:
+            assert_never(request)
+    yield from _sets(request, request.options.but, there)
 
 
 def _part(part: Part, mkeys: frozenset[str]) -> dict[str, Int]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag
-from mkeyspec.lang.check.access import Use
 from mkeyspec.lang.check.look import Look, place
 from mkeyspec.lang.check.world import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, MkeyState, may_be_refused
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
@@ -26,7 +25,7 @@ def look_exists(look: Look, request: object, name: str) -> bool:
     return False
 
 
-def needed(key: MkeyState, use: Use | None) -> int:
+def needed(key: MkeyState, use: plan.Use | None) -> int:
     """The properties that a use of the mkey relies on; with `use` None: any."""
     properties = LAYOUT
     if key.has(MkeyFlag.BLOCK_SIGNATURE):
@@ -38,7 +37,7 @@ def needed(key: MkeyState, use: Use | None) -> int:
     return properties
 
 
-def look_state(look: Look, request: object, part: Part, key: MkeyState, use: Use | None) -> bool:
+def look_state(look: Look, request: object, part: Part, key: MkeyState, use: plan.Use | None) -> bool:
     """Whether the mkey can be used as far as its state is concerned; if not, that is the one fault there is.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
@@ -118,7 +117,7 @@ def _names(properties: int) -> str:
     return " and ".join(names)
 
 
-def _mend(name: str, key: MkeyState, use: Use | None) -> str:
+def _mend(name: str, key: MkeyState, use: plan.Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
     crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag, QpOps
+from mkeyspec.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.lang.check import access, state
-from mkeyspec.lang.check.access import Use
+from mkeyspec.lang.check.create import REQUESTS
 from mkeyspec.lang.check.look import Look, count, place
 from mkeyspec.lang.check.world import MemoryState, MkeyState, OtherState, overridden
 from mkeyspec.lang.diagnostic import Note
@@ -20,101 +20,73 @@ from mkeyspec.value.live import Int
 CQE_PAYLOAD = 64
 """Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
 
-TRANSMIT = {
-    "send": access.local_read,
-    "send_imm": access.local_read,
-    "write": access.local_read,
-    "write_imm": access.local_read,
-    "peer_read": access.remote_read,
-}
-RECEIVE = {
-    "recv": access.local_write,
-    "read": access.local_write,
-    "peer_write": access.remote_write,
-    "peer_write_imm": access.remote_write,
-}
+
+SHORT_FORMS = {
+    "peer_read": "read", "write_imm": "write", "peer_write": "write", "peer_write_imm": "write", "recv": "send",
+}  # fmt: skip
+"""What is posted by an operation of `transmit` and `receive` that is called otherwise."""
+
+DATAGRAM = 4096
+"""The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
 
 
 def look_transmit(look: Look, step: plan.Transmit) -> None:
-    use = TRANSMIT.get(step.by)
-    if use is not None:
-        _posted(look, step, data=True)
-        _part(look, step, step.part, use(step.by), step.part.length, of_peer=False)
+    _posted(look, step, data=True)
+    _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
+    _part(look, step, step.end(), of_peer=False)
 
 
 def look_receive(look: Look, step: plan.Receive) -> None:
-    use = RECEIVE.get(step.by)
-    if use is not None:
-        _posted(look, step, data=True)
-        _part(look, step, step.part, use(step.by), step.data.length, of_peer=False)
+    _posted(look, step, data=True)
+    _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
+    _part(look, step, step.end(), of_peer=False)
 
 
 def look_request(look: Look, request: plan.Wr) -> None:
     """A work request other than the configuring ones and stray setters."""
-    if isinstance(request, plan.Send):
-        _posted(look, request, data=True)
-        verb = "send" if request.invalidate is None else "send_inv"
-        for part in request.data:
-            _part(look, request, part, access.local_read(verb), part.length)
-        _receive(look, request)
-        _remote_invalidate(look, request)
-    elif isinstance(request, plan.Write):
-        _posted(look, request, data=True)
-        for part in request.data:
-            _part(look, request, part, access.local_read("write"), part.length)
-        _part(look, request, request.to, access.remote_write("write"), _total(request.data))
-    elif isinstance(request, plan.Read):
-        _posted(look, request, data=True)
-        for part in request.into:
-            _part(look, request, part, access.local_write("read"), part.length)
-        _part(look, request, request.source, access.remote_read("read"), _total(request.into))
-    elif isinstance(request, plan.FetchAdd):
-        _posted(look, request, data=True)
-        _part(look, request, request.into, access.local_write("fetch_add"), 8)
-        _part(look, request, request.source, access.remote_atomic("fetch_add"), 8)
-    elif isinstance(request, plan.Memcpy):
-        _posted(look, request, operation=int(QpOps.MEMCPY))
-        _part(look, request, request.source, access.local_read("memcpy"), request.source.length)
-        _part(look, request, request.to, access.local_write("memcpy"), request.source.length)
-        if request.source.length != 0:
-            look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
-    elif isinstance(request, plan.RawWqe):
-        _posted(look, request, operation=int(QpOps.RAW_WQE))
-    elif isinstance(request, plan.Invalidate):
-        _posted(look, request)
-        state.look_exists(look, request, request.mkey)
+    _posted(look, request, data=request.addressed, operation=request.operation)
+    if request.addressed or isinstance(request, plan.Invalidate):
+        _of_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
+    for end in request.ends():
+        _part(look, request, end)
+    match request:
+        case plan.Send():
+            _receive(look, request)
+            _remote_invalidate(look, request)
+        case plan.Memcpy():
+            if request.source.length != 0:
+                look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
+        case plan.Invalidate():
+            state.look_exists(look, request, request.mkey)
 
 
 def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
     """Where a configuration is posted; False if there is no such mkey."""
-    operation = (
-        QpOps.MKEY_CONFIGURE
-        if isinstance(request, plan.Configure)
-        else QpOps.MR_LIST
-        if isinstance(request, plan.MrList)
-        else QpOps.MR_INTERLEAVED
-    )
-    _posted(look, request, operation=int(operation))
+    _posted(look, request, operation=request.operation)
     return state.look_exists(look, request, request.mkey)
 
 
 def look_recv(look: Look, step: plan.Recv) -> None:
     """A posted receive: what arrives is judged where it is sent; here only that the mkey is in a known state."""
+    if look.qp.type == "dci" and not step.peer:
+        look.broken("qp_type_operation", "a DCI has no receive queue: what it is sent arrives at a DCT", step,
+                    help=f"peer recv … on {step.qp}")  # fmt: skip
+    else:
+        _of_type(look, step, "recv")
     for part in step.into:
         key = look.mkey(part.name)
-        if key is not None and state.look_exists(look, step, part.name):
-            use = access.local_write("recv")
-            if not key.unknown or state.look_state(look, step, part, key, use):
-                state.look_inside(look, step, part, key)
+        if key is None or not state.look_exists(look, step, part.name):
+            continue
+        if not key.unknown or state.look_state(look, step, part, key, plan.RECEIVE["recv"]):
+            state.look_inside(look, step, part, key)
 
 
 # One key of one request ------------------------------------------------------------------------
 
 
-def _part(
-    look: Look, request: plan.Wr | plan.Step, part: Part, use: Use, length: Int, of_peer: bool | None = None
-) -> None:
+def _part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
     """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
+    part, length, use = of_request
     thing = look.world.things.get(part.name)
     if of_peer is None:
         of_peer = look.peer != use.remote
@@ -154,7 +126,7 @@ def _part(
     _crypto(look, request, part, thing, length, need)
 
 
-def _within_memory(look: Look, request: object, part: Part, use: Use, state: MemoryState, length: Int) -> None:
+def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int) -> None:
     """A plain buffer must have the bytes: behind it lie its guard, which the MR covers too, so no device refuses."""
     reach = _reach(request, part, use, length)
     if reach.forced or not isinstance(reach.start, int) or not isinstance(reach.length, int):
@@ -178,7 +150,7 @@ def _receive(look: Look, request: plan.Send) -> None:
     if not isinstance(step, plan.Post) or request.options.dct is not None:
         return
     into = look.world.receive((step.qp, not step.peer))
-    length, room = _total(request.data), _total(into or ())
+    length, room = plan.total(request.data), plan.total(into or ())
     forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
     if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
         return
@@ -189,7 +161,7 @@ def _receive(look: Look, request: plan.Send) -> None:
             request,
         )
         return
-    use = access.local_write("recv")
+    use = plan.RECEIVE["recv"]
     for part in into:
         assert isinstance(part.length, int)
         here = min(part.length, length)
@@ -207,7 +179,7 @@ class Reach(NamedTuple):
     forced: bool
 
 
-def _reach(request: object, part: Part, use: Use, length: Int) -> Reach:
+def _reach(request: object, part: Part, use: plan.Use, length: Int) -> Reach:
     options = getattr(request, "options", None)
     overrides = dict(options.but) if isinstance(options, plan.Options) else {}
     overrides.update(part.but)
@@ -241,7 +213,7 @@ def memory_need(key: MkeyState, length: Int) -> Need | None:
 
 
 def _bounds(
-    look: Look, request: object, part: Part, use: Use, key: MkeyState, reach: Reach, need: Need | None
+    look: Look, request: object, part: Part, use: plan.Use, key: MkeyState, reach: Reach, need: Need | None
 ) -> None:
     if need is None or key.length is None or not isinstance(reach.start, int):
         look.broken("beyond_layout", f"whether `{part.name}` is long enough is read from the device", part,
@@ -360,7 +332,24 @@ def _posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, ope
         look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
 
 
-def _scatter_to_cqe(look: Look, request: object, part: Part, use: Use, length: Int) -> None:
+def _of_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
+    """Whether QPs of the type have such a request at all, and a datagram can be so long."""
+    kind = look.qp.type
+    has = REQUESTS.get(kind)
+    if has is None:
+        return
+    if not has:
+        look.broken("qp_type_operation", f"no data goes over this QP: {kind} has no other end that could take it",
+                    request, help="of such a QP only the creation, and `raw`, can be tried")  # fmt: skip
+    elif operation not in has:
+        look.broken("qp_type_operation", f"a QP of type {kind} has no `{operation}`", request,
+                    help="it has " + ", ".join(f"`{name}`" for name in sorted(has)))  # fmt: skip
+    elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
+        look.broken("qp_type_operation", f"{count(length, 'byte')} are more than a datagram can have", request,
+                    help=f"{DATAGRAM} is the largest path MTU")  # fmt: skip
+
+
+def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, length: Int) -> None:
     small = not isinstance(length, int) or length <= CQE_PAYLOAD
     if look.qp.scatter_to_cqe and use.writes and not use.remote and small:
         look.broken(
@@ -386,12 +375,3 @@ def _remote_invalidate(look: Look, request: plan.Send) -> None:
             notes=look.declared(name),
             help=f"mkey {name} {{ remote_invalidate }}",
         )
-
-
-def _total(parts: tuple[Part, ...]) -> Int:
-    total = 0
-    for part in parts:
-        if not isinstance(part.length, int):
-            return part.length
-        total += part.length
-    return total

@@ -177,7 +177,7 @@ class World:
         if isinstance(step, (plan.Transmit, plan.Receive)):
             self._used(step.part.name)
         elif isinstance(step, plan.Post):
-            self._post(step, is_rejected(step.claim) if rejected is None else rejected)
+            self._post(step, plan.is_rejected(step.claim) if rejected is None else rejected)
         elif isinstance(step, plan.Check):
             key = self.mkey(step.mkey)
             if key is not None and any(kind != "ok" for kind in step.kind):
@@ -206,14 +206,15 @@ class World:
             entries, _ = overridden(step.but, "max_entries", step.entries)
             if step.entries == Live(step.name, "max_entries"):
                 entries = MOST_ENTRIES  # not said: lowering gives it what its largest layout needs
-            created = not (is_rejected(step.claim) if rejected is None else rejected)
+            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
             self.things[step.name] = MkeyState(step.at, flags, entries, step.peer, step.pd, created)
         elif isinstance(step, plan.Qp):
-            self.things[step.name] = _qp_state(step, not (is_rejected(step.claim) if rejected is None else rejected))
+            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
+            self.things[step.name] = _qp_state(step, created)
         elif isinstance(step, plan.Pd):
             self.things[step.name] = OtherState(step.at, "pd", step.peer)
         elif isinstance(step, plan.Dek):
-            created = not (is_rejected(step.claim) if rejected is None else rejected)
+            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
             self.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created)
         elif isinstance(step, plan.Dct):
             self.things[step.name] = OtherState(step.at, "dct")
@@ -233,7 +234,7 @@ class World:
 
     def _unknown(self, step: plan.Post, by: str) -> None:
         for request in step.requests:
-            if isinstance(request, (plan.Configure, plan.MrList, plan.MrInterleaved)):
+            if isinstance(request, plan.CONFIGURING):
                 key = self.mkey(request.mkey)
                 if key is not None:
                     self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
@@ -246,29 +247,21 @@ class World:
     def request(self, request: plan.Wr, far: Posted) -> None:
         """The world after one work request of a section that was carried out. `far`: the end that it goes to."""
         waiting = self.receives.get(far)
-        if waiting and takes_receive(request):
+        if waiting and request.meets_receive():
             self.receives[far] = waiting[1:]
-        if isinstance(request, plan.Configure):
-            self._configure(request)
-        elif isinstance(request, (plan.MrList, plan.MrInterleaved)):
-            setters = (plan.SetAccess(request.access), plan.SetLayout(request.layout))
-            self._configure(plan.Configure(request.at, request.mkey, setters))
-        elif isinstance(request, plan.Invalidate):
-            self._invalidated(request.mkey, request.at)
-        elif isinstance(request, plan.Send):
-            self._used(*(part.name for part in request.data))
-            if request.invalidate is not None:
-                key = self.mkey(request.invalidate)
+        self._used(*(end.part.name for end in request.ends()))
+        match request:
+            case plan.Configure():
+                self._configure(request)
+            case plan.MrList() | plan.MrInterleaved():
+                setters = (plan.SetAccess(request.access), plan.SetLayout(request.layout))
+                self._configure(plan.Configure(request.at, request.mkey, setters))
+            case plan.Invalidate():
+                self._invalidated(request.mkey, request.at)
+            case plan.Send(invalidate=str() as name):
+                key = self.mkey(name)
                 if key is not None and key.has(MkeyFlag.REMOTE_INVALIDATE):
-                    self._invalidated(request.invalidate, request.at)
-        elif isinstance(request, plan.Write):
-            self._used(request.to.name, *(part.name for part in request.data))
-        elif isinstance(request, plan.Read):
-            self._used(request.source.name, *(part.name for part in request.into))
-        elif isinstance(request, plan.FetchAdd):
-            self._used(request.source.name, request.into.name)
-        elif isinstance(request, plan.Memcpy):
-            self._used(request.source.name, request.to.name)
+                    self._invalidated(name, request.at)
 
     def _configure(self, request: plan.Configure) -> None:
         key = self.mkey(request.mkey)
@@ -317,28 +310,16 @@ class World:
                 self.things[name] = key._replace(transfers=key.transfers + 1)
 
 
-def takes_receive(request: plan.Wr) -> bool:
-    """Whether a message of the request meets a receive of the other end (one to a DCT meets the target's)."""
-    if isinstance(request, plan.Send):
-        return request.options.dct is None
-    return isinstance(request, plan.Write) and request.imm is not None and request.options.dct is None
-
-
-def is_rejected(claim: plan.Claim) -> bool:
-    """The claim leaves no way but a refusal."""
-    return bool(claim) and all(isinstance(outcome, plan.Rejected) for outcome in claim)
-
-
 def may_be_refused(claim: plan.Claim) -> bool:
     """The claim names a refusal, and something else."""
-    return any(isinstance(outcome, plan.Rejected) for outcome in claim) and not is_rejected(claim)
+    return any(isinstance(outcome, plan.Rejected) for outcome in claim) and not plan.is_rejected(claim)
 
 
 def _at_complete(claim: plan.Claim, requests: Iterable[plan.Wr]) -> bool:
     """Refused as a section; or, if later, in requests that do nothing but configure."""
     if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in claim) or not claim:
         return True
-    return all(isinstance(request, (plan.Configure, plan.MrList, plan.MrInterleaved)) for request in requests)
+    return all(isinstance(request, plan.CONFIGURING) for request in requests)
 
 
 def _qp_state(step: plan.Qp, created: bool) -> QpState:

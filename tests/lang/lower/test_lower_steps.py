@@ -225,7 +225,7 @@ def test_overrides_of_setters_and_of_the_builder() -> None:
     )
     step = last(body)
     assert isinstance(step, Post)
-    assert step.requests[0].options == Options(signaled=True, but=(("comp_mask", 1),))  # type: ignore[union-attr]
+    assert step.requests[0].options == Options(signaled=True, but=(("comp_mask", 1),))
     body = (
         ONE
         + """
@@ -507,6 +507,8 @@ def test_known_departures() -> None:
          ("signature.t10dif", "signature.csum", "block.512")),
         ("mkey k { crypto; update_tag; remote_invalidate }", ("crypto", "update_tag", "remote_invalidate")),
         ("qp q { type dci }", ("qp.dci",)),
+        ("qp q { type ud; send_ops [raw] }", ("qp.ud", "raw_wqe")),
+        ("qp q { type ud; send_ops [mr_list] } rejected at create", ()),
         ("qp q { sig_pipelining; send_ops [memcpy, raw] }", ("pipelining", "memcpy", "raw_wqe")),
     ],
 )  # fmt: skip

@@ -1,0 +1,149 @@
+"""What the sources of a session were compiled to.
+
+Compiling is the business of one process. Without xdist that is this one, file by file as they are
+collected; with it the controller compiles everything before a worker starts, and tells the workers.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkeyspec.plugin.option_values import read_levels
+from mkeyspec.project import Unreadable, find_sources
+from mkeyspec.store import Result, Store, Unwritable
+
+if TYPE_CHECKING:
+    from mkeyspec.lang.severity import Levels
+
+_KEY = "mkeyspec"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the compiling process says of one source; plain values, so that xdist can carry them to a worker.
+
+    `module` "": there is none, because the file is a library, or because it is broken: then `code`, `line` and
+    `text` say why. `warnings`: what the compiler thinks is hardly meant, a line each.
+    """
+
+    module: str = ""
+    code: str = ""
+    line: int = 1
+    text: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Compilation:
+    """The outcomes of a session, by absolute path."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.store = Store(config.rootpath, _generated(config), _levels(config))
+        self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
+        self._outcomes: dict[str, Outcome] = {}
+        self.warnings: dict[str, None] = {}
+        """Of the files that were collected, here or in a worker: a folder may have others that are ignored."""
+
+    def of(self, path: Path) -> Outcome:
+        key = os.path.abspath(path)
+        outcome = self._outcomes.get(key)
+        if outcome is None:
+            if self._told is None:
+                outcome = self._compile(path)
+            elif key in self._told:
+                outcome = Outcome(**self._told[key])
+            elif self.store.is_fresh(path):
+                outcome = Outcome(str(self.store.module_of(path)))
+            else:
+                text = f"error[MKS0906]: the controller did not compile {path.name}; name its folder, or run without -n"
+                outcome = Outcome(code="MKS0906", text=text)
+            self._outcomes[key] = outcome
+        return outcome
+
+    def _compile(self, path: Path) -> Outcome:
+        try:
+            return _outcome(self.store.compile(path))
+        except Unwritable as error:
+            return Outcome(code=error.code, text=str(error))
+        except Exception:  # a defect of the compiler must not hide the other files
+            text = f"error[MKS0999]: mkeyspec itself failed on this file; please report it\n{traceback.format_exc()}"
+            return Outcome(code="MKS0999", text=text)
+
+    def all(self, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+        """Compile every source under `paths`, for the workers."""
+        try:
+            return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths, self.store.project)}
+        except Unreadable as error:
+            pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
+
+
+def _generated(config: pytest.Config) -> Path | None:
+    named = config.getoption("--generated")
+    return Path(named) if named else None
+
+
+def _levels(config: pytest.Config) -> Levels | None:
+    allow, deny = config.getoption("--allow"), config.getoption("--deny")
+    return read_levels(allow, deny) if allow or deny else None
+
+
+def _outcome(result: Result) -> Outcome:
+    if result.module is not None:
+        return Outcome(str(result.module), warnings=result.warnings)
+    if result.state == "library":
+        return Outcome(warnings=result.warnings)
+    from mkeyspec.lang import render
+
+    errors = [finding for finding in result.diagnostics if finding.severity == "error"]
+    if not errors:
+        text = f"error[MKS0999]: {result.source} has neither cases nor errors; please report it"
+        return Outcome(code="MKS0999", text=text)
+    span = errors[0].span
+    return Outcome("", errors[0].code, span.source.location(span.start).line, render.text(result.diagnostics))
+
+
+_COMPILATION = pytest.StashKey[Compilation]()
+
+
+def compilation(config: pytest.Config) -> Compilation:
+    """That of this session."""
+    found = config.stash.get(_COMPILATION, None)
+    if found is None:
+        found = config.stash[_COMPILATION] = Compilation(config)
+    return found
+
+
+def warnings(config: pytest.Config) -> list[str]:
+    """The compiler's warnings about the files of this session, in order."""
+    found = config.stash.get(_COMPILATION, None)
+    return [] if found is None else list(found.warnings)
+
+
+def merge_warnings(config: pytest.Config, lines: Iterable[str]) -> None:
+    """Add those that a worker has collected."""
+    compilation(config).warnings.update(dict.fromkeys(lines))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist is about to start a worker: tell it what was compiled."""
+    config = node.config
+    told = config.stash.get(_TOLD, None)
+    if told is None:
+        paths = [Path(config.invocation_params.dir, path_of(argument)) for argument in config.args]
+        told = config.stash[_TOLD] = compilation(config).all(path for path in paths if path.exists())
+    node.workerinput[_KEY] = told
+
+
+_TOLD = pytest.StashKey[dict[str, dict[str, Any]]]()
+
+
+def path_of(argument: str) -> str:
+    """The file or folder that an argument of the command line names."""
+    return argument.split("::", 1)[0]

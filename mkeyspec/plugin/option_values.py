@@ -1,0 +1,87 @@
+"""What the values of options name, read; what can't be used ends the session in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from mkeyspec.device.choice import Choice
+    from mkeyspec.device.profile import Profile
+    from mkeyspec.device.protocol import Info
+    from mkeyspec.lang.severity import Levels
+    from mkeyspec.run.expectation import Expectations
+
+
+def read_choice(text: str) -> Choice:
+    """What `--device` names; raises UsageError for what it can't."""
+    from mkeyspec.device.choice import parse
+    from mkeyspec.device.protocol import Unavailable
+
+    try:
+        return parse(text)
+    except Unavailable as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def read_profile(file: str | None) -> Profile:
+    """The profile in a TOML file, or the default's; raises UsageError for one that can't be used."""
+    from mkeyspec.device.profile import Profile, ProfileError, load
+
+    try:
+        return load(Path(file)) if file is not None else Profile()
+    except ProfileError as error:
+        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def read_expectations(files: Sequence[str], choice: Choice, device: Info | None) -> Expectations:
+    """What is known of a device; with None the files are only read. Raises UsageError.
+
+    The shipped files speak of drivers, which the model has none of; `files` are read besides.
+    """
+    from mkeyspec import resource
+    from mkeyspec.device.protocol import Info
+    from mkeyspec.run.expectation import ExpectationError, Expectations
+
+    paths = [Path(name) for name in files]
+    if choice.kind != "model":
+        paths += resource.directory("expectations").glob("*.toml")
+    try:
+        return Expectations.load(paths, device or Info(""))
+    except ExpectationError as error:
+        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def read_defect(name: str) -> str:
+    """The environment's variable that the software NIC takes a defect's name from; UsageError if no defect has it."""
+    from mkeyspec.device.preload import FAULT
+    from mkeyspec.sabotage.catalogue import UnknownDefectError, named
+
+    try:
+        named(name)
+    except UnknownDefectError as error:
+        raise pytest.UsageError(f"error[MKS0907]: --defect: {error}") from None
+    return FAULT
+
+
+def read_selection(name: str, root: Path) -> frozenset[str]:
+    """The items of a profile of cases; raises UsageError for what is none."""
+    from mkeyspec import selection
+
+    try:
+        return selection.read(name, root)
+    except selection.SelectionError as error:
+        raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def read_levels(allow: list[str], deny: list[str]) -> Levels:
+    """What becomes of the compiler's warnings; raises UsageError for a code that is none's."""
+    from mkeyspec.lang.severity import Levels
+
+    try:
+        return Levels.of(allow, deny)
+    except ValueError as error:
+        raise pytest.UsageError(f"error[MKS0923]: {error}") from None

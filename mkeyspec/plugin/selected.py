@@ -1,0 +1,93 @@
+"""Selection: the items of `--case-profile`, and broken files whatever is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.emit.place import source_name
+from mkeyspec.plugin.compilation import Outcome, compilation
+from mkeyspec.plugin.nodes import BrokenFile
+from mkeyspec.plugin.option import SELECTED
+from mkeyspec.run.mark import case_of
+from mkeyspec.selection import file_of
+
+_TOLD_GONE = 5
+"""So many ids are written out."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
+    """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""
+    broken = [item for item in items if isinstance(item, BrokenFile)]
+    chosen = config.stash.get(SELECTED, None)
+    if chosen is not None:
+        left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
+        items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
+        config.hook.pytest_deselected(items=left)
+        broken += _gone(session, items, left, chosen)
+    yield
+    kept = {id(item) for item in items}
+    items[:0] = [item for item in broken if id(item) not in kept]
+
+
+def _gone(
+    session: pytest.Session, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
+) -> list[BrokenFile]:
+    """One failing item if the profile lists what is not there, in files that were to be collected whole."""
+    config = session.config
+    there = {_id(item) for item in items}
+    # Of a broken file nothing is known but that it is broken.
+    broken = {source_name(item.path, config.rootpath) for item in items if isinstance(item, BrokenFile)}
+    # --lf does not collect the files in which nothing failed.
+    collected = {_file_of(_id(item)) for item in (*items, *left)} if config.getoption("lf", False) else None
+    gone = sorted(
+        id for id in chosen - there
+        if (file := _file_of(id)) not in broken and _whole(config, file) and (collected is None or file in collected)
+    )  # fmt: skip
+    if not gone:
+        return []
+    path = file_of(config.getoption("--case-profile"), config.rootpath)
+    name = source_name(path, config.rootpath)
+    what = "1 item that is not there" if len(gone) == 1 else f"{len(gone)} items that are not there"
+    more = f" and {len(gone) - _TOLD_GONE} more" if len(gone) > _TOLD_GONE else ""
+    text = f"error[MKS0922]: {name} lists {what}: {', '.join(gone[:_TOLD_GONE])}{more}; choose the profile again"
+    outcome = Outcome(code="MKS0922", text=text)
+    made: BrokenFile = BrokenFile.from_parent(
+        session, name="MKS0922", nodeid=f"{name}::MKS0922", path=path, outcome=outcome
+    )
+    return [made]
+
+
+def _whole(config: pytest.Config, file: str) -> bool:
+    """Whether a file of the project, or its module, lies in what the session was asked to collect whole."""
+    source = config.rootpath / file
+    places = (source, compilation(config).store.module_of(source))
+    ignored = [Path(config.invocation_params.dir, one) for one in config.getoption("ignore") or ()]
+    named = [Path(config.invocation_params.dir, one) for one in config.args if "::" not in one]
+    return any(_below(place, named) and not _below(place, ignored) for place in places)
+
+
+def _below(place: Path, folders: Iterable[Path]) -> bool:
+    return any(
+        Path(os.path.abspath(place)).is_relative_to(os.path.abspath(folder))
+        or place.resolve().is_relative_to(folder.resolve())
+        for folder in folders
+    )
+
+
+def _file_of(id: str) -> str:
+    return id.split("::", 1)[0]
+
+
+def _id(item: pytest.Item) -> str:
+    """`cases/crc.mks::published_values[crc=crc32]`, whatever module it was collected from."""
+    mark = case_of(getattr(item, "obj", None))
+    if mark is None or not isinstance(item, pytest.Function):
+        return item.nodeid
+    return f"{mark.suite.source}::{mark.name}{item.name.removeprefix(item.originalname)}"
