@@ -234,6 +234,15 @@ def word_list(names: Sequence[str]) -> str:
     return "\n\n".join(part for part in (plain, rows) if part)
 
 
+def labels() -> list[tuple[str, tuple[str, ...]]]:
+    """What labels show, by the verbs that show the same."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for verb in PLACES["case"].values():
+        if verb.shows:
+            found.setdefault(verb.shows, []).append(f"`{verb.name}`")
+    return [(f"label of {', '.join(verbs)}", shows) for shows, verbs in found.items()]
+
+
 def functions() -> str:
     text = [
         flow(PURE),
@@ -245,7 +254,10 @@ def functions() -> str:
         function_table(LIST_FUNCTIONS),
         "## Members",
         flow(MEMBERS),
-        table(("of", "live members"), [(name, listed(members)) for name, members in LIVE_MEMBERS.items()]),
+        table(
+            ("of", "live members"),
+            [(name, listed(members)) for name, members in (*LIVE_MEMBERS.items(), *labels())],
+        ),
         flow(LIVE),
         "What `but` may set wrong of a value:",
         table(("of", "members"), [(name, listed(members)) for name, members in BUT_MEMBERS.items()]),

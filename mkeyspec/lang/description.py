@@ -53,6 +53,8 @@ def describe(value: Value) -> str:
     if isinstance(value, Errno):
         return f"the errno {value.name}"
     if isinstance(value, Handle):
+        if value.kind == "label" and value.step:
+            return f"the label `{value.name}` of {article(value.step).replace(value.step, f'`{value.step}`')}"
         return "the device" if value.kind == "device" else f"the {value.kind} `{value.name}`"
     if isinstance(value, (Function, UserFunction)):
         return f"the function `{value.name}`"

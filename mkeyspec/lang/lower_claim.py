@@ -89,6 +89,15 @@ def claims_rejection(found: plan.Claim) -> bool:
     return bool(found) and all(isinstance(item, plan.Rejected) for item in found)
 
 
+def shown(members: tuple[str, ...], found: plan.Claim) -> tuple[str, ...]:
+    """Which live members of a label there are: of what is refused no count, of an error completion no byte_len, and of
+    what is refused at complete no completion at all."""
+    if not claims_rejection(found):
+        return members
+    gone = ("count", "byte_len") if fails_under_way(found) else ("count", "byte_len", "status")
+    return tuple(member for member in members if member not in gone)
+
+
 def fails_under_way(found: plan.Claim) -> bool:
     """Does the claim allow an error completion? Bytes may have moved before it."""
     return any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in found)

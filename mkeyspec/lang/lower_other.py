@@ -179,7 +179,7 @@ def cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
         row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
         row.met = tuple(one for one in row.met if one != (qp, number))
-    step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope), claim, known)
+    step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
     row.add(step, sentence)
     movement.label(row, step, sentence.span)
     movement.under_way(row, qp, False, claim, sentence.span, number)

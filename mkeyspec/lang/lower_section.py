@@ -54,7 +54,7 @@ def _finish(
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
-    label = row.label(sentence, scope)
+    label = row.label(sentence, scope, claim)
     waiting = list(row.world.receives.get((qp, not peer)) or ())
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)

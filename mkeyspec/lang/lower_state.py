@@ -12,7 +12,7 @@ from mkeyspec.lang.coercion import as_handle, as_live_int, fault
 from mkeyspec.lang.diagnostic import Diagnostics
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Ledger
-from mkeyspec.lang.lower_claim import claim, known
+from mkeyspec.lang.lower_claim import claim, known, shown
 from mkeyspec.lang.meaning import Handle
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
@@ -146,14 +146,15 @@ class RowState:
         expr = sentence.phrases.get("on")
         return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
 
-    def label(self, sentence: Sentence, scope: Scope) -> str | None:
-        """The label after `as`, declared from here on."""
+    def label(self, sentence: Sentence, scope: Scope, claim: plan.Claim = ()) -> str | None:
+        """The label after `as`, declared from here on. `claim`: what the case says of the statement."""
         expr = sentence.phrases.get("as")
         if expr is None:
             return None
         if not isinstance(expr, tree.Ref):
             raise fault("MKS0213", "`as` takes a name for this step", expr.span, help="as r")
-        scope.bind(expr.name, Handle("label", expr.name), expr.span)
+        verb = sentence.verb
+        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=shown(verb.shows, claim)), expr.span)
         return expr.name
 
     def overrides(self, sentence: Sentence, scope: Scope) -> plan.Overrides:

@@ -43,7 +43,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     part = Part(name, start, length, but)
     row.spans.put(part, expr.span)
     row.ledger.mkeys[name] = shape._replace(received=False)
-    label = row.label(sentence, scope)
+    label = row.label(sentence, scope, claim)
     if claims_rejection(claim) and not fails_under_way(claim):
         row.ledger.wires.pop(None, None)  # nothing was posted
     else:
@@ -78,7 +78,7 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     part = Part(name, start, data.length if length is None else length, but)
     row.spans.put(part, into.span)
     row.ledger.mkeys[name] = row.ledger.mkeys[name]._replace(received=True)
-    label = row.label(sentence, scope)
+    label = row.label(sentence, scope, claim)
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.spans.put_member(step, "data", expr.span)
     row.add(step, sentence)

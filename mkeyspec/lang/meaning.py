@@ -59,13 +59,16 @@ class Handle:
     """A declared object as such: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
 
     `length` in bytes where it is fixed at the declaration (memory); an mkey's is its layout's, which
-    the ledger knows (`Ledger.length`). `peer`: it lives on the other endpoint.
+    the ledger knows (`Ledger.length`). `peer`: it lives on the other endpoint. Of a label, `step`: the verb of the
+    statement, and `shows`: the members that it has.
     """
 
     kind: str
     name: str
     length: Optional[int] = None
     peer: bool = False
+    step: str = field(default="", repr=False)
+    shows: tuple[str, ...] = field(default=(), repr=False)
     moment: Optional[Moment] = field(default=None, compare=False, repr=False)
 
 

@@ -39,10 +39,9 @@ LIVE_MEMBERS: dict[str, tuple[str, ...]] = {
     "mkey": ("max_entries", "lkey", "rkey"),
     "qp": ("qpn", "max_inline_data"),
     "dct": ("number",),
-    "label": ("errno", "status", "byte_len", "count"),
     "device": DEVICE_NUMBERS,
 }
-"""Kind of object -> what may be read of it when the case runs."""
+"""Kind of object -> what may be read of it when the case runs. Of a label its verb says it (`Verb.shows`)."""
 
 BUT_MEMBERS: dict[str, tuple[str, ...]] = {
     "a domain": ("sig_type", "block_size", "comp_mask"),
@@ -90,10 +89,10 @@ def _of_handle(handle: Handle, name: str, expr: tree.Attribute, scope: Scope) ->
         return WireRef(handle.name)
     if handle.kind in BUFFER_KINDS and name == "length":
         return measure(handle, scope, expr.of.span)
-    members = LIVE_MEMBERS.get(handle.kind, ())
+    members = handle.shows if handle.kind == "label" else LIVE_MEMBERS.get(handle.kind, ())
     if name in members:
         return Live(handle.name, name)
-    more = ("wire",) if handle.kind == "label" else ("length",) if handle.kind in BUFFER_KINDS else ()
+    more = ("wire",) if handle.step == "transmit" else ("length",) if handle.kind in BUFFER_KINDS else ()
     raise no_member(handle, expr.of.span, expr.name, members + more, scope)
 
 

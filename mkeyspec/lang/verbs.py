@@ -28,7 +28,8 @@ class Verb:
 
     `modifiers`: a name with None is a bare word (`signaled`), with a Slot it takes a value (`id 5`).
     `but`: members that may be written wrong on purpose. `lines`: the place whose table the lines in
-    braces are read with, None: no braces. `phases`: where a rejection may be claimed.
+    braces are read with, None: no braces. `phases`: where a rejection may be claimed. `shows`: what may be read of
+    its label when the case runs.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Verb:
     known: bool = False
     peer: bool = False
     page: str = ""
+    shows: tuple[str, ...] = ()
 
 
 NUMBER = Slot("a number")
@@ -73,6 +75,7 @@ OPTIONS: dict[str, Slot | None] = {
 """What every work request may carry (`plan.Options`)."""
 
 _WR_CLAIM = ("complete", "completion")
+_WR_SHOWS = ("errno", "status", "byte_len")
 _SGE_BUT = ("addr", "length", "lkey", "tag")
 _DC_BUT = ("dctn", "dc_key")
 _REMOTE_BUT = (*_SGE_BUT, "remote_addr", "rkey", *_DC_BUT)
@@ -104,6 +107,7 @@ def _request(
         known=True,
         peer=True,
         page=page,
+        shows=_WR_SHOWS,
     )
 
 
@@ -175,37 +179,38 @@ STATEMENTS: tuple[Verb, ...] = (
     Verb("dct", "dct t { key 0x1234 }", NEW, lines="dct", page=POST_PAGE),
     Verb(
         "post", "post on q as l { send a; send b, signaled }", None, {"on": QP, "as": LABEL}, None, {"nowait": None},
-        (), "section", True, _WR_CLAIM, True, True, True, "ibv_wr_post(3)",
+        (), "section", True, _WR_CLAIM, True, True, True, "ibv_wr_post(3)", _WR_SHOWS,
     ),
     Verb(
         "abort", "abort { configure k { access 0 } }", None, {"on": QP, "as": LABEL}, None, {}, (), "section", True,
-        (), False, True, True, "ibv_wr_post(3)",
+        (), False, True, True, "ibv_wr_post(3)", ("errno",),
     ),
     *REQUESTS,
     Verb(
         "transmit", "transmit k by send", Slot("an mkey, or a part of one"),
         {"by": Slot(", ".join(plan.TRANSMIT)), "on": QP, "as": LABEL}, None, {**OPTIONS, **_IMM}, _TRANSFER_BUT, None,
-        False, _WR_CLAIM, True, True,
+        False, _WR_CLAIM, True, True, shows=_WR_SHOWS,
     ),
     Verb(
         "receive", "receive counter(512) into k by recv", BYTES,
         {"into": Slot("an mkey, or a part of one"), "by": Slot(", ".join(plan.RECEIVE)), "on": QP, "as": LABEL}, None,
-        {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True,
+        {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True, shows=_WR_SHOWS,
     ),
     Verb("recv", "peer recv w as r", Slot("a buffer, a part of one, or a list of them", required=False),
-         {"on": QP, "as": LABEL}, None, {"id": NUMBER}, peer=True, page="ibv_post_recv(3)"),
+         {"on": QP, "as": LABEL}, None, {"id": NUMBER}, peer=True, page="ibv_post_recv(3)",
+         shows=("status", "byte_len")),
     Verb("store", "store m[0 +: 8] = fill(0, 8)", Slot("a buffer, or a part of one"), {}, BYTES),
     Verb(
         "check", "check k is bad_guard, block 3", MKEY,
         {"is": Slot("ok, bad_guard, bad_reftag, bad_apptag, or a list of them"), "as": LABEL}, None,
         {"block": NUMBER, "found": BYTES, "computed": BYTES, "offset": NUMBER, "expected": NUMBER, "actual": NUMBER},
-        phases=("mkey_check",), known=True, page="mlx5dv_mkey_check(3)",
+        phases=("mkey_check",), known=True, page="mlx5dv_mkey_check(3)", shows=("errno",),
     ),
     Verb("await", "await sq_drained on q", Slot("an event"), {"on": QP}, known=True, page="ibv_get_async_event(3)"),
     Verb("poll", "poll q completes { send, id 1 }", Slot("a qp", required=False), completes=True, known=True, peer=True,
          page="ibv_poll_cq(3)"),
     Verb("cancel", "cancel 2 on q as c", NUMBER, {"on": QP, "as": LABEL}, phases=("cancel",), known=True,
-         page="mlx5dv_qp_cancel_posted_send_wrs(3)"),
+         page="mlx5dv_qp_cancel_posted_send_wrs(3)", shows=("errno", "count")),
     Verb("resume", "resume q", Slot("a qp", required=False), page="ibv_modify_qp(3)"),
     Verb("retag", "retag k to 7", MKEY, {"to": NUMBER}, phases=("create", "complete"), known=True, page=MKEY_PAGE),
     Verb("record", "record room = k.max_entries", Slot("a name for the report"), {}, Slot("something observed")),

@@ -252,6 +252,8 @@ class Course:
     def _check(self, step: plan.Check) -> None:
         bench = self.bench
         attempt, record = check.call(bench, step)
+        if step.label is not None:
+            bench.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
         if attempt.phase is not None or not claim.admits_success(step.claim):
             self.rulings.rule(attempt, step.claim, step.known)
             return

@@ -64,8 +64,9 @@ def scope() -> Scope:
         source = "crc32(ones) every 512" if name == "d" else "crc32(ones)"
         outer.names[name] = evaluate(expression(source), outer)
     for kind, name, length in (("memory", "m", 512), ("memory", "src", 1032), ("memory", "w", 64), ("mkey", "k", None),
-                               ("mkey", "bare", None), ("qp", "q", None), ("label", "t", None)):  # fmt: skip
+                               ("mkey", "bare", None), ("qp", "q", None)):  # fmt: skip
         outer.names[name] = Handle(kind, name, length)
+    outer.names["t"] = Handle("label", "t", step="transmit", shows=("errno", "status", "byte_len"))
     return outer
 
 
