@@ -23,7 +23,8 @@ from mkeyspec.run import (
 from mkeyspec.run.bench import Bench, Less
 from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.claim import Attempt
-from mkeyspec.run.endpoint import Label, Receive, Unobserved
+from mkeyspec.run.dependence import Touched
+from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
 from mkeyspec.run.request import Builder
@@ -31,7 +32,6 @@ from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Part
 from mkeyspec.value.live import NoValue, evaluate
 
 LONGEST_RECORD = 64
@@ -156,6 +156,8 @@ class Course:
         for outcome in (*step.claim, known):
             if isinstance(outcome, plan.Rejected) and outcome.phase == "completion":
                 done.breaking = done.breaking or outcome.requests
+        if not self._rest_for(step, end):
+            return
         if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
             self.rulings.fail(failure)
             return
@@ -179,6 +181,8 @@ class Course:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
+        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by == "peer_read")):
+            return
         done, attempt = transfer.transmit(self.bench, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
@@ -186,6 +190,8 @@ class Course:
         if step.claim:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
+        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by != "read")):
+            return
         done, attempt = transfer.receive(self.bench, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
@@ -251,6 +257,7 @@ class Course:
 
     def _check(self, step: plan.Check) -> None:
         bench = self.bench
+        self._rest(step)
         attempt, record = check.call(bench, step)
         if step.label is not None:
             bench.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
@@ -264,15 +271,25 @@ class Course:
             stated = failure is not None if changed is None else check.judge(bench, changed, record) is None
         self.rulings.soft(failure, known, stated, step.at)
 
-    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store) -> None:
-        """Whatever may still write where a statement looks, or stores, comes to its end."""
-        parts: tuple[Part, ...] = ()
+    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check) -> None:
+        """Whatever meets what a statement looks at, or stores, comes to its end."""
         if isinstance(step, plan.Store):
-            parts = (step.to,)
+            look = Touched(step.at, writes=frozenset({step.to.name}))
+        elif isinstance(step, plan.Check):
+            look = Touched(step.at, changes=frozenset({step.mkey}))
         elif isinstance(step.observed, plan.Content):
-            parts = step.observed.parts
-        if parts and (failure := drain.rest(self.bench, step.at, parts)) is not None:
+            look = Touched(step.at, reads=frozenset(part.name for part in step.observed.parts))
+        else:
+            return
+        if (failure := drain.rest(self.bench, step.at, (look,))) is not None:
             self.rulings.fail(failure)
+
+    def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
+        """What is under way elsewhere, and meets what a statement posts to `end`, comes to its end; or fails."""
+        failure = drain.rest_for(self.bench, step, end)
+        if failure is not None:
+            self.rulings.fail(failure)
+        return failure is None
 
     def _expect(self, step: plan.Expect) -> None:
         self._rest(step)

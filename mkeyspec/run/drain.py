@@ -12,21 +12,21 @@ in the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from errno import ENOMEM
 from time import monotonic, sleep
 
 from mkeyspec.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, WorkRequest, Write
-from mkeyspec.plan import At
-from mkeyspec.run import suspect, wait
+from mkeyspec.plan import At, Step
+from mkeyspec.run import wait
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.claim import describe
 from mkeyspec.run.completion import late, misfit
+from mkeyspec.run.dependence import Touched, meet, touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.verdict import Failure
-from mkeyspec.value.layout import Part
 
 QUIET = 5e-3
 """Seconds without anything new that take the place of a marker."""
@@ -52,29 +52,36 @@ def exact(bench: Bench, end: End, at: At) -> Failure | None:
 
 
 def before(bench: Bench, end: End, at: At) -> Failure | None:
-    """A section follows after which the pair may have to be reset: what is under way comes to its end first."""
+    """A section follows after which the pair may have to be reset: what is under way comes to its end first, at both
+    ends, as an error there flushes what the other has."""
     bench.look_for_events()
     bench.seen_events = len(bench.events)
-    if end.quiet() or is_unmarked(end):
-        return _end_here(bench, end, at)[1]
-    other = end.other
-    healthy = not end.pair.failed and not any(one.broken or one.owed() for one in end.pair.ends)
-    if healthy and other.pair.attributes.type in MARKED and is_unmarked(other):
-        return _end_here(bench, other, at)[1]
+    for side in (end, end.other):
+        if side is not end and (end.pair.failed or any(one.broken for one in end.pair.ends)):
+            break
+        if side.quiet() or is_unmarked(side):
+            failure = _end_here(bench, side, at)[1]
+            if failure is not None:
+                return failure
+        if side is not end and not end.pair.attributes.sig_pipelining:
+            sent = [due for due in side.send if due.signaled and due.got is None]
+            met = [due for due in side.other.recv if due.got is None and due.request is not None and side.is_own(due)]
+            wait.for_dues(bench, side, sent, met)
     return None
 
 
-def rest(bench: Bench, at: At, parts: Iterable[Part]) -> Failure | None:
-    """The statement at `at` looks at these parts of buffers: requests that may write there, and that nobody has waited
-    for, come to their end first. A queue that may be drained is given a short while only."""
+def rest(bench: Bench, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
+    """The statement at `at` touches these things: requests under way that touch them too, and that nobody has waited
+    for, come to their end first; those of its `own` queue go before it anyhow. A queue that may be drained is given a
+    short while only."""
     ends = [end for pair in bench.pairs.values() for end in pair.ends if end.send or end.other.recv]
+    ends = [end for end in ends if end is not own]
     if not ends:
         return None
-    names = {part.name for part in parts} | {suspect.ANY}
-    writers = {by for _, (by, written, _) in suspect.moves(bench.taken) if any(name in names for name, _, _ in written)}
+    those = {one.at for _, one in touched(bench.taken) if one.at != at and any(meet(one, look) for look in looks)}
     for end in ends:
-        far = [due for due in end.other.recv if due.request is not None and due.request.at in writers]
-        near = any(due.at in writers for due in end.send)
+        far = [due for due in end.other.recv if due.request is not None and due.request.at in those]
+        near = any(due.at in those for due in end.send)
         if (near or far) and end.pair.attributes.sig_pipelining:
             until_quiet(bench, end)
         elif (near or far) and not end.pair.failed and not end.broken:
@@ -83,6 +90,14 @@ def rest(bench: Bench, at: At, parts: Iterable[Part]) -> Failure | None:
                 return failure
             wait.for_dues(bench, end, [], [due for due in far if due.got is None])
     return None
+
+
+def rest_for(bench: Bench, step: Step, own: End) -> Failure | None:
+    """The same for the requests of the step under way, which are posted to `own`."""
+    if all(end is own or not (end.send or end.other.recv) for pair in bench.pairs.values() for end in pair.ends):
+        return None
+    last = len(bench.taken) - 1
+    return rest(bench, step.at, [one for number, one in touched(bench.taken) if number == last], own)
 
 
 def is_unmarked(end: End) -> bool:

@@ -136,12 +136,13 @@ def test_the_second_completion_of_one_request_is_seen_however_late() -> None:
 def test_two_queues_may_tell_in_any_order_and_one_queue_may_not() -> None:
     tested, device = rig()
     r = Memory(at(3), "r", 64, Counter(64), peer=True)
+    n = Memory(at(3), "n", 64, Counter(64))  # not what the SEND reads: that would be waited for
     ids = [changed(SIGNALED, id=number) for number in (5, 6)]
     steps = (
-        *(plain()[0], W, r),
+        *(plain()[0], W, r, n),
         Recv(at(4), (Part("r", 0, 64),), None, True, options=Options(id=4)),
         section(Send(at(8), (Part("m", 0, 64),)), line=8),
-        section(*(changed(WRITE, to=Part("m", 0, 64), data=(Part("w", 0, 64),), options=one) for one in ids),
+        section(*(changed(WRITE, to=Part("n", 0, 64), data=(Part("w", 0, 64),), options=one) for one in ids),
                 peer=True, wait=False),
     )  # fmt: skip
     entries = [Entry("recv", (("id", 4),)), *(Entry("rdma_write", (("id", number),)) for number in (5, 6))]

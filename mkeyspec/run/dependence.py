@@ -1,0 +1,100 @@
+"""Which requests under way a statement depends on, or would disturb.
+
+Nothing orders two send queues, or a send queue and the host (IBTA 9.5). Steps happen where they stand, so that a
+request whose bytes, key or receive a statement meets comes to its end first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.run.suspect import ANY, NOTHING, Reach
+
+TARGETS = "the receives of the case's DCTs"
+"""One queue for the messages of all DCIs: they meet its receives in the order in which they come."""
+
+
+class Touched(NamedTuple):
+    """What a request, or a statement of the host, has to do with: buffers by name, and mkeys that it uses, its entries'
+    included, or changes."""
+
+    at: plan.At
+    reads: frozenset[str] = NOTHING
+    writes: frozenset[str] = NOTHING
+    uses: frozenset[str] = NOTHING
+    changes: frozenset[str] = NOTHING
+
+
+def meet(one: Touched, other: Touched) -> bool:
+    """Whether their order matters."""
+    return (
+        _overlap(one.writes, other.reads | other.writes)
+        or _overlap(one.reads, other.writes)
+        or bool(one.changes & (other.uses | other.changes) or one.uses & other.changes)
+    )
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
+    return bool(some & others) or (ANY in some and bool(others)) or (ANY in others and bool(some))
+
+
+def touched(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Touched]]:
+    """What the requests of these steps have to do with, each with the number of its step."""
+    walk = _Walk()
+    for number, step in enumerate(steps):
+        for entry in walk.take(step):
+            yield number, entry
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.reach = Reach()
+        self.receives: dict[tuple[str | None, bool], list[frozenset[str]]] = {}
+        """The keys that waiting receives use."""
+
+    def take(self, step: plan.Step) -> Iterator[Touched]:
+        reach = self.reach
+        if isinstance(step, plan.Post):
+            refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
+            for request in step.requests:
+                yield self._request(request, step, refused)
+            return
+        moved = list(reach.take(step))
+        if isinstance(step, plan.Recv):
+            waiting = self.receives.setdefault(reach.queue(step.qp, step.peer), [])
+            waiting.append(self._keys(part.name for part in step.into))
+        elif isinstance(step, (plan.Transmit, plan.Receive)):
+            changes = frozenset({TARGETS}) if step.options.dct is not None else NOTHING
+            for at, written, read in moved:
+                uses = self._keys([step.part.name])
+                yield Touched(at, read, frozenset(name for name, _, _ in written), uses, changes)
+
+    def _request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Touched:
+        reads, writes = set[str](), set[str]()
+        for _, written, read in list(self.reach.request(request, step, refused)):
+            reads |= read
+            writes |= {name for name, _, _ in written}
+        uses = self._keys(end.part.name for end in request.ends())
+        changes = set[str]()
+        if request.layout_given() is not None or isinstance(request, (plan.Configure, plan.Invalidate)):
+            changes.add(request.mkey)  # type: ignore[union-attr]
+        if isinstance(request, plan.Send) and request.invalidate is not None:
+            changes.add(request.invalidate)
+        if request.takes_receive():
+            waiting = self.receives.get(self.reach.queue(step.qp, not step.peer))
+            uses |= waiting.pop(0) if waiting else NOTHING
+            if request.options.dct is not None:
+                changes.add(TARGETS)
+        return Touched(request.at, frozenset(reads), frozenset(writes), uses, frozenset(changes))
+
+    def _keys(self, names: Iterable[str]) -> frozenset[str]:
+        """These keys, and those that their layouts lead to."""
+        found, left = set[str](), list(names)
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += [part.name for part in self.reach.mkeys.get(name, ())]
+        return frozenset(found)
