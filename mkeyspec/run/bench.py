@@ -36,9 +36,8 @@ class Named(dict[str, _Object]):
 
 
 class MkeyState:
-    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire, None
-    where a configuration that was not carried out has left them unknown; `refused`: the errno's name, if the last
-    mlx5dv_mkey_check of it was refused."""
+    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
+    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
 
     __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
 
@@ -48,7 +47,7 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.entries: tuple[MkeyState, ...] = ()
-        self.domains: tuple[Domain | None, Domain | None] | None = (None, None)
+        self.domains: tuple[Domain | None, Domain | None] = (None, None)
         self.refused = ""
 
     @property
@@ -61,7 +60,7 @@ def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
     (X-OPEN-17); () where that can't be told."""
     if not signed:
         return (length,)
-    if len(signed) > 1 or signed[0].domains is None:
+    if len(signed) > 1:
         return ()
     memory, wire = signed[0].domains
     data = length - (length // wire.frame) * wire.signature.field_size if wire is not None else length

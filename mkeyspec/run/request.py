@@ -9,7 +9,7 @@ from mkeyspec.constants import SendFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import At, Options
 from mkeyspec.run.addresses import Addresses
-from mkeyspec.run.bench import Bench, MkeyState, byte_lens
+from mkeyspec.run.bench import Bench, MkeyState
 from mkeyspec.run.buffer import inside
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.setters import Setters
@@ -40,6 +40,8 @@ class Planned:
     imm: int | None = None
     invalidated: int | None = None
     byte_lens: tuple[int, ...] = ()
+    answer: tuple[tuple[MkeyState, ...], int] | None = None
+    """What is filled by an answer to the request: the signature mkeys of its own side, and how many wire bytes."""
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
@@ -136,15 +138,15 @@ class Builder:
             planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, addresses.dc(options, but))
         elif isinstance(wr, plan.Read):
             sges, local = addresses.sges(wr.into, but)
+            planned.answer = self._answer(sges)
             addr, rkey, far = addresses.remote(wr.source, but, sum(sge.length for sge in sges))
             planned.names_mkey = local or far
-            planned.byte_lens = self._answer(sum(sge.length for sge in sges), len(sges))
             planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, addresses.dc(options, but))
         elif isinstance(wr, plan.FetchAdd):
             sges, local = addresses.sges((wr.into,), but)
+            planned.answer = self._answer(sges)
             addr, rkey, far = addresses.remote(wr.source, but, 8)
             planned.names_mkey = local or far
-            planned.byte_lens = self._answer(8, 1)
             planned.request = protocol.FetchAdd(
                 wr_id, flags, sges[0], addr, rkey, bench.member(wr.add, "add"), addresses.dc(options, but)
             )
@@ -166,10 +168,12 @@ class Builder:
         but.done("a work request")
         return planned
 
-    def _answer(self, length: int, pieces: int) -> tuple[int, ...]:
-        """What byte_len may be of a request that an answer fills."""
-        signed = [mkey for mkey in self.addresses.named if mkey.signed]
-        return () if signed and pieces > 1 else byte_lens(signed, length)
+    def _answer(self, sges: tuple[protocol.Sge, ...]) -> tuple[tuple[MkeyState, ...], int]:
+        """What an answer fills: the request has named nothing but its own side's mkeys so far."""
+        signed = tuple(mkey for mkey in self.addresses.named if mkey.signed)
+        if len(sges) > 1:
+            signed *= 2  # pieces of different counts: byte_len can't be told
+        return signed, sum(sge.length for sge in sges)
 
 
 _NOTHING = protocol.RawWqe(0, 0, b"")

@@ -76,7 +76,6 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     if errno:
         return Attempt(section.at, section.what, "complete", reason, fault=_moved(bench, section))
     if abort:
-        forget(section)
         return Attempt(section.at, section.what, fault=_moved(bench, section))
     signal_all = end.pair.attributes.sq_sig_all
     for order, planned in enumerate(section.planned):
@@ -85,6 +84,8 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
         due.signaled = planned.signaled or signal_all
         due.byte_lens, due.imm = planned.byte_lens, planned.imm
+        if planned.answer is not None:  # by the signatures that the requests before it leave
+            due.byte_lens = byte_lens(*planned.answer)
         due.dc, due.drained, due.events = planned.dc, drained, len(bench.events)
         end.owe(due)
         if planned.opcode == "driver1":
@@ -99,14 +100,6 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         if planned.delivers is not None and end.other.receives:
             section.far.append(owe(end.other, planned, due))
     return None
-
-
-def forget(section: Section, went: frozenset[At] = frozenset()) -> None:
-    """The signatures that the section's requests set, but for those at `went`, are in force or not: nobody knows
-    (mlx5dv_wr_set_mkey_sig_block(3), Notes)."""
-    for planned in section.planned:
-        if planned.domains is not None and planned.at not in went:
-            planned.mkeys[0].domains = None
 
 
 def _moved(bench: Bench, section: Section) -> Failure | None:

@@ -80,7 +80,8 @@ def transmit(bench: Bench, addresses: Addresses, step: Transmit) -> Transfer:
     done = _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
         view.whole = True
-        wire.free = [(0, length)] if length else []
+        moved = min(count, length)
+        wire.free = [(0, moved)] if moved else []
     return done
 
 

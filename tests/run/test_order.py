@@ -146,3 +146,58 @@ def test_byte_len_of_a_key_that_has_no_signature(configuration: str, how: str) -
     text = one("mkey j { block_signature }", configuration, "peer memory f = counter(64)", how, "expect m == any")
     assert told(text) == ["pass"]
     assert told(text, Counting(Profile())) == ["MKS2005:12"]
+
+
+class FarCount(Model):
+    """A READ's completion counts 4 bytes too many."""
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        return [
+            replace(one, byte_len=one.byte_len + 4) if one.opcode == "rdma_read" and one.byte_len else one
+            for one in super().poll(qp)
+        ]
+
+
+FAR = {
+    "a signature": ("memory b = framed(counter(512), crc32(ones) every 512)", "peer memory z[512]",
+                    "mkey j { block_signature }",
+                    "configure j { access remote_read; layout list(b); signature { mem crc32(ones) every 512 } }",
+                    "peer read z from j[0 +: 512]", "expect z == counter(512)"),
+    "none": ("memory b = counter(64)", "peer memory z[64]", "mkey j { block_signature }",
+             "configure j { access remote_read; layout list(b) }", "peer read z from j[0 +: 64]",
+             "expect z == counter(64)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", FAR.values(), ids=FAR)
+def test_byte_len_of_a_read_of_a_far_key(lines: tuple[str, ...]) -> None:
+    """What the reader's plain buffer got; the far key's signature has no part in it (X-OPEN-17 is of a key's own)."""
+    assert told(one(*lines)) == ["pass"]
+    assert told(one(*lines), FarCount(Profile())) == ["MKS2005:13"]
+
+
+def test_byte_len_of_a_read_behind_the_configuration_in_its_section() -> None:
+    text = one(
+        "memory b[516]", "peer memory z = counter(512)", "mkey j { block_signature }",
+        "post { configure j { access local_write; layout list(b); signature { mem crc32(ones) every 512 } }; "
+        "read j[0 +: 512] from z, signaled }", "expect b == framed(counter(512), crc32(ones) every 512)",
+    )  # fmt: skip
+    assert told(text) == told(text, FarCount(Profile())) == ["pass"]  # 516 is the memory's count
+
+
+class More(Model):
+    """A write of 32 bytes writes 64."""
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        wide = [
+            replace(one, sges=(replace(one.sges[0], length=64),))
+            if isinstance(one, Write) and one.sges and one.sges[0].length == 32 else one
+            for one in requests
+        ]  # fmt: skip
+        return super().post(qp, wide, abort=abort)
+
+
+def test_bytes_behind_those_of_a_shorter_transmit_are_not_its_wire() -> None:
+    text = one("transmit k by write, but length 32", "expect wire[0 +: 32] == m[0 +: 32]")
+    assert told(text) == ["pass"]
+    assert told(text, More(Profile())) == ["MKS2103:9"]
