@@ -144,6 +144,8 @@ MEMBERS: Mapping[str, tuple[Member, str]] = {
     "log_max_deks": (_number(24), "0 to 24"),
     "kek": (_key, "32 or 64 hexadecimal digits"),
     "memcpy_max": (_power_of_two(1 << 31), "0 or a power of two up to 0x80000000"),
+    "wait_on_data": (_flag, "true or false"),
+    "transpose": (_flag, "true or false"),
     "dc": (_flag, "true or false"),
     "dc_log_streams": (_number(6), "0 to 6"),
     "dc_log_errored": (_number(6), "0 to 6"),

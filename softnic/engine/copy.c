@@ -1,5 +1,6 @@
-/* MMO: the device copies memory, from one key to another of the same PD. */
+/* MMO: the device copies memory, or transposes a matrix, from one key to another of the same PD. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 #include "pure/rule.h"
@@ -33,4 +34,31 @@ uint8_t RULE(copy_mmo)(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     free(bytes);
     *sigerr = source.sigerr || target.sigerr;
     return syndrome;
+}
+
+static unsigned power_of_two(unsigned least) {
+    unsigned power = 1;
+    while (power < least) power *= 2;
+    return power;
+}
+
+/* What a ConnectX-7's unit has room for, by UCC's tests of it (test_tl_mlx5_wqe.cc): a row takes 128 bytes at least. */
+static bool matrix_fits(const struct wqe *wqe) {
+    enum { LEAST_ROW = 128, LEAST_ELEMENT = 8 };
+    unsigned element = wqe->element_size < LEAST_ELEMENT ? LEAST_ELEMENT : wqe->element_size, row = power_of_two(wqe->columns) * power_of_two(element);
+    if (wqe->element_size > MOST_ELEMENT || wqe->columns > MOST_COLUMNS || wqe->rows > MOST_ROWS) return false;
+    return wqe->rows * (row < LEAST_ROW ? LEAST_ROW : row) <= MOST_MATRIX;
+}
+
+uint8_t copy_transposed(struct qp *qp, const struct wqe *wqe) {
+    static uint8_t in[MOST_MATRIX], out[MOST_MATRIX];
+    size_t size = wqe->element_size, columns = wqe->columns, rows = wqe->rows, length = rows * columns * size;
+    if (!length || wqe->segs != 2) return CQE_LOCAL_QP_OP;
+    if (!matrix_fits(wqe) || wqe->seg[0].length != length || wqe->seg[1].length != length) return CQE_LOCAL_LENGTH;
+    if (aim(qp, wqe, 0, length) || source.place[0].key || target.place[0].key) return CQE_LOCAL_PROTECTION;
+    if (transfer_emit(&source, in)) return CQE_LOCAL_PROTECTION;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < columns; column++)
+            memcpy(out + (column * rows + row) * size, in + (row * columns + column) * size, size);
+    return transfer_absorb(&target, out) ? CQE_LOCAL_PROTECTION : 0;
 }

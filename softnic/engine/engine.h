@@ -200,6 +200,12 @@ enum {                                  /* enum ib_qp_attr_mask */
 /* Whether a QP of this type may go from one state to another (or stay) with the attributes that the mask names. */
 bool transition_allowed(enum qp_type type, enum qp_state from, enum qp_state to, uint32_t mask);
 
+/* ---- wait.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the WQE at the head of the SQ holds the queue: a WAIT whose condition is not met. One that can't be holds nothing: wait_check. */
+bool wait_holds(struct qp *qp, const struct wqe *wqe);
+uint8_t wait_check(struct qp *qp, const struct wqe *wqe);           /* 0, or the syndrome of a WAIT that can't be */
+
 /* ---- qp.c, execute.c, request.c, configure.c, copy.c ------------------------------------------------------------------------------------------------ */
 
 void qp_fail(struct qp *qp);                                        /* to ERR: everything posted is flushed */
@@ -214,6 +220,7 @@ void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome);    /* CQE
 uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe);      /* 0 or a syndrome */
 uint8_t configure_psv(struct qp *qp, const struct wqe *wqe);
 uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr);
+uint8_t copy_transposed(struct qp *qp, const struct wqe *wqe);
 void key_invalidate(struct key *key);
 
 struct call {                           /* a WQE whose message is under way, or waits for its peer */

@@ -82,6 +82,15 @@ static bool permitted(const struct qp *qp, uint8_t opcode) {
     case OPCODE_RDMA_WRITE: case OPCODE_RDMA_WRITE_IMM: case OPCODE_SEND_INVAL: case OPCODE_UMR: case OPCODE_SET_PSV: return connected || qp->attr.type == QP_UC;
     case OPCODE_RDMA_READ: case OPCODE_ATOMIC_CS: case OPCODE_ATOMIC_FA: return connected;
     case OPCODE_MMO: return qp->mmo;
+    case OPCODE_WAIT: return personality()->wait_on_data;
+    case OPCODE_LOCAL_MMO: return connected && personality()->transpose;
+    default: return false;
+    }
+}
+
+static bool is_local(uint8_t opcode) {
+    switch (opcode) {
+    case OPCODE_NOP: case OPCODE_UMR: case OPCODE_SET_PSV: case OPCODE_MMO: case OPCODE_LOCAL_MMO: case OPCODE_WAIT: return true;
     default: return false;
     }
 }
@@ -93,24 +102,40 @@ static void local(struct qp *qp, const uint8_t *bytes, size_t len, const struct 
     case OPCODE_UMR: syndrome = configure_umr(qp, bytes, len, wqe); break;
     case OPCODE_SET_PSV: syndrome = configure_psv(qp, wqe); break;
     case OPCODE_MMO: syndrome = copy_mmo(qp, wqe, &sigerr); break;
+    case OPCODE_LOCAL_MMO: syndrome = copy_transposed(qp, wqe); break;
+    case OPCODE_WAIT: syndrome = wait_check(qp, wqe); break;
     default: break;
     }
     if (syndrome) wqe_fail(qp, wqe, syndrome);
     else wqe_complete(qp, wqe, 0, sigerr);
 }
 
+/* The WQE at the head stays there: it is a WAIT that may be, and what it waits for is not there. */
+static bool holds(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len) {
+    enum { OPCODE_AT = 3 };
+    struct wqe wqe;
+    if (fetch != FETCH_FINE || bytes[OPCODE_AT] != OPCODE_WAIT || !permitted(qp, OPCODE_WAIT)) return false;
+    if (!wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe) || wqe.qpn != qp->number) return false;
+    if (has_streams(qp) && (qp->stream_error >> (wqe.stream & 63) & 1)) return false;
+    bool seen = qp->wait_due;
+    if (!wait_holds(qp, &wqe)) return false;
+    if (!seen) trace_wqe(qp, bytes, len);
+    return true;
+}
+
 void RULE(wqe_execute)(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len, uint16_t blocks) {
     struct wqe wqe;
     memset(&wqe, 0, sizeof wqe);
     bool understood = wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe);
-    trace_wqe(qp, bytes, len);
+    if (!qp->wait_due) trace_wqe(qp, bytes, len);
+    qp->wait_due = 0;
     if (has_streams(qp) && (qp->stream_error >> (wqe.stream & 63) & 1)) {
         qp->sq_head += blocks;
         complete_error(qp, &wqe, CQE_FLUSHED);
     } else if (fetch == FETCH_BAD || !understood || wqe.qpn != qp->number || !permitted(qp, wqe.opcode)) {
         qp->sq_head += blocks;
         wqe_fail(qp, &wqe, CQE_LOCAL_QP_OP);
-    } else if (wqe.opcode == OPCODE_NOP || wqe.opcode == OPCODE_UMR || wqe.opcode == OPCODE_SET_PSV || wqe.opcode == OPCODE_MMO) {
+    } else if (is_local(wqe.opcode)) {
         qp->sq_head += blocks;
         local(qp, bytes, len, &wqe);
     } else {
@@ -149,6 +174,7 @@ bool qp_run(struct qp *qp, uint16_t producer) {
             qp_fail(qp);
             break;
         }
+        if (holds(qp, fetch, bytes, len)) break;
         wqe_execute(qp, fetch, bytes, len, blocks);
     }
     any |= run_behind(qp, producer);

@@ -248,6 +248,7 @@ static bool queues_round(bool early, uint64_t *next) {
             any |= call_round(qp, early, next);
             any |= qp_run(qp, (uint16_t)load_be32((const uint8_t *)&word[i] + 4));
             if (qp->call) earliest(next, qp->call->due);
+            if (qp->state == STATE_RTS) earliest(next, qp->wait_due);
             if (qp->state != STATE_ERR) continue;
             any |= rq_flush(qp);
             if (qp->attr.rq_entries && !qp->attr.srq) earliest(next, now() + FLUSH_EVERY);

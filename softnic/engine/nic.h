@@ -208,6 +208,8 @@ struct qp_change {
     struct qp_path path, alt_path;
 };
 
+enum { MOST_ELEMENT = 128, MOST_COLUMNS = 64, MOST_ROWS = 64, MOST_MATRIX = 8192 };    /* of a transpose */
+
 struct call;                            /* engine's own */
 struct qp {
     struct object object;
@@ -219,6 +221,7 @@ struct qp {
     uint16_t sq_head;                   /* block that would be executed next */
     uint16_t rq_head;
     bool draining;                      /* SQD, but a WQE is still under way */
+    uint64_t wait_due, wait_interval;   /* the WAIT at the head has seen its condition not met: when to look again. 0: there is none */
     bool ending;                        /* on its way to ERR: what was rung before, up to `last`, still goes out */
     bool told_error;                    /* the SQ has told an error since it was last whole */
     uint16_t last;

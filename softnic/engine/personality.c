@@ -16,20 +16,22 @@ enum {
 #define USUAL                                                                                                                           \
     .signature_pipelining = true, .dc = true, .clock_page = true, .max_mkey_entries = 1 << 16, .trap = true, .log_max_deks = 10,        \
     .kek = KEK, .kek_length = 16
+/* What ConnectX-7 brought for queues that work with one another (UCC's tl/mlx5 asks for it by the part number). */
+#define LINKED .wait_on_data = true, .transpose = true
 #define LATEST USUAL, .block_sizes = ALL_BLOCKS, .signatures = ALL_SIGNATURES
 
 static const struct personality known[] = {
     {.name = "connectx7", .vendor_part_id = 0x1021, .fw_ver = "28.40.1000", .board_id = "MKS_SOFT_CX7", LATEST, .crypto = CRYPTO_PLAINTEXT,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, .dc_log_streams = 4, .dc_log_errored = 4},
+     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
     {.name = "connectx6dx", .vendor_part_id = 0x101d, .fw_ver = "22.40.1000", .board_id = "MKS_SOFT_CX6DX", LATEST, .crypto = CRYPTO_WRAPPED,
      .crypto_single_block = true, .dc_log_streams = 4, .dc_log_errored = 4},
     /* No CRC32C, no CRC64 (hardware rule 17). */
     {.name = "connectx5", .vendor_part_id = 0x1017, .fw_ver = "16.35.4030", .board_id = "MKS_SOFT_CX5", USUAL, .signatures = SIG_T10DIF | SIG_CRC32,
      .block_sizes = ALL_BLOCKS & ~(1 << BLOCK_4048)},
     {.name = "bluefield3-plaintext", .vendor_part_id = 0xa2dc, .fw_ver = "32.40.1000", .board_id = "MKS_SOFT_BF3", LATEST, .crypto = CRYPTO_PLAINTEXT,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, .dc_log_streams = 4, .dc_log_errored = 4},
+     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
     {.name = "bluefield3-wrapped", .vendor_part_id = 0xa2dc, .fw_ver = "32.40.1000", .board_id = "MKS_SOFT_BF3", LATEST, .crypto = CRYPTO_WRAPPED,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, .dc_log_streams = 4, .dc_log_errored = 4},
+     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
 };
 
 static struct personality current;
@@ -91,6 +93,7 @@ static bool set(const char *key, const char *value) {
         {"signature_pipelining", offsetof(struct personality, signature_pipelining)}, {"crypto_single_block", offsetof(struct personality, crypto_single_block)},
         {"crypto_multi_block", offsetof(struct personality, crypto_multi_block)}, {"dc", offsetof(struct personality, dc)},
         {"roce", offsetof(struct personality, roce)}, {"clock_page", offsetof(struct personality, clock_page)}, {"trap", offsetof(struct personality, trap)},
+        {"wait_on_data", offsetof(struct personality, wait_on_data)}, {"transpose", offsetof(struct personality, transpose)},
     };
     uint64_t n;
     uint32_t bits;

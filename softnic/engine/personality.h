@@ -22,6 +22,7 @@ struct personality {
     bool crypto_single_block, crypto_multi_block;   /* LE tweak cap, BE tweak cap */
     uint8_t log_max_deks;
     uint8_t kek[32], kek_length;        /* wrapped: the import key, in hex. Known to everybody, as nothing here is secret */
+    bool wait_on_data, transpose;       /* WAIT on data, LOCAL_MMO */
     uint64_t memcpy_max;                /* bytes of one DMA WQE, a power of two; 0: no MMO */
     bool dc;
     uint8_t dc_log_streams, dc_log_errored;         /* 0, 0: DC without streams; at most 6 */

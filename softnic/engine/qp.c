@@ -81,6 +81,7 @@ static void to_reset(struct qp *qp) {
     qp->state = STATE_RESET;
     qp->sq_head = qp->rq_head = 0;
     qp->draining = qp->ending = qp->told_error = false;
+    qp->wait_due = 0;
     qp->stream_error = 0;
     memset(&qp->set, 0, sizeof qp->set);
 }
@@ -91,6 +92,7 @@ void qp_fail(struct qp *qp) {
     if (qp->attr.type == QP_DCT) return;
     qp->state = STATE_ERR;
     qp->draining = qp->ending = false;
+    qp->wait_due = 0;
     request_flush(qp);
     rq_flush(qp);
     if (qp->attr.srq) event_qp(qp, EVENT_LAST_WQE);

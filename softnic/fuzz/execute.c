@@ -122,12 +122,12 @@ static unsigned umr(uint8_t *at) {
 }
 
 static void post(unsigned i) {
-    static const uint8_t opcodes[] = {0x0a, 0x0b, 0x01, 0x08, 0x09, 0x10, 0x11, 0x12, 0x20, 0x25, 0x25, 0x25, 0x2f, 0x00, 0x0e, 0xff};
+    static const uint8_t opcodes[] = {0x0a, 0x0b, 0x01, 0x08, 0x09, 0x10, 0x11, 0x12, 0x20, 0x25, 0x25, 0x25, 0x2f, 0x0f, 0x32, 0xff};
     uint8_t wqe[1024 + 64] = {0}, *at = wqe + 16;
     struct qp *qp = end[i].qp;
     uint8_t opcode = opcodes[dice(16)];
     bool datagram = qp->attr.type == QP_UD || qp->attr.type == QP_DCI;
-    store_be32(wqe, (uint32_t)(opcode == 0x2f) << 24 | (uint32_t)end[i].posted << 8 | opcode);
+    store_be32(wqe, (uint32_t)(opcode == 0x2f || opcode == 0x0f) << 24 | (uint32_t)end[i].posted << 8 | opcode);
     wqe[11] = (uint8_t)(dice(2) ? 8 : dice(256));
     store_be32(wqe + 12, opcode == 0x25 && dice(8) ? keys[4 + dice(key_count - 4)] : some_key());
     if (datagram && opcode < 0x20) {
@@ -144,6 +144,8 @@ static void post(unsigned i) {
     if (opcode == 0x11 || opcode == 0x12) at += 16;
     if (opcode == 0x25) at += 16 * umr(at);
     else if (opcode == 0x20) store_be32(at, dice(4) ? psv->number : dice(99)), at += 16;
+    else if (opcode == 0x0f) store_be32(at, dice(32)), store_be32(at + 4, some_key()), store_be64(at + 8, dice(4096) & ~7u), store_be64(at + 24, dice(2)), at += 32;
+    else if (opcode == 0x32) at[3] = (uint8_t)dice(16), at[5] = (uint8_t)dice(8), at[7] = (uint8_t)dice(8), at += 16, at += 16 * segs(at, 2);
     else if (opcode == 0x2f) at += 16, at += 16 * segs(at, 2);
     else at += 16 * segs(at, dice(4));
     unsigned ds = (unsigned)(at - wqe) / 16;

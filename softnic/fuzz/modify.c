@@ -43,7 +43,7 @@ static struct qp_change change_of(const uint8_t *in) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const uint8_t opcodes[] = {0x0a, 0x08, 0x10, 0x11, 0x00, 0xff, 0x20, 0x0a};
+    static const uint8_t opcodes[] = {0x0a, 0x08, 0x10, 0x11, 0x00, 0xff, 0x20, OPCODE_WAIT};
     if (!world) world = world_make();
     if (!size) return 0;
     enum qp_type type = (enum qp_type)(data[0] % TYPES);

@@ -55,7 +55,7 @@ static inline struct world *world_make(void) {
     return world;
 }
 
-/* A WQE of one data segment and, where the opcode has it, a remote address. */
+/* A WQE of one data segment and, where the opcode has it, a remote address. A WAIT is one for `length` in the first word. */
 static inline void world_post(struct world *world, enum qp_type type, uint16_t index, uint8_t opcode, uint32_t length) {
     uint8_t *wqe = world->end[type].buf + STRIDE * BLOCKS + 64 * (index % BLOCKS), *at = wqe + 16;
     uint64_t address = (uintptr_t)world->memory;
@@ -65,8 +65,9 @@ static inline void world_post(struct world *world, enum qp_type type, uint16_t i
         at += 16;
     }
     if (opcode == 0x11 || opcode == 0x12) at += 16;
-    store_be32(at, length), store_be32(at + 4, key_value(world->key)), store_be64(at + 8, address);
-    store_be32(wqe, (uint32_t)index << 8 | opcode);
+    store_be32(at, opcode == OPCODE_WAIT ? WAIT_EQUAL : length), store_be32(at + 4, key_value(world->key)), store_be64(at + 8, address);
+    if (opcode == OPCODE_WAIT) store_be64(at + 16, length), store_be64(at + 24, UINT64_MAX), at += 16;
+    store_be32(wqe, (uint32_t)(opcode == OPCODE_WAIT) << 24 | (uint32_t)index << 8 | opcode);
     store_be32(wqe + 4, world->end[type].qp->number << 8 | (uint32_t)(at + 16 - wqe) / 16);
     wqe[11] = 8;
     store_be32(world->end[type].db + 4, index + 1u);

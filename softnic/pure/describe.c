@@ -42,6 +42,12 @@ static const char *order_word(uint8_t order)
     return order < 4 ? words[order] : "?";
 }
 
+static const char *wait_word(uint8_t operation)
+{
+    static const char *const words[] = { "always", "equal", "bigger", "smaller", "cyclic_bigger", "cyclic_smaller" };
+    return operation < sizeof words / sizeof *words ? words[operation] : "?";
+}
+
 void describe_segs(struct sheet *sheet, const struct wqe_seg *seg, unsigned segs)
 {
     if (!segs)
@@ -246,6 +252,22 @@ static void describe_body(struct sheet *sheet, const struct wqe *wqe)
         sheet_hex(sheet, "control", wqe->mmo_control, 8);
         sheet_hex(sheet, "opaque_lkey", wqe->opaque_key, 8);
         sheet_hex(sheet, "opaque_addr", wqe->opaque_addr, 1);
+    }
+    if (wqe->opcode == OPCODE_WAIT && wqe->opmod == WAIT_ON_DATA) {
+        sheet_group(sheet, "wait");
+        sheet_text(sheet, "operation", wait_word(wqe->wait_operation));
+        sheet_flag(sheet, "invert", wqe->wait_inverted);
+        sheet_number(sheet, "action_on_fail", wqe->wait_else);
+        sheet_hex(sheet, "lkey", wqe->wait_key, 8);
+        sheet_hex(sheet, "addr", wqe->wait_addr, 1);
+        sheet_hex(sheet, "value", wqe->wait_value, 16);
+        sheet_hex(sheet, "mask", wqe->wait_mask, 16);
+    }
+    if (wqe->opcode == OPCODE_LOCAL_MMO && wqe->opmod == LOCAL_MMO_TRANSPOSE) {
+        sheet_group(sheet, "transpose");
+        sheet_number(sheet, "element_size", wqe->element_size);
+        sheet_number(sheet, "columns", wqe->columns);
+        sheet_number(sheet, "rows", wqe->rows);
     }
     describe_segs(sheet, wqe->seg, wqe->segs);
 }

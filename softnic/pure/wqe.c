@@ -2,7 +2,7 @@
 
 #include "pure/bits.h"
 
-enum { CTRL = 16, DATAGRAM = 48, RADDR = 16, ATOMIC = 16, DATA_SEG = 16, PSV_SEG = 16, MMO_META = 16 };
+enum { CTRL = 16, DATAGRAM = 48, RADDR = 16, ATOMIC = 16, DATA_SEG = 16, PSV_SEG = 16, MMO_META = 16, WAIT_SEG = 32, TRANSPOSE_SEG = 16 };
 #define INLINE_DATA 0x80000000u
 
 /* What is left of a WQE; every segment is taken from its front, or the WQE is cut off. */
@@ -121,6 +121,35 @@ static bool mmo_take(struct rest *rest, struct wqe *out)
     return rest->len == 0;
 }
 
+static bool wait_take(struct rest *rest, struct wqe *out)
+{
+    const uint8_t *p = out->opmod == WAIT_ON_DATA ? take(rest, WAIT_SEG) : NULL;
+    if (!p)
+        return false;
+    out->wait_operation = p[3] & 0x0f;
+    out->wait_inverted = p[3] & 0x10;
+    out->wait_key = load_be32(p + 4);
+    out->wait_addr = load_be64(p + 8) & ~7ull;
+    out->wait_else = p[15] & 7;
+    out->wait_value = load_be64(p + 16);
+    out->wait_mask = load_be64(p + 24);
+    return rest->len == 0;
+}
+
+static bool transpose_take(struct rest *rest, struct wqe *out)
+{
+    const uint8_t *p = out->opmod == LOCAL_MMO_TRANSPOSE ? take(rest, TRANSPOSE_SEG) : NULL;
+    if (!p)
+        return false;
+    out->element_size = p[3];
+    out->columns = p[5] & 0x7f;
+    out->rows = p[7] & 0x7f;
+    for (out->segs = 0; out->segs < 2; out->segs++)
+        if (!seg_take(rest, &out->seg[out->segs]) || out->seg[out->segs].data)
+            return false;
+    return rest->len == 0;
+}
+
 static void ctrl_decode(const uint8_t *p, struct wqe *out)
 {
     uint32_t word = load_be32(p);
@@ -150,6 +179,10 @@ static bool body_decode(struct rest rest, bool datagram, struct wqe *out)
         return psv_take(&rest, out);
     case OPCODE_MMO:
         return mmo_take(&rest, out);
+    case OPCODE_WAIT:
+        return wait_take(&rest, out);
+    case OPCODE_LOCAL_MMO:
+        return transpose_take(&rest, out);
     case OPCODE_SEND:
     case OPCODE_SEND_IMM:
     case OPCODE_SEND_INVAL:
@@ -209,6 +242,8 @@ const char *opcode_name(uint8_t opcode)
     case OPCODE_SET_PSV: return "SET_PSV";
     case OPCODE_UMR: return "UMR";
     case OPCODE_MMO: return "MMO";
+    case OPCODE_WAIT: return "WAIT";
+    case OPCODE_LOCAL_MMO: return "LOCAL_MMO";
     default: return NULL;
     }
 }

@@ -9,9 +9,12 @@
 enum {
     OPCODE_NOP = 0x00, OPCODE_SEND_INVAL = 0x01, OPCODE_RDMA_WRITE = 0x08, OPCODE_RDMA_WRITE_IMM = 0x09, OPCODE_SEND = 0x0a,
     OPCODE_SEND_IMM = 0x0b, OPCODE_RDMA_READ = 0x10, OPCODE_ATOMIC_CS = 0x11, OPCODE_ATOMIC_FA = 0x12, OPCODE_SET_PSV = 0x20,
-    OPCODE_UMR = 0x25, OPCODE_MMO = 0x2f,
+    OPCODE_UMR = 0x25, OPCODE_MMO = 0x2f, OPCODE_WAIT = 0x0f, OPCODE_LOCAL_MMO = 0x32,
 };
 enum { WQE_UNIT = 16, WQE_BLOCK = 64, WQE_MAX_UNITS = 63, WQE_MAX_SEGS = 62, WQE_MAX_BYTES = WQE_MAX_UNITS * WQE_UNIT, MMO_DMA = 1 };
+enum { WAIT_ON_DATA = 1, LOCAL_MMO_TRANSPOSE = 0 };                     /* opmod */
+/* WAIT: how the value in the WQE must stand to the one in memory, and what else the segment may ask for. */
+enum { WAIT_ALWAYS, WAIT_EQUAL, WAIT_BIGGER, WAIT_SMALLER, WAIT_CYCLIC_BIGGER, WAIT_CYCLIC_SMALLER };
 enum { SCATTER_END_KEY = 0x100 };       /* ends an RQ WQE's list */
 
 enum { CE_ERROR, CE_FIRST_ERROR, CE_ALWAYS, CE_ALWAYS_EVENT };          /* ctrl segment, PRM */
@@ -54,6 +57,13 @@ struct wqe {
     /* MMO */
     uint32_t mmo_control, opaque_key;
     uint64_t opaque_addr;
+    /* WAIT on data: until `wait_value` stands so to the 8 bytes at wait_addr, as far as the mask goes. All are big-endian */
+    uint8_t wait_operation, wait_else;  /* WAIT_*; wait_else: what to do when it doesn't: 0 is to look again */
+    bool wait_inverted;
+    uint32_t wait_key;
+    uint64_t wait_addr, wait_value, wait_mask;
+    /* LOCAL_MMO: transpose; `seg` has source and destination */
+    uint8_t element_size, columns, rows;
 };
 
 /* One whole WQE in a linear buffer; len may exceed ds * 16, what is behind is not looked at. `datagram`: a 48-byte address segment follows

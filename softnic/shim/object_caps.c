@@ -14,6 +14,7 @@ static void set(uint8_t *page, unsigned bit, unsigned width, uint64_t value) {
 
 /* Places in cmd_hca_cap. */
 enum {
+    TRANSPOSE_MAX_ELEMENT_SIZE = 0x28, TRANSPOSE_MAX_COLS = 0x40, TRANSPOSE_MAX_ROWS = 0x48, TRANSPOSE_MAX_SIZE = 0x50, WAIT_ON_DATA_CAP = 0x68b,
     LOG_DMA_MMO_MAX_SIZE = 0x6b, LOG_MAX_SRQ_SZ = 0x80, LOG_MAX_QP_SZ = 0x88, LOG_MAX_QP = 0x9b, LOG_MAX_SRQ = 0xab, LOG_MAX_CQ_SZ = 0xc8,
     LOG_MAX_CQ = 0xdb, LOG_MAX_MKEY = 0xea, TERMINATE_SCATTER_LIST = 0xf6, REPEATED_MKEY = 0xf7, DUMP_FILL_MKEY = 0xf8,
     LOG_MAX_BSF_LIST_SIZE = 0x112, UMR_EXTENDED_OFFSET = 0x118, LOG_MAX_KLM_LIST_SIZE = 0x11a, QPC_EXTENSION = 0x122,
@@ -79,6 +80,13 @@ static void general(const struct personality *p, uint8_t *page) {
     if (p->memcpy_max) {
         set(page, DMA_MMO_QP, 1, 1);
         set(page, LOG_DMA_MMO_MAX_SIZE, 5, log_two(p->memcpy_max));
+    }
+    set(page, WAIT_ON_DATA_CAP, 1, p->wait_on_data);
+    if (p->transpose) {
+        set(page, TRANSPOSE_MAX_ELEMENT_SIZE, 8, MOST_ELEMENT);
+        set(page, TRANSPOSE_MAX_COLS, 8, MOST_COLUMNS);
+        set(page, TRANSPOSE_MAX_ROWS, 8, MOST_ROWS);
+        set(page, TRANSPOSE_MAX_SIZE, 16, MOST_MATRIX);
     }
     if (p->dc) {
         set(page, DCT, 1, 1);

@@ -112,9 +112,9 @@ def test_json_of_the_trace(project: Project) -> None:
 
 def test_personalities() -> None:
     """The table is what the files say."""
-    rows = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \| (.+) \| (.+) \| (.+) \| (.+) \|$", TEXT, re.M)
+    rows = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \| (.+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", TEXT, re.M)
     assert {row[0] for row in rows} == set(names())
-    for name, short, signatures, sizes, crypto, memcpy in rows:
+    for name, short, signatures, sizes, crypto, memcpy, linked in rows:
         table = tomllib.loads((resource.directory("personalities") / f"{name}.toml").read_text(encoding="utf-8"))
         assert ALIASES[short] == name
         assert signatures.split(", ") == table["signatures"]
@@ -122,6 +122,7 @@ def test_personalities() -> None:
         single = table["crypto_single_block"] and not table["crypto_multi_block"]
         assert crypto == table["crypto"] + (", single blocks" if single else "")
         assert memcpy == (f"{table['memcpy_max'] >> 20} MiB" if table["memcpy_max"] else "none")
+        assert (table["wait_on_data"], table["transpose"]) == ((linked == "yes"),) * 2
 
 
 def test_every_variable_is_told() -> None:
