@@ -11,6 +11,7 @@ from mkeyspec.plan.claim import Accepted, Claim, Completes, Entry, Known, Outcom
 from mkeyspec.plan.observation import Any, Content, Expected, Observed, OneOf, Sequence, Unchanged, Wire
 from mkeyspec.plan.place import At
 from mkeyspec.plan.request import (
+    ATOMIC_BYTES,
     CONFIGURING,
     Configure,
     FetchAdd,
@@ -59,7 +60,7 @@ from mkeyspec.plan.step import (
 from mkeyspec.plan.use import RECEIVE, TRANSMIT, End, Use, total
 
 __all__ = [
-    "CONFIGURING", "RECEIVE", "TRANSMIT",
+    "ATOMIC_BYTES", "CONFIGURING", "RECEIVE", "TRANSMIT",
     "Accepted", "Any", "At", "Await", "Cancel", "Case", "Check", "Claim", "Comparison",
     "Completes", "Configure", "Content", "Dct", "Dek", "End", "Entry", "Expect", "Expected", "FetchAdd",
     "Invalidate", "Known", "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList", "Need", "Observed", "OneOf",

@@ -39,6 +39,7 @@ def look_one(
 ) -> None:
     """One layout. `blocks`: 64-byte blocks behind it in the WQE (signature, crypto)."""
     _look_reach(look, request, thing, member, layout)
+    _look_circle(look, request, thing, member, layout, mkey)
     entries = entry_count(layout)
     strided = not isinstance(layout, List)
     room_rule = "interleaved_room" if strided else "list_room"
@@ -89,6 +90,32 @@ def look_one(
             notes=(Note("one entry is consumed by the strided header"), *look.declared(mkey)),
             help=f"entries {entries + 1}",
         )
+
+
+def _look_circle(
+    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str
+) -> None:
+    """An mkey whose layout leads back to it, by itself or by way of others, has no bytes."""
+    above, left = set[str](), _keys_of(look, layout)
+    while left:
+        name = left.pop()
+        if name == mkey:
+            how = "itself" if mkey in _keys_of(look, layout) else "a key that leads back to it"
+            look.broken("own_layout", f"the layout of `{mkey}` has {how} in it", thing, member, fallback=request,
+                        help="use another mkey")  # fmt: skip
+            return
+        key = look.mkey(name)
+        if name not in above and key is not None and key.layout is not None:
+            above.add(name)
+            left |= _keys_of(look, key.layout)
+
+
+def _keys_of(look: Look, layout: Layout) -> set[str]:
+    """The mkeys among the entries of a layout."""
+    entries = layout.parts if isinstance(layout, List) else layout.entries
+    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
+    names = {(one.part if isinstance(one, Chunk) else one).name for one in bare}
+    return {name for name in names if look.mkey(name) is not None}
 
 
 def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:

@@ -1,4 +1,4 @@
-"""Rules of data work requests: an mkey's layout, its length against the blocks, crypto units; where they are posted.
+"""Rules of data work requests: an mkey's layout, its length against the blocks, crypto units
 
 Lengths of a request on an mkey count wire bytes (HW-12); what that takes in memory follows from the domains.
 """
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.lang.check import access, state
-from mkeyspec.lang.check.create import REQUESTS
-from mkeyspec.lang.check.look import Look, count, place
+from mkeyspec.lang.check.look import Look, count
+from mkeyspec.lang.check.posting import look_boundary, look_posted, look_sges, look_type
 from mkeyspec.lang.check.world import MemoryState, MkeyState, OtherState, overridden
 from mkeyspec.lang.diagnostic import Note
 from mkeyspec.value.layout import List, Part
@@ -26,33 +26,33 @@ SHORT_FORMS = {
 }  # fmt: skip
 """What is posted by an operation of `transmit` and `receive` that is called otherwise."""
 
-DATAGRAM = 4096
-"""The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
-
-
 def look_transmit(look: Look, step: plan.Transmit) -> None:
-    _posted(look, step, data=True)
-    _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
+    look_posted(look, step, data=True)
+    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
     _part(look, step, step.end(), of_peer=False)
 
 
 def look_receive(look: Look, step: plan.Receive) -> None:
-    _posted(look, step, data=True)
-    _of_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
+    look_posted(look, step, data=True)
+    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
     _part(look, step, step.end(), of_peer=False)
 
 
 def look_request(look: Look, request: plan.Wr) -> None:
     """A work request other than the configuring ones and stray setters."""
-    _posted(look, request, data=request.addressed, operation=request.operation)
+    look_posted(look, request, data=request.addressed, operation=request.operation)
+    if request.addressed:
+        look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
     if request.addressed or isinstance(request, plan.Invalidate):
-        _of_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
+        look_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
     for end in request.ends():
         _part(look, request, end)
     match request:
         case plan.Send():
             _receive(look, request)
             _remote_invalidate(look, request)
+        case plan.FetchAdd():
+            look_boundary(look, request)
         case plan.Memcpy():
             if request.source.length != 0:
                 look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
@@ -62,17 +62,18 @@ def look_request(look: Look, request: plan.Wr) -> None:
 
 def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
     """Where a configuration is posted; False if there is no such mkey."""
-    _posted(look, request, operation=request.operation)
+    look_posted(look, request, operation=request.operation)
     return state.look_exists(look, request, request.mkey)
 
 
 def look_recv(look: Look, step: plan.Recv) -> None:
-    """A posted receive: what arrives is judged where it is sent; here only that the mkey is in a known state."""
+    """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
+    look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
     if look.qp.type == "dci" and not step.peer:
         look.broken("qp_type_operation", "a DCI has no receive queue: what it is sent arrives at a DCT", step,
                     help=f"peer recv … on {step.qp}")  # fmt: skip
     else:
-        _of_type(look, step, "recv")
+        look_type(look, step, "recv")
     for part in step.into:
         key = look.mkey(part.name)
         if key is None or not state.look_exists(look, step, part.name):
@@ -309,44 +310,6 @@ def _crypto(look: Look, request: object, part: Part, key: MkeyState, length: Int
             fallback=request,
             notes=(Note("a multiple of the unit, or of 16 with 16 to unit - 16 bytes in the last unit"),),
         )
-
-
-# Where it is posted ----------------------------------------------------------------------------
-
-
-def _posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, operation: int = 0) -> None:
-    qp = look.qp
-    if not qp.created and qp.at is not None:
-        look.broken("not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected",
-                    request)  # fmt: skip
-    if operation and qp.send_ops is not None and not qp.send_ops & operation:
-        look.broken(
-            "qp_operation_missing",
-            "the QP was created without this operation",
-            request,
-            notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
-            help="add it to the QP's send_ops",
-        )
-    options = getattr(request, "options", None)
-    if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
-        look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
-
-
-def _of_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
-    """Whether QPs of the type have such a request at all, and a datagram can be so long."""
-    kind = look.qp.type
-    has = REQUESTS.get(kind)
-    if has is None:
-        return
-    if not has:
-        look.broken("qp_type_operation", f"no data goes over this QP: {kind} has no other end that could take it",
-                    request, help="of such a QP only the creation, and `raw`, can be tried")  # fmt: skip
-    elif operation not in has:
-        look.broken("qp_type_operation", f"a QP of type {kind} has no `{operation}`", request,
-                    help="it has " + ", ".join(f"`{name}`" for name in sorted(has)))  # fmt: skip
-    elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
-        look.broken("qp_type_operation", f"{count(length, 'byte')} are more than a datagram can have", request,
-                    help=f"{DATAGRAM} is the largest path MTU")  # fmt: skip
 
 
 def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, length: Int) -> None:

@@ -29,13 +29,14 @@ RC_OVERHEAD = 192
 
 
 class MemoryState(NamedTuple):
-    """`access` None: everything; `pd` None: the side's own."""
+    """`access` None: everything; `pd` None: the side's own. `misaligned`: bytes behind a page's beginning."""
 
     at: plan.At
     length: int
     peer: bool = False
     pd: str | None = None
     access: int | None = None
+    misaligned: int = 0
 
 
 class MkeyState(NamedTuple):
@@ -87,6 +88,7 @@ class QpState(NamedTuple):
     type: str = "rc"
     send_ops: int | None = None
     max_send_sge: int = 4
+    max_recv_sge: int = 4
     max_inline_data: int = 512
     sig_pipelining: bool = False
     scatter_to_cqe: bool = False
@@ -200,7 +202,9 @@ class World:
 
     def _declare(self, step: plan.Step, rejected: bool | None) -> None:
         if isinstance(step, plan.Memory):
-            self.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access)
+            self.things[step.name] = MemoryState(
+                step.at, step.length, step.peer, step.pd, step.access, step.misaligned
+            )
         elif isinstance(step, plan.Mkey):
             flags, _ = overridden(step.but, "create_flags", step.flags)
             entries, _ = overridden(step.but, "max_entries", step.entries)

@@ -40,6 +40,7 @@ from tests.lang.check.check_steps import (
 )
 
 INDIRECT = 1
+WRITE_2, WRITE_3 = (plan.Write(at(), (part("m", 0, 1),) * n, part("w", 0, n)) for n in (2, 3))
 NO_ROOM = qp(max_send_sge=1, max_inline_data=0)
 """max_send_sge 1 and no inline data: 4 SGEs or 3 interleaved entries, the page's default WQE."""
 
@@ -207,6 +208,12 @@ TRIALS = (
           on(post(plan.Send(at(), (part(length=4096),))))),
     Trial("qp_type_operation", (M, qp(type="xrc_send", send_ops=8)), plan.Recv(at(), (part(),), "q"),
           on(post(plan.RawWqe(at(), Fill(0, 16))))),
+    Trial("too_many_sges", (M, PEER, qp(max_send_sge=2)), on(post(WRITE_3)), on(post(WRITE_2))),
+    Trial("too_many_sges", (M,), plan.Recv(at(), (part("m", 0, 1),) * 5), plan.Recv(at(), (part("m", 0, 1),) * 4)),
+    Trial("atomic_boundary", (M, PEER), post(plan.FetchAdd(at(), part("m", 0, 8), part("w", 4, 8), 1)),
+          post(plan.FetchAdd(at(), part("m", 0, 8), part("w", 8, 8), 1))),
+    Trial("own_layout", (M, K), configure(listed(part("m", 0, 8), part("k", 0, 8))),
+          configure(listed(part("m", 0, 8), part("m", 0, 8)))),
     Trial("scatter_to_cqe", (*OPEN, qp(scatter_to_cqe=True)),
           plan.Receive(at(), Fill(0, 64), part("k", length=64), "recv", None, "q"),
           plan.Receive(at(), Fill(0, 65), part("k", length=65), "recv", None, "q")),
