@@ -131,7 +131,7 @@ class Rig:
             course.take(step)
         except Unsupported as unsupported:
             self.verdict.reason = self.verdict.reason or f"unsupported: {unsupported}"
-            course.rulings.over = True
+            course.rulings.cut_short()
         except Refused as refusal:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"

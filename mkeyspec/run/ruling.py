@@ -26,7 +26,7 @@ class Rulings:
         self.verdict = verdict
         self.over = False
         self.excused = Extent()
-        """What the statement with a known departure, which ended the case, may have written."""
+        """What was written before the case ended, and statements that are not run would have looked at."""
         self._stated: list[tuple[str, plan.At, bool]] = []
         """Known departures of the statements that ran: (id, place, whether the statement says how)."""
         self._shown: set[str] = set()
@@ -83,6 +83,11 @@ class Rulings:
             for moved in closing.moved(bench, attempt.at):
                 self.fail(moved)
         return True
+
+    def cut_short(self) -> None:
+        """The device does not support the last step: what was to be looked at after it is not."""
+        self.over = True
+        self.excused.add_unseen(self.bench, self.bench.taken[:-1])
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""

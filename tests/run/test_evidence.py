@@ -257,6 +257,19 @@ def test_a_skip_in_the_middle_excuses_nothing_that_came_before() -> None:
     assert codes(tested, *plain(), W, section(unsignaled(BAD)), raw) == ["MKS2201"]
 
 
+def test_a_skip_in_the_middle_excuses_what_the_statements_behind_it_would_have_looked_at() -> None:
+    raw = Post(at(20), (RawWqe(at(20), Literal(b"\0" * 64), SIGNALED),))
+    tested, device = rig()
+    device.post = refusing_raw(device)
+    w = changed(W, data=Literal(b"\7" * 64))
+    steps = (plain()[0], w, section(WRITE), raw, Expect(at(21), Content((Part("w", 0, 64),)), "==", Counter(64)))
+    with pytest.raises(CaseSkipped):
+        run(tested, *steps)
+    assert [one.code for one in tested.verdict.consequences] == ["MKS2103"], "told, and no failure"
+    device.after_post = lambda qp: device.flip(1, 3)
+    assert codes(tested, *steps) == ["MKS2104"], "a guard is never written by right"
+
+
 def test_what_follows_a_failure_is_told_as_that() -> None:
     tested, device = rig()
     scribbling(device, 0)
