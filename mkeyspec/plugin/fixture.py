@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkeyspec.plugin.opening import DEVICE, make_rig, open_device
+from mkeyspec.plugin.opening import DEVICE, OPEN, close_device, make_rig, open_anew, open_device
 from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
-from mkeyspec.plugin.outcome import BEGUN, CULPRIT, RIG, Unfinished, Unhealthy, Unmet, rig_taken
-from mkeyspec.plugin.property import session_properties
+from mkeyspec.plugin.outcome import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
+from mkeyspec.plugin.property import reopened_after, session_properties
 from mkeyspec.plugin.watch import watched
 from mkeyspec.run.mark import case_of, row_needs
 from mkeyspec.run.verdict import Blocked, CaseInfo
@@ -20,6 +20,10 @@ from mkeyspec.run.verdict import Blocked, CaseInfo
 if TYPE_CHECKING:
     from mkeyspec.device.protocol import Device
     from mkeyspec.run.rig import Rig
+
+
+_FIXTURE: pytest.StashKey[Device] = pytest.StashKey()
+"""In the config's stash: the value of the fixture `device`, which may have been closed since."""
 
 
 @pytest.fixture(scope="session")
@@ -35,11 +39,11 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
             pytest.fail(str(error), pytrace=False)
     else:
         del pytestconfig.stash[DEVICE]
+    pytestconfig.stash[OPEN] = pytestconfig.stash[_FIXTURE] = opened
     try:
         yield opened
     finally:
-        with watched(pytestconfig, "closed"):
-            opened.close()
+        close_device(pytestconfig)  # not `opened`, if that was closed after a case that left it unhealthy
 
 
 @pytest.fixture(scope="session")
@@ -64,15 +68,27 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case."""
+    """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case.
+
+    The device is opened anew first, once after each culprit; if it is healthy then, the row runs.
+    """
+    config = item.config
     rig = rig_taken(item)
-    blocked = rig.blocked if rig is not None else None
-    if blocked is None:
-        return
-    culprit = item.config.stash.get(CULPRIT, None)
-    if culprit is not None and culprit[0] == item.nodeid:  # run again by another plugin: what it did is its verdict
-        raise culprit[1]
-    raise Blocked(blocked.culprit, blocked.symptom)
+    if rig is not None:
+        culprit = config.stash.get(CULPRITS, {}).get(item.nodeid)
+        if culprit is not None:  # run again by another plugin: what it did is its verdict
+            raise culprit
+        blocked = rig.blocked
+        if blocked is not None:
+            opened = open_anew(config, rig.deadline)
+            if opened is None:
+                raise Blocked(blocked.culprit, blocked.symptom)
+            rig.take_over(opened)
+            reopened_after(config, blocked.culprit, blocked.symptom)
+    arguments = getattr(item, "funcargs", {})
+    current = config.stash.get(OPEN, None)
+    if current is not None and arguments.get("device") is config.stash.get(_FIXTURE, None):
+        arguments["device"] = current
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

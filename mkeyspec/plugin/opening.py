@@ -58,6 +58,39 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         config.stash[DEVICE] = device
 
 
+OPEN: pytest.StashKey[Device | None] = pytest.StashKey()
+"""In the config's stash: the device that the tests run on; None while there is none to close."""
+
+
+def close_device(config: pytest.Config) -> None:
+    device, config.stash[OPEN] = config.stash.get(OPEN, None), None
+    if device is not None:
+        with watched(config, "closed"):
+            device.close()
+
+
+def open_anew(config: pytest.Config, deadline: float) -> Device | None:
+    """Close the device, which is not healthy, and open it once more: a healthy one, or None.
+
+    One that can't be closed is left alone: nobody knows what it still does. So is one that was no better before.
+    """
+    from mkeyspec.run import probe
+
+    if config.stash.get(OPEN, None) is None:
+        return None
+    try:
+        close_device(config)
+        config.stash[OPEN] = device = open_device(config)
+        with watched(config, "tested"):
+            if not probe.symptom(device, deadline):
+                device.events()  # of the canary transfer
+                return device
+        close_device(config)
+    except Exception:  # whatever a broken device raises: it stays as it was
+        config.stash[OPEN] = None
+    return None
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """A device that no test took."""
     device = config.stash.get(DEVICE, None)

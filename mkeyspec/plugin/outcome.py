@@ -10,7 +10,7 @@ import pytest
 
 from mkeyspec.plugin.compilation import warnings
 from mkeyspec.plugin.departure import absence_properties
-from mkeyspec.plugin.property import case_properties, verdict_properties
+from mkeyspec.plugin.property import case_properties, reopened, verdict_properties
 from mkeyspec.run.mark import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
 
@@ -25,8 +25,8 @@ BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """In the config's stash: the item that the rig was begun for last; its verdict is that item's."""
 
 
-CULPRIT: pytest.StashKey[tuple[str, BaseException]] = pytest.StashKey()
-"""In the config's stash: the id of the item behind which the device was not healthy any more, and what it raised."""
+CULPRITS: pytest.StashKey[dict[str, BaseException]] = pytest.StashKey()
+"""In the config's stash: the ids of the items after which the device was not healthy any more, and what each raised."""
 
 
 _OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
@@ -65,8 +65,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     rig = _rig_of(item)
     if rig is None:
         return None  # an ordinary test, whatever it raises
-    if rig.blocked is not None and CULPRIT not in item.config.stash:
-        item.config.stash[CULPRIT] = (item.nodeid, error)
+    if rig.blocked is not None:
+        item.config.stash.setdefault(CULPRITS, {}).setdefault(rig.blocked.culprit, error)
     if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
             return None
@@ -92,6 +92,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(line)
         terminalreporter.write_line("`mkeyspec check` shows them with their help; `allow` in the file hides one")
     counts = Counter(str(report.longrepr.reprcrash.message) for report in terminalreporter.stats.get("blocked", []))
+    for line in reopened(config):
+        terminalreporter.write_line(line)
     if not counts:
         return
     terminalreporter.section("blocked", red=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SESSION = pytest.StashKey[dict[str, str]]()
 _KEY = "mkeyspec"
 _WARNINGS = "mkeyspec warnings"
+_REOPENED = "reopened:"
 Property = tuple[str, object]
 
 
@@ -31,6 +32,20 @@ def session_properties(config: pytest.Config, info: Info) -> None:
     values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
     values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
     config.stash[SESSION] = values
+
+
+def reopened_after(config: pytest.Config, culprit: str, symptom: str) -> None:
+    """Remember that the device of the session is another one from here on."""
+    config.stash.setdefault(SESSION, {})[f"{_REOPENED}{culprit}"] = symptom
+
+
+def reopened(config: pytest.Config) -> list[str]:
+    """A line for each time."""
+    found = config.stash.get(SESSION, {}).items()
+    return [
+        f"the device was opened anew after {name.removeprefix(_REOPENED)} ({symptom})"
+        for name, symptom in found if name.startswith(_REOPENED)
+    ]  # fmt: skip
 
 
 def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Property]:

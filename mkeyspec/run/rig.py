@@ -89,6 +89,12 @@ class Rig:
         """Why no further case can be judged on this device; None while it is healthy."""
         return self._blocked
 
+    def take_over(self, device: Device) -> None:
+        """Go on with another device, as one that was opened anew: no case is under way, and nothing is blocked."""
+        self.device = device
+        self._capabilities = device.capabilities()
+        self._blocked, self._late = None, Counter()
+
     def leave(self) -> None:
         """Give back what is left of a case whose test function ended without `finish`, by an exception of its own."""
         if self._course is not None:

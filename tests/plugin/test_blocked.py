@@ -58,6 +58,33 @@ from mkeyspec.run import probe
 
 probe.symptom = lambda device, deadline: "the canary transfer did not complete"
 """
+WEDGED = """\
+from mkeyspec.device.model import Model
+from mkeyspec.device.protocol import Completion
+from mkeyspec.run import probe
+
+release, close, symptom = Model.release, Model.close, probe.symptom
+calls, sick = 0, set()
+
+def failing(self, *, healthy):
+    global calls
+    calls += 1
+    if calls == {call}:
+        sick.add(id(self))
+    if id(self) in sick:
+        raise OSError(16, "Device or resource busy")
+    release(self, healthy=healthy)
+
+def closing(self):
+    assert not getattr(self, "closed", False), "closed twice"
+    self.closed = True
+    if {stuck}:
+        raise OSError(16, "Device or resource busy")
+    close(self)
+
+Model.release, Model.close = failing, closing
+"""
+"""A device that is unhealthy until it is opened anew; `stuck`: it can't even be closed."""
 SINCE = r"MKS2008: blocked: the device is not healthy since cases/a\.mks::copies\[n=2\] \(.*busy.*\)"
 
 
@@ -87,6 +114,69 @@ def test_the_rows_after_the_culprit_are_errors(broken: Project) -> None:
     found = verdicts(broken.path / "r.xml")
     assert [found[f"copies[n={n}]"] for n in (1, 3, 4, 5)] == [set(), {"error"}, {"error"}, {"error"}]
     assert found["copies[n=2]"] & {"error", "failure"}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1"), ("-n", "2")])
+def test_a_device_that_is_healthy_when_it_is_opened_anew_goes_on(project: Project, workers: tuple[str, ...]) -> None:
+    """It takes its rows as before; the culprit stays an error, and the report says that the device is another one."""
+    project.put("cases/a.mks", CASES)
+    project.put("conftest.py", WEDGED.format(call=2, stuck=False))
+    done = project.mkeyspec("run", "cases", "--junit", "r.xml", *workers)
+    assert done.code == 1
+    failed = 2 if workers == ("-n", "2") else 1  # each process counts its own calls
+    line = done.out.rstrip().split("\n")[-1]
+    assert f"{5 - failed} passed, {failed} failed ({failed} MKS2205), 0 skipped" in line
+    assert "blocked" not in line
+    told = len(re.findall(r"the device was opened anew after cases/a\.mks::copies\[n=\d\] \(.*busy.*\)", done.out))
+    assert 1 <= told <= failed  # not after a worker's last row
+    names = [one.attrib["name"] for one in ElementTree.parse(project.path / "r.xml").iter("property")]
+    assert sum(name.startswith("reopened:cases/a.mks::copies[n=") for name in names) == told
+
+
+def test_a_device_that_cant_be_closed_is_not_opened_anew(project: Project) -> None:
+    project.put("cases/a.mks", CASES)
+    project.put("conftest.py", WEDGED.format(call=2, stuck=True))
+    assert project.pytest().counts["blocked"] == 3
+
+
+OLD = """\
+def test_has_the_device_that_is_open(device, rig):
+    assert not getattr(device, "closed", False)
+    assert device is rig.device
+    rig.finish()
+"""
+
+
+def test_a_test_of_ones_own_gets_the_device_that_is_open(project: Project) -> None:
+    project.put("cases/a.mks", CASES)
+    project.put("tests/test_own.py", OLD)
+    project.put("conftest.py", WEDGED.format(call=2, stuck=False))
+    assert project.pytest("cases", "tests").counts == {"passed": 5, "failed": 1}
+
+
+def test_the_culprit_is_not_run_again(project: Project) -> None:
+    """By a plugin that runs a failed test again: what it did to the device is its verdict."""
+    project.put("cases/a.mks", CASES)
+    again = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if any(report.failed for report in reports):
+        item._initrequest()
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    for report in reports:
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+    project.put("conftest.py", WEDGED.format(call=2, stuck=False) + again)
+    done = project.mkeyspec("run", "cases")
+    assert "4 passed, 1 failed" in done.out.rstrip().split("\n")[-1]
 
 
 def test_the_last_line_counts_them(broken: Project) -> None:
