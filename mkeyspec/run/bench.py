@@ -118,6 +118,8 @@ class Bench:
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
         self.events: list[Event] = []
+        self.told_events: Counter[tuple[str, int | None]] = Counter()
+        """How many have come, by kind and QP."""
         self.seen_events = 0
         """How many had come before the last section that may fail was posted: it has not caused these."""
         self.uses: list[Use] = []
@@ -226,6 +228,10 @@ class Bench:
         for event in self.device.events():
             if event.qp is None and event.kind in PORT_EVENTS:
                 continue
+            same = event.kind, event.qp.handle if event.qp is not None else None
+            self.told_events[same] += 1
+            if self.told_events[same] > MOST_EVENTS:
+                continue  # a storm: nobody reads more
             pair = self.pair_of(event.qp)
             behind = self.taken[-1].at if pair is None and self.taken else None
             entry = Event(pair.at if pair is not None else self.at, event, behind)
@@ -313,6 +319,9 @@ class Bench:
 def _of(pair: Pair) -> str:
     return f"`{pair.name}`" if pair.name else "the default pair"
 
+
+MOST_EVENTS = 1000
+"""So many events of one kind and QP are kept."""
 
 DEEPEST = 4
 """Layouts of layouts that are followed."""

@@ -34,6 +34,11 @@ def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) 
             reset.fail_qps(bench, pair)
         for failure in leftovers.settle(bench, pair, patient=patient):
             yield failure, False
+    for side in ("owner", "peer") if patient else ():
+        if any(mkey.signed and mkey.handle.side == side for mkey in bench.mkeys.values()):
+            wrong = drain.heard(bench, side, bench.taken[-1].at)
+            if wrong is not None:
+                yield wrong, False
     for failure in (*bench.wrong_numbers.values(), *_signature_errors(bench), *event.left_over(bench)):
         yield failure, False
     yield from buffers(bench, excused if excused is not None else Extent())
@@ -157,7 +162,7 @@ def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positio
 
 def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
     """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
-    if len(found.places) != 1:
+    if not found.alone:
         return replace(failure, suspects=(found.label, found.places))
     declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
     mend = (("mend", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()

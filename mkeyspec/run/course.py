@@ -258,6 +258,8 @@ class Course:
     def _check(self, step: plan.Check) -> None:
         bench = self.bench
         self._rest(step)
+        if (failure := drain.heard(bench, bench.mkeys[step.mkey].handle.side, step.at)) is not None:
+            self.rulings.fail(failure)
         attempt, record = check.call(bench, step)
         if step.label is not None:
             bench.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
@@ -309,6 +311,7 @@ class Course:
                 if changed is not None:
                     self.rulings.fail(changed)
         bench.snapshots[step.name] = seen.data.tobytes()
+        seen.believe(seen.data)  # and so they stay, unless a statement names them
 
     def _record(self, step: plan.Record) -> None:
         """Absent if it was never observed, whatever the reason."""

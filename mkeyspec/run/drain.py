@@ -17,7 +17,7 @@ from errno import ENOMEM
 from time import monotonic, sleep
 
 from mkeyspec.constants import SendFlag
-from mkeyspec.device.protocol import DcAddress, Refused, Send, WorkRequest, Write
+from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
 from mkeyspec.plan import At, Step
 from mkeyspec.run import wait
 from mkeyspec.run.bench import Bench, errno_name
@@ -102,7 +102,7 @@ def rest_for(bench: Bench, step: Step, own: End) -> Failure | None:
 
 def is_unmarked(end: End) -> bool:
     """Whether requests of this queue, or receives of the other one, were completed and no marker has come behind."""
-    return end.used is not None or (end.other.received and _takes_send(end))
+    return end.used is not None or (bool(end.other.received or end.remote) and _takes_send(end))
 
 
 def _takes_send(end: End) -> bool:
@@ -141,6 +141,26 @@ def quiet(bench: Bench, end: End, at: At) -> None:
         due.passed = True
         due.judge("a quiet time")
         end.send.remove(due)
+    _note(bench, end, at)
+
+
+def heard(bench: Bench, side: Side, at: At) -> Failure | None:
+    """The keys of `side` are asked for an error: the other end, if it has used one, sends a message first, as only what
+    is received tells that the transfer is over here too (mlx5dv_mkey_check(3), NOTES)."""
+    for pair in bench.pairs.values():
+        for end in pair.ends:
+            if end.side == side or not end.remote or pair.failed or end.broken:
+                continue
+            if not pair.attributes.sig_pipelining and (failure := mark(bench, end, at, closing=False)[1]):
+                return failure[0]
+            if end.remote:
+                look(bench, end.other, QUIET)
+                _note(bench, end.other, at)
+                end.remote = 0
+    return None
+
+
+def _note(bench: Bench, end: End, at: At) -> None:
     of = f"`{end.pair.name}`" if end.pair.name else "the default QP"
     bench.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
 
@@ -188,6 +208,8 @@ def _addresses(bench: Bench, end: End) -> list[DcAddress | None]:
 def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
     """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
     addresses = _addresses(bench, end)
+    when = "at the end of the case" if closing else f"before {at.line}:{at.column}"
+    latest = at if closing or end.used is None else end.used
     if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
         return False, []
     for dc in addresses:
@@ -195,10 +217,10 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
         request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
         receive = Due(at, "recv", bench.number(), "recv", byte_lens=(0,), request=marker)
         # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
-        by_message = end.other.received and _takes_send(end) and (closing or not end.quiet())
+        by_message = (end.other.received or end.remote) and _takes_send(end) and (closing or not end.quiet())
         if by_message and (refused := _receive(bench, end.other, receive)):
-            message = f"the QP takes no more receives at the end of the case ({refused})"
-            return False, [Failure("MKS2204", at, message, hard=True)]
+            message = f"the QP takes no more receives {when} ({refused})"
+            return False, [Failure("MKS2204", latest, message, hard=True)]
         if by_message:
             marker.opcode = "send"
             request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)
@@ -211,8 +233,8 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
                 end.other.recv.remove(receive)
             return False, []  # the queue may be full: no completion has told the driver otherwise
         if errno:
-            message = f"the QP takes no more requests at the end of the case ({errno_name(errno)})"
-            return False, [Failure("MKS2204", at, message, hard=True)]
+            message = f"the QP takes no more requests {when} ({errno_name(errno)})"
+            return False, [Failure("MKS2204", latest, message, hard=True)]
         end.owe(marker)
         stopped = end.is_behind_failure(marker)
         end.markers.add(marker.wr_id)
@@ -234,8 +256,8 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
             message = f"a request behind a failed one came back with {marker.got.status}"
             return True, [Failure("MKS2005", at, message, (("expected", FLUSH), ("got", describe(marker.got))))]
         if marker.got.status != SUCCESS and not broken:
-            message = f"the QP had failed by the end of the case: the closing write came back with {marker.got.status}"
-            return True, [Failure("MKS2204", at, message, (("got", describe(marker.got)),))]
+            message = f"the QP had failed {when}: the rig's request came back with {marker.got.status}"
+            return True, [Failure("MKS2204", latest, message, (("got", describe(marker.got)),), hard=not closing)]
         end.used = None
         lost = []
         for due in [due for due in end.send if not due.signaled]:

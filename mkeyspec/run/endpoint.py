@@ -108,6 +108,7 @@ class End:
         "received",
         "receives",
         "recv",
+        "remote",
         "send",
         "shared",
         "side",
@@ -151,6 +152,9 @@ class End:
         """The latest request of the send queue, if no marker came behind it."""
         self.received = False
         """A receive has completed, and no marker has come behind it."""
+        self.remote = 0
+        """The place of the latest request that named a key of the other end, if no message behind it was received: only
+        that tells the other end of the key's error (mlx5dv_mkey_check(3), NOTES)."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
         self.shared = pair.attributes.type == "dci" and side == "peer"
@@ -222,6 +226,9 @@ class End:
             self.strange.append((due.at, text))
         if due.queue == "recv":
             self.received = True
+            sender = due.request.end if due.request is not None else None
+            if sender is not None and due.request is not None and due.request.place > sender.remote:
+                sender.remote = 0
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:

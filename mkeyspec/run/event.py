@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from mkeyspec.constants import QP_EVENTS
 from mkeyspec.device.protocol import AsyncEvent, Qp
@@ -13,6 +14,9 @@ from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.verdict import Failure
+
+MOST_TOLD = 8
+"""Events too many that are told one by one."""
 
 
 def awaited(bench: Bench, step: Await) -> Failure | None:
@@ -31,10 +35,17 @@ def awaited(bench: Bench, step: Await) -> Failure | None:
     if wait.until(bench, lambda: bool(found()), bench.look_for_events):
         found()[0].judge("await")
         return None
-    others = ", ".join(_name(bench, entry.event) for entry in bench.events if not entry.judged) or "none"
+    others = _counted(_name(bench, entry.event) for entry in bench.events if not entry.judged)
     of = "" if pair is None else " of " + (f"`{pair.name}`" if pair.name else "the default QP")
     details = (("expected", step.event + of), ("got", f"{others}, within {bench.deadline:g} s"))
     return Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Each name once, with its number; no more than can be read."""
+    counts = Counter(names)
+    told = [name if count == 1 else f"{name} ({count} times)" for name, count in counts.most_common(MOST_TOLD)]
+    return ", ".join(told + ["…"] * (len(counts) > MOST_TOLD)) or "none"
 
 
 def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
@@ -57,6 +68,16 @@ def _name(bench: Bench, event: AsyncEvent) -> str:
 def left_over(bench: Bench) -> Iterator[Failure]:
     """Events that nobody has named, without those that follow from a failure of their QP."""
     bench.look_for_events()
+    found = Counter(_left(bench))
+    for number, (failure, count) in enumerate(found.items()):
+        if number == MOST_TOLD:
+            rest = sum(found.values()) - sum(list(found.values())[:MOST_TOLD])
+            yield replace(failure, message=f"{rest} more async events are left over, first {failure.message}")
+            return
+        yield failure if count == 1 else replace(failure, message=f"{failure.message} ({count} times)")
+
+
+def _left(bench: Bench) -> Iterator[Failure]:
     raised: Counter[tuple[int, str]] = Counter()
     for entry in bench.events:
         if entry.judged:

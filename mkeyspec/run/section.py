@@ -93,6 +93,8 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
         section.dues.append(due)
         if planned.mkeys:
             bench.use(planned.mkeys, planned.at, due)
+            if any(mkey.handle.side != end.side for mkey in planned.mkeys):
+                end.remote = due.place
         if planned.domains is not None:
             planned.mkeys[0].domains = planned.domains
         if planned.layout is not None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mkeyspec.constants import STATUS_CLASS
 from mkeyspec.plan import At, Completes
 from mkeyspec.run.bench import Bench
 from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
 from mkeyspec.run.completion import late, misfit, unowed
-from mkeyspec.run.endpoint import End
+from mkeyspec.run.endpoint import ACKNOWLEDGED, End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
@@ -99,7 +100,14 @@ def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
         if due is failed or due.got is None:
             continue
         status = due.got.status
-        if due.order < failed.order or (streams and due.dc != failed.dc):
+        if due is failed.request:
+            # A responder that can't take the message says so (IBTA 9.7.5.2.8).
+            told = (SUCCESS, *STATUS_CLASS["remote_access"], bench.profile.status_receive_sender,
+                    bench.profile.status_overrun_sender)  # fmt: skip
+            if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
+                continue
+            want = " or ".join(STATUS_CLASS["remote_access"])
+        elif due.order < failed.order or (streams and due.dc != failed.dc):
             if status == SUCCESS:
                 if (fault := misfit(due, section.what)) is not None:
                     return fault
@@ -162,9 +170,14 @@ def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | Non
         if due.got is not None and due.failed and (wrong := unowed(end, due)):
             message = f"an error completion of `{attempt.what}` {wrong}"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
-        if due.got is None or due.got.status != SUCCESS or due.stray:
+        if due.got is None or due.got.status != SUCCESS:
             continue
         named = ("id", "opcode", *(name for name, _ in entry.members))
+        if due.stray:
+            if any(name == "id" for name, _ in entry.members):
+                continue  # which one it is, the case says itself
+            message = f"a completion of `{attempt.what}` is of no request that owes one"
+            return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if (fault := misfit(due, attempt.what, named)) is not None:
             return fault
     return None

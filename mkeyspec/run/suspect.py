@@ -8,8 +8,8 @@ Only what ran since somebody last looked at the byte counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple, Union
+from dataclasses import dataclass, field, replace
+from typing import Union
 
 from typing_extensions import assert_never
 
@@ -34,11 +34,13 @@ DEEPEST = 8
 """Layouts of layouts that are followed."""
 
 
-class Suspects(NamedTuple):
-    """`label` says how sure it is."""
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """`label` says how sure it is; `alone`: no other statement comes into question."""
 
     label: str
     places: tuple[plan.At, ...]
+    alone: bool = field(default=False, compare=False)
 
 
 def unnamed(at: plan.At) -> str:
@@ -49,11 +51,12 @@ def unnamed(at: plan.At) -> str:
 def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
     """The statements behind a change of the buffer `name`, of those from number `since` on."""
     moved = [(entry[0], _names(entry[1]), entry[2]) for number, entry in moves(steps) if number >= since]
+    every = tuple(dict.fromkeys(at for at, _, _ in moved))
     for label, kind in (("maybe by", 1), ("read by", 2)):
-        found = [entry[0] for entry in moved if name in entry[kind] or ANY in entry[kind]]
+        found = tuple(dict.fromkeys(entry[0] for entry in moved if name in entry[kind] or ANY in entry[kind]))
         if found:
-            return Suspects(label, tuple(dict.fromkeys(found)))
-    return Suspects("since", tuple(dict.fromkeys(at for at, _, _ in moved)))
+            return Suspects(label, found, len(found) == 1 and (kind == 1 or every == found))
+    return Suspects("since", every, len(every) == 1)
 
 
 def _names(spans: Iterable[Span]) -> frozenset[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from mkeyspec.device.protocol import Qp
+from mkeyspec.device.model import Model
+from mkeyspec.device.profile import Profile
+from mkeyspec.device.protocol import Completion, Configure, Qp
+from mkeyspec.device.queue import Done, Notice
 from tests.run.slow import Slow
 from tests.run.text import one, told
 
@@ -94,3 +99,58 @@ def test_two_dcis_and_the_receives_of_their_targets() -> None:
         "    configure k { access local_write | remote_read | remote_write; layout list(m) }\n", ""
     )  # fmt: skip
     assert told(text, Slow(late), deadline=2) == ["pass"]
+
+
+class LateNotice(Model):
+    """The owner is told of a signature error of the peer's access with the next message of the peer, not before."""
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        queue = self._queues[qp.handle]
+        entries = list(queue.entries)
+        last = max((i for i, one in enumerate(entries) if _is_receive(one)), default=-1)
+        held = [one for i, one in enumerate(entries) if isinstance(one, Notice) and i > last and qp.side == "owner"]
+        queue.entries.clear()
+        queue.entries.extend(one for one in entries if one not in held)
+        found = super().poll(qp)
+        queue.entries.extend(held)
+        return found
+
+
+def _is_receive(entry: object) -> bool:
+    return isinstance(entry, Done) and entry.completion.queue == "recv"
+
+
+REMOTE = (
+    "memory b = flip(framed(counter(512), crc32(ones) every 512), 3)", "mkey j { block_signature }",
+    "configure j { access remote_read; layout list(b); signature { mem crc32(ones) every 512 } }",
+    "transmit j by peer_read", "expect wire == flip(counter(512), 3)",
+)  # fmt: skip
+
+
+def test_a_check_of_a_key_that_the_peer_has_used_waits_for_a_message_of_the_peer() -> None:
+    """mlx5dv_mkey_check(3), NOTES: "wait for a received message from a peer (if this was a remote MKEY)"."""
+    checked = one(*REMOTE, "check j is bad_guard, block 0")
+    assert told(checked) == told(checked, LateNotice(Profile())) == ["pass"]
+    for text in (one(*REMOTE), one(*REMOTE, "record a = m")):
+        assert told(text, LateNotice(Profile())) == told(text) == ["MKS2202:10"]
+    wrong = one(*REMOTE, "check j is ok")
+    assert told(wrong, LateNotice(Profile())) == told(wrong) == ["MKS2106:14"]
+
+
+class Dies(Model):
+    """Its QP goes to the error state, silently, when a configuration has completed."""
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        result = super().post(qp, requests, abort=abort)
+        if any(isinstance(one, Configure) for one in requests):
+            self._queues[qp.handle].fail()
+        return result
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("post { write k[0 +: 32] to w[0 +: 32], signaled } completes { rdma_write }", "expect w[0 +: 32] == m[0 +: 32]"),
+     ("write m to w, but rkey w.rkey ^ 0xff rejected at completion", "expect m == unchanged")],
+)  # fmt: skip
+def test_a_qp_that_failed_before_a_claim_is_told_once_and_where_it_was(lines: tuple[str, ...]) -> None:
+    assert told(one(*lines), Dies(Profile())) == ["MKS2204:8"]
