@@ -158,7 +158,7 @@ class Build(Values):
                 "behind an `expect`, `known` names the bytes or value seen instead",
                 wrong.start,
                 wrong.end,
-                help=f"known {known.requirement.text} VALUE, or the id alone",
+                help=f"known {known.requirement.text} VALUE",
             )
         return tree.Expect(Span(self.source, c[0].start_pos, c[-1].span.end), c[1], known)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
+from mkeyspec.lang.diagnostic import Fault
 from mkeyspec.lang.evaluate import decide, evaluate
 from mkeyspec.lang.meaning import LIVE_BYTES
 from mkeyspec.lang.scope import Scope
@@ -62,10 +63,17 @@ def _entry(node: tree.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
     return plan.Entry(sentence.verb.name, tuple(members))
 
 
-def known(node: tree.Known | None, scope: Scope, sentences: Sentences) -> plan.Known | None:
-    """The departure a statement names; its value is compared like that of an `expect` or a `check`."""
+def known(
+    node: tree.Known | None, scope: Scope, sentences: Sentences, bare: bool = False
+) -> plan.Known | None:
+    """The departure a statement names; its value is compared like that of an `expect` or a `check`.
+
+    `bare`: the id says what comes instead.
+    """
     if node is None:
         return None
+    if not bare and node.outcome is None and node.value is None and not node.modifiers:
+        raise bare_departure(node, "known ID rejected at completion with local_protection")
     departure = None if node.outcome is None else outcome(node.outcome, scope, sentences)
     value = None if node.value is None else as_expected(evaluate(node.value, scope), scope, node.value.span, "`known`")
     members: list[tuple[str, Int | str | ByteString]] = []
@@ -82,6 +90,11 @@ def known(node: tree.Known | None, scope: Scope, sentences: Sentences) -> plan.K
         else:
             members.append((name, as_live_int(found, scope, modifier.value.span, f"`{name}`")))
     return plan.Known(node.requirement.text, departure, value, tuple(members))
+
+
+def bare_departure(node: tree.Known, help: str) -> Fault:
+    """MKS0515: any failure of the statement would be taken for the departure."""
+    return fault("MKS0515", f"`known {node.requirement.text}` says nothing of what comes instead", node.span, help=help)
 
 
 def claims_rejection(found: plan.Claim) -> bool:

@@ -10,7 +10,7 @@ from mkeyspec.lang.diagnostic import Fault, Note
 from mkeyspec.lang.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.lang.ledger import Ledger, Unsaid
 from mkeyspec.lang.live_type import comparable
-from mkeyspec.lang.lower_claim import outcome
+from mkeyspec.lang.lower_claim import bare_departure, outcome
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.meaning import LIVE_BYTES, Handle, Value, WireRef
 from mkeyspec.lang.scope import Scope
@@ -205,10 +205,10 @@ def _known(row: RowState, node: tree.Expect, observed: plan.Observed, scope: Sco
         found = outcome(known.outcome, scope, row.sentences)
         if not isinstance(found, plan.Accepted):
             raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
-    value = None
-    if known.value is not None:
-        instead = evaluate(known.value, scope)
-        value = _expected(row, observed, "==", instead, node.condition, known.value.span, scope)
+    if known.value is None:
+        raise bare_departure(known, "known ID VALUE; `known ID any` if nothing can be said of it")
+    instead = evaluate(known.value, scope)
+    value = _expected(row, observed, "==", instead, node.condition, known.value.span, scope)
     return plan.Known(known.requirement.text, None, value)
 
 

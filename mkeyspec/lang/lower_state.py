@@ -129,7 +129,7 @@ class RowState:
         return claim(sentence.node.claim, scope, self.sentences)
 
     def known(self, sentence: Sentence, scope: Scope) -> plan.Known | None:
-        return known(sentence.node.known, scope, self.sentences)
+        return known(sentence.node.known, scope, self.sentences, sentence.verb.name == "await")
 
     def signals_all(self, qp: str) -> bool:
         """Whether the QP was declared with sq_sig_all."""

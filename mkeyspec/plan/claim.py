@@ -55,7 +55,8 @@ Claim = tuple[Outcome, ...]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How a known driver departs from the page (`id` of X-DIFF/X-BUG). All None: any failure of this statement."""
+    """How a known driver departs from the page (`id` of X-DIFF/X-BUG). All None: of an `await`, whose
+    event does not come."""
 
     id: str
     outcome: Optional[Outcome] = None

@@ -81,10 +81,9 @@ def judge(
     failure, outcome = _hold(attempt, claim, profile, number)
     if known is None:
         return Ruling(failure, outcome=outcome)
-    if known.outcome is not None:
-        stated = attempt.fault is None and matches(known.outcome, attempt, profile, number)
-    else:
-        stated = failure is not None and known.value is None and not known.members
+    stated = False
+    if known.outcome is not None and attempt.fault is None:
+        stated = matches(known.outcome, attempt, profile, number)
     if failure is None:
         return Ruling(fits=stated, outcome=outcome)
     return depart(failure, known, stated, expectations)

@@ -79,14 +79,15 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
         failure = _bytes(bench, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(bench, seen, known)
-        stated = step.known is not None and (known is None or _is(bench, seen, known))
+        stated = known is not None and _is(bench, seen, known)
         seen.believe(seen.data)
         return failure, stated
     value = scalar(bench, observed)
     held = compare_scalars(bench, value, step.operator, step.expected)
     if isinstance(observed, Live) and not held:
         bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
-    stated = step.known is not None and (known is None or compare_scalars(bench, value, step.operator, known))
+    operator = "==" if isinstance(known, plan.Any) else step.operator
+    stated = known is not None and compare_scalars(bench, value, operator, known)
     if held:
         return None, known is not None and stated
     name = f"{observed.subject}.{observed.member}" if isinstance(observed, Live) else "the value"

@@ -91,7 +91,8 @@ class Rulings:
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""
-        self.mention(at, known, stated or failure is not None)
+        # A value of the page's that the departure names as well neither shows the departure nor denies it.
+        self.mention(at, known, failure is not None, open=stated)
         if failure is None:
             return
         if known is None:
@@ -103,11 +104,12 @@ class Rulings:
         elif ruling.failure is not None:
             self.fail(ruling.failure)
 
-    def mention(self, at: plan.At, known: plan.Known | None, fits: bool) -> None:
+    def mention(self, at: plan.At, known: plan.Known | None, fits: bool, *, open: bool = False) -> None:
         if known is None:
             return
-        concrete = known.outcome is not None or known.value is not None or bool(known.members)
-        self._stated.append((known.id, at, concrete))
+        concrete = known.outcome is not None or bool(known.members)
+        concrete = concrete or (known.value is not None and not isinstance(known.value, plan.Any))
+        self._stated.append((known.id, at, concrete and not open))
         if fits:
             self._shown.add(known.id)
 

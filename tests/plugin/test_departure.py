@@ -17,7 +17,7 @@ case keeps_to_the_page
     mkey k
     configure k { layout list(m) }
     transmit k by send
-    expect wire == m                known X-DIFF-22
+    expect wire == m                known X-DIFF-22 any
 
 case shows_it_once
     verifies LST-01
@@ -26,7 +26,7 @@ case shows_it_once
     mkey k
     configure k { layout list(m) }
     transmit k by send
-    expect wire == fill(n - 1, 1) ++ m[1..]     known X-DIFF-22
+    expect wire == fill(n - 1, 1) ++ m[1..]     known X-DIFF-22 any
 """
 LIST = """\
 [[shows]]

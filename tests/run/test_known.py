@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec.device.protocol import SignatureError
 from mkeyspec.plan import (
     Accepted,
+    Any,
     At,
     Check,
     Completes,
@@ -12,6 +13,7 @@ from mkeyspec.plan import (
     Entry,
     Expect,
     Known,
+    OneOf,
     Options,
     Outcome,
     Post,
@@ -141,19 +143,43 @@ def test_a_known_value() -> None:
     assert codes(tested, *steps[:4], otherwise) == ["MKS2302"]
 
 
-def test_a_bare_known_covers_any_failure_of_its_statement_and_is_not_strict_by_row() -> None:
+ANYTHING = Known(ID, value=Any())
+
+
+def test_a_departure_of_which_nothing_can_be_said_is_not_strict_by_row() -> None:
     tested, _ = rig(expectations=LISTED)
     steps = generating()
-    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))
+    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=ANYTHING)
     assert run(tested, *steps[:4], wrong).known == [ID]
-    verdict = run(tested, *steps[:4], expect(Known(ID)))
+    verdict = run(tested, *steps[:4], expect(ANYTHING))
     assert (verdict.status, verdict.absent) == ("pass", [ID])
+
+
+def test_a_departure_that_may_keep_to_the_page_is_not_strict_by_row() -> None:
+    """The values that it names are all that is taken for it; one of them is the page's."""
+    tested, _ = rig(expectations=LISTED)
+    steps = generating()
+    named = Known(ID, value=OneOf((Framed(Counter(1024), CRC32), Literal(b"\1" * 1032))))
+    verdict = run(tested, *steps[:4], expect(named))
+    assert (verdict.status, verdict.absent) == ("pass", [ID])
+    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=named)
+    assert run(tested, *steps[:4], wrong).known == [ID]
+    other = Known(ID, value=OneOf((Literal(b"\2" * 1032), Literal(b"\1" * 1032))))
+    assert codes(tested, *steps[:4], changed(wrong, known=other)) == ["MKS2302"]
+
+
+def test_a_bare_known_takes_nothing() -> None:
+    """The compiler refuses it (MKS0515); of a step it is no departure either."""
+    tested, _ = rig(expectations=LISTED)
+    steps = generating()
+    assert codes(tested, *steps[:4], changed(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))) == ["MKS2302"]
+    assert codes(tested, *plain()[:2], configure(Rejected("complete", "EINVAL"), known=Known(ID))) == ["MKS2302"]
 
 
 def test_a_known_value_does_not_end_the_case() -> None:
     tested, _ = rig(expectations=LISTED)
     steps = generating()
-    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=Known(ID))
+    wrong = changed(steps[4], expected=Literal(b"\0" * 1032), known=ANYTHING)
     assert codes(tested, *steps[:4], wrong, Expect(at(8), Wire(4), "==", Literal(b"\1\2\3\4"))) == ["MKS2101"]
 
 

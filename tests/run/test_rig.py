@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mkeyspec import plan
 from mkeyspec.device import protocol
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
@@ -152,7 +153,7 @@ def test_a_known_departure_that_breaks_the_device_fails() -> None:
     """MKS2206: a departure that is listed excuses what it says, not a device that is broken afterwards."""
     tested, device = rig(expectations=Expectations({"X-DIFF-08": ("driver.toml", "is too strict")}))
     sick(device)
-    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08"))
+    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08", None, plan.Any()))
     with pytest.raises(CaseFailed) as failed:
         run(tested, *plain(), transmit(), other, id="culprit")
     assert [failure.code for failure in failed.value.failures] == ["MKS2206"]
@@ -212,7 +213,7 @@ def test_a_device_that_gives_nothing_back_is_the_culprits_failure_and_blocks() -
 def test_a_known_departure_does_not_excuse_a_release_that_fails() -> None:
     tested, device = rig(expectations=Expectations({"X-DIFF-08": ("driver.toml", "is too strict")}))
     refusing_release(device, 1)
-    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08"))
+    other = Expect(at(6), Wire(64), "==", Literal(b"\0" * 64), Known("X-DIFF-08", None, plan.Any()))
     with pytest.raises(CaseFailed, match="MKS2205"):
         run(tested, *plain(), transmit(), other)
 

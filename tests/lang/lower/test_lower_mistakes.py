@@ -59,7 +59,7 @@ configure k { access remote_write; layout list(m) }
         ("write m to w as l\nexpect l.wire == m", "MKS0321 `l` has no wire: only a `transmit` has"),
         (("receive fill(1, 512) into k by peer_write accepted or rejected at completion\nexpect m == any\n"
          "expect w == m"), "MKS0320 nothing says what `m[0..512]` holds"),
-        (("receive fill(1, 512) into k by peer_write\nexpect m == fill(1, 512) known X-DIFF-08\n"
+        (("receive fill(1, 512) into k by peer_write\nexpect m == fill(1, 512) known X-DIFF-08 any\n"
          "transmit k by send\nexpect wire == m"), "MKS0320 nothing says what `m[0..512]` holds"),
         ("write m to w accepted or rejected at completion\nexpect w in [m, unchanged]\nexpect m == w",
          "MKS0320 nothing says what `w[0..512]` holds"),
@@ -82,7 +82,11 @@ configure k { access remote_write; layout list(m) }
         ("transmit k but rkeys 1 by send", "MKS0205 a key or a part of a buffer has no `rkeys` to set wrong"),
         ("configure k, calls [access] { layout list(m) }",
          "MKS0213 `calls` names `access`, and the block gives no arguments for it"),
-        ("transmit k by send known X-DIFF-98", "MKS0221 the ledger has no departure `X-DIFF-98`"),
+        ("transmit k by send known X-DIFF-08\nexpect wire == m",
+         "MKS0515 `known X-DIFF-08` says nothing of what comes instead"),
+        ("transmit k by send\nexpect wire == m known X-DIFF-08",
+         "MKS0515 `known X-DIFF-08` says nothing of what comes instead"),
+        ("transmit k by send known X-DIFF-98 accepted", "MKS0221 the ledger has no departure `X-DIFF-98`"),
     ],
 )  # fmt: skip
 def test_mistakes(text: str, found: str) -> None:
