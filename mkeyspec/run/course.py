@@ -178,7 +178,7 @@ class Course:
         self.rulings.rule(attempt, step.claim, step.known, end, done)
 
     def _transmit(self, step: plan.Transmit) -> None:
-        if step.claim:
+        if step.claim or step.known is not None:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by == "peer_read")):
@@ -187,7 +187,7 @@ class Course:
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _receive(self, step: plan.Receive) -> None:
-        if step.claim:
+        if step.claim or step.known is not None:
             self.bench.look_for_events()
             self.bench.seen_events = len(self.bench.events)
         if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by != "read")):

@@ -86,8 +86,7 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     held = compare_scalars(bench, value, step.operator, step.expected)
     if isinstance(observed, Live) and not held:
         bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
-    operator = "==" if isinstance(known, plan.Any) else step.operator
-    stated = known is not None and compare_scalars(bench, value, operator, known)
+    stated = known is not None and compare_scalars(bench, value, step.operator, known)
     if held:
         return None, known is not None and stated
     name = f"{observed.subject}.{observed.member}" if isinstance(observed, Live) else "the value"

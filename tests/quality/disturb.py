@@ -97,7 +97,7 @@ def subject_of(row: Row, bench: Bench, seed: int) -> Subject | Outcome:
     clean = bench.run(row, keep=True)
     if not clean.green:
         return clean
-    return Subject(row, clean.tap.record, random.Random(f"{seed} {row.id}"))
+    return Subject(row, clean.tap.record, random.Random(f"{seed} {row.id}"), clean.status == "known")
 
 
 def drawn(subject: Subject, kind: Kind, seed: int, each: int) -> list[Place]:
