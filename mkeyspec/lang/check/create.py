@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.constants import MkeyFlag, QpOps
 from mkeyspec.lang.check.look import Look
-from mkeyspec.lang.check.world import overridden
+from mkeyspec.lang.check.world import MKEY_OPS, overridden
 
 _FLAGS = int(
     MkeyFlag.INDIRECT
@@ -15,7 +15,6 @@ _FLAGS = int(
     | MkeyFlag.REMOTE_INVALIDATE
 )
 
-MKEY_OPS = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
 _ALL_OPS = MKEY_OPS | int(QpOps.RAW_WQE | QpOps.MEMCPY)
 
 OPERATIONS = {
@@ -42,6 +41,8 @@ REQUESTS: dict[str, frozenset[str]] = {
 }
 """Data requests of each QP type but RC, which has them all (ibv_wr_post(3), the table of its types); a DCI's receives
 are its targets'."""
+
+DEK_BYTES = (32, 64)
 
 _OPERATION_NAMES = {
     int(QpOps.MR_INTERLEAVED): "mr_interleaved",
@@ -94,3 +95,14 @@ def look_qp(look: Look, step: plan.Qp) -> None:
         names = operation_names(operations & _OPEN[kind])
         look.broken("qp_operations", f"the pages contradict each other about {names} on a {kind} QP", step, "send_ops",
                     certain=False)  # fmt: skip
+
+
+def look_dek(look: Look, step: plan.Dek) -> None:
+    """mlx5dv_dek_create takes keys of AES-XTS-128 and AES-XTS-256: two AES keys each."""
+    if step.key.length not in DEK_BYTES:
+        look.broken(
+            "dek_size",
+            f"a key of AES-XTS has 32 or 64 bytes, and this one {step.key.length}",
+            step,
+            help="key random(32, seed=1)",
+        )

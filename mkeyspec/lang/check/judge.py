@@ -35,6 +35,9 @@ def broken_by(world: World, step: plan.Step, spans: Spans) -> list[Broken]:
     elif isinstance(step, plan.Mkey):
         look = Look(world, step, spans, world.qp(None))
         create.look_mkey(look, step)
+    elif isinstance(step, plan.Dek):
+        look = Look(world, step, spans, world.qp(None))
+        create.look_dek(look, step)
     elif isinstance(step, plan.Check):
         look = Look(world, step, spans, world.qp(None))
         state.look_check(look, step)

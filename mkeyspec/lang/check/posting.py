@@ -18,15 +18,18 @@ def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False,
     if not qp.created and qp.at is not None:
         look.broken("not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected",
                     request)  # fmt: skip
-    if operation and qp.send_ops is not None and not qp.send_ops & operation:
+    if operation and not qp.send_ops & operation:
         look.broken(
             "qp_operation_missing",
             "the QP was created without this operation",
             request,
             notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
-            help="add it to the QP's send_ops",
+            help="add it to the QP's send_ops" if qp.at is not None else "a QP that has it: qp q { send_ops [ … ] }",
         )
     options = getattr(request, "options", None)
+    if isinstance(options, plan.Options) and options.dct is not None and qp.type != "dci":
+        look.broken("dct_on_other_qp", f"only a DCI addresses a DCT, and this QP is of type {qp.type}", request, "dct",
+                    help="on a QP of type dci: qp q { type dci }")  # fmt: skip
     if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
         look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
 

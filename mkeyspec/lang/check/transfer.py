@@ -26,6 +26,10 @@ SHORT_FORMS = {
 }  # fmt: skip
 """What is posted by an operation of `transmit` and `receive` that is called otherwise."""
 
+CONTROL_BYTES = 16
+"""struct mlx5_wqe_ctrl_seg, which mlx5dv_wr_raw_wqe reads."""
+
+
 def look_transmit(look: Look, step: plan.Transmit) -> None:
     look_posted(look, step, data=True)
     look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
@@ -56,6 +60,10 @@ def look_request(look: Look, request: plan.Wr) -> None:
         case plan.Memcpy():
             if request.source.length != 0:
                 look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
+        case plan.RawWqe():
+            if request.wqe.length < CONTROL_BYTES:
+                needs = f"a WQE begins with {CONTROL_BYTES} bytes of control segment"
+                look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
         case plan.Invalidate():
             state.look_exists(look, request, request.mkey)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.constants import MkeyFlag
+from mkeyspec.constants import MkeyFlag, QpOps
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part, layout_length
 from mkeyspec.value.live import Int, Live
@@ -19,6 +19,9 @@ from mkeyspec.value.signature import Domain
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
 """Properties of an mkey, as bits of `MkeyState.unknown`."""
 ALL = ACCESS | LAYOUT | SIGNATURE | CRYPTO
+
+MKEY_OPS = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
+"""The operations of a QP that names none."""
 
 MOST_ENTRIES = 0xFFFF
 """max_entries is a uint16."""
@@ -80,13 +83,13 @@ class MkeyState(NamedTuple):
 class QpState(NamedTuple):
     """A declared QP pair; the defaults are the fixture's (language reference, "Fixture").
 
-    `send_ops` None: not named, hence what the case needs. `room`: bytes of a configuration WQE for layout and
+    `room`: bytes of a configuration WQE for layout and
     signature (X-LIM-01).
     """
 
     at: plan.At | None = None
     type: str = "rc"
-    send_ops: int | None = None
+    send_ops: int = MKEY_OPS
     max_send_sge: int = 4
     max_recv_sge: int = 4
     max_inline_data: int = 512
@@ -328,5 +331,7 @@ def _at_complete(claim: plan.Claim, requests: Iterable[plan.Wr]) -> bool:
 
 def _qp_state(step: plan.Qp, created: bool) -> QpState:
     known: dict[str, Any] = {name: value for name, value in step.members if name in QpState._fields}
+    if known.get("type", "rc") != "rc":
+        known.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
     state = DEFAULT_QP._replace(at=step.at, pd=step.pd, created=created)._replace(**known)
     return state._replace(room=room_of(state.max_send_sge, state.max_inline_data))

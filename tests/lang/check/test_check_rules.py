@@ -214,6 +214,13 @@ TRIALS = (
           post(plan.FetchAdd(at(), part("m", 0, 8), part("w", 8, 8), 1))),
     Trial("own_layout", (M, K), configure(listed(part("m", 0, 8), part("k", 0, 8))),
           configure(listed(part("m", 0, 8), part("m", 0, 8)))),
+    Trial("qp_operation_missing", (), post(plan.RawWqe(at(), Fill(0, 16))), configure(access(0), name="m")),
+    Trial("dek_size", (), plan.Dek(at(), "d", Fill(0, 48)), plan.Dek(at(), "d", Fill(0, 64))),
+    Trial("dct_on_other_qp", (M, plan.Recv(at(), (part("m", 0, 8),), peer=True)),
+          post(plan.Send(at(), (part("m", 0, 8),), options=plan.Options(dct="t"))),
+          post(plan.Send(at(), (part("m", 0, 8),)))),
+    Trial("raw_short", (qp(send_ops=8),), on(post(plan.RawWqe(at(), Fill(0, 15)))),
+          on(post(plan.RawWqe(at(), Fill(0, 16))))),
     Trial("scatter_to_cqe", (*OPEN, qp(scatter_to_cqe=True)),
           plan.Receive(at(), Fill(0, 64), part("k", length=64), "recv", None, "q"),
           plan.Receive(at(), Fill(0, 65), part("k", length=65), "recv", None, "q")),
@@ -271,7 +278,7 @@ LIVE = Live("k", "max_entries")
 @pytest.mark.parametrize(
     ("rules", "steps"),
     [
-        (["memcpy_length"], (M, memory("n"), post(plan.Memcpy(at(), part(), part("n"))))),
+        (["memcpy_length"], (M, memory("n"), qp(send_ops=16), on(post(plan.Memcpy(at(), part(), part("n")))))),
         (["beyond_layout"], (*PLAIN, transmit(2, Live("m", "addr")))),
         (["beyond_layout"], (*PLAIN, transmit(length=LIVE))),
         (["access_bits"], (K, configure(access(LIVE)))),

@@ -49,7 +49,7 @@ from mkeyspec.plan import (
 )
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal, Random
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
-from mkeyspec.value.live import Live, LiveBytes, LiveOp
+from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.lang.lower.lower_text import AT, rows, steps
 
@@ -337,7 +337,10 @@ def test_a_stray_setter() -> None:
             "qp q { send_ops [memcpy] }\nmemory z[1024]\nmemcpy m to z on q",
             Memcpy(AT, Part("m", 0, 512), Part("z", 0, 512), SIGNALED),
         ),
-        ("qp q { send_ops [raw] }\nraw be32(q.qpn) on q", RawWqe(AT, LiveBytes("be32", Live("q", "qpn")), SIGNALED)),
+        (
+            "qp q { send_ops [raw] }\nraw be64(q.qpn) ++ be64(q.qpn) on q",
+            RawWqe(AT, LiveJoin((LiveBytes("be64", Live("q", "qpn")),) * 2), SIGNALED),
+        ),
     ],
 )
 def test_requests(text: str, request_: object) -> None:
