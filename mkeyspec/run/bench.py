@@ -241,9 +241,9 @@ class Bench:
                 pair.owner.drained = True
 
     def untold(self) -> Counter[int]:
-        """By handle, how many claimed failures of QPs have not raised an event yet."""
+        """By handle, how many claimed failures of QPs have not raised an event yet, in this case or before."""
         raised = Counter(one.event.qp.handle for one in self.events if one.event.qp is not None and one.of_failure)
-        return self.failed_qps - raised
+        return self.failed_qps + self.late - raised
 
     def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""

@@ -84,6 +84,7 @@ def rest(bench: Bench, at: At, looks: Sequence[Touched], own: End | None = None)
         near = any(due.at in those for due in end.send)
         if (near or far) and end.pair.attributes.sig_pipelining:
             until_quiet(bench, end)
+            wait.for_dues(bench, end, [], [due for due in far if due.got is None and end.other.owes(due)])
         elif (near or far) and not end.pair.failed and not end.broken:
             failure = _end_here(bench, end, at)[1] if near else None
             if failure is not None:
@@ -224,6 +225,9 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
         if by_message:
             marker.opcode = "send"
             request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)
+        if end.wqes >= end.pair.attributes.max_send_wr:  # what is polled makes room
+            owed = [due for due in end.send if due.signaled]
+            wait.until(bench, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: bench.poll(end))  # type: ignore[misc]
         try:
             errno = bench.device.post(end.qp, [request])
         except Refused as refusal:

@@ -8,7 +8,7 @@ import pytest
 
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
-from mkeyspec.device.protocol import Completion, Configure, Qp
+from mkeyspec.device.protocol import AsyncEvent, Completion, Configure, Qp
 from mkeyspec.device.queue import Done, Notice
 from tests.run.slow import Slow
 from tests.run.text import one, told
@@ -154,3 +154,65 @@ class Dies(Model):
 )  # fmt: skip
 def test_a_qp_that_failed_before_a_claim_is_told_once_and_where_it_was(lines: tuple[str, ...]) -> None:
     assert told(one(*lines), Dies(Profile())) == ["MKS2204:8"]
+
+
+FULL = "qp q { max_send_wr 4; max_inline_data 0; max_send_sge 1 }"
+WRITES = "; ".join(f"write m[{i} +: 16] to w[{i} +: 16], signaled" for i in (0, 16, 32, 48))
+FOUR = f"post on q, nowait {{ {WRITES} }}"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [(FOUR, "expect w == m", "poll q"),
+     (FOUR, "write m to w on q, but rkey w.rkey ^ 0xff rejected at completion with remote_access", "expect w == m")],
+)  # fmt: skip
+@pytest.mark.parametrize("delay", [0, 0.02])
+def test_a_queue_full_of_signaled_requests_is_waited_for(lines: tuple[str, ...], delay: float) -> None:
+    """Its room is there once their completions are polled."""
+    device = Slow(lambda qp: qp.side == "owner", delay)
+    assert told(one(FULL, *lines), device, deadline=2) == ["pass"]
+
+
+@pytest.mark.parametrize("members", ["", " { sig_pipelining }"])
+@pytest.mark.parametrize("poll", ["poll q", "poll q completes { send, id 2 }"])
+def test_a_receive_of_what_was_sent_comes_on_a_pipelining_qp_too(members: str, poll: str) -> None:
+    text = one(f"qp q{members}", "peer recv w on q as r", "post on q, nowait { send m, signaled, id 2 }", poll,
+               "expect w == m", "expect r.byte_len == 64")  # fmt: skip
+    assert told(text) == ["pass"]
+
+
+class LateEvent(Model):
+    """The responder's event of a failed access is told some cases later."""
+
+    left: list[Any]
+
+    def __init__(self, after: int) -> None:
+        self.after, self.left = after, []
+        super().__init__(Profile())
+
+    def poll(self, qp: Qp) -> list[Completion]:
+        found = super().poll(qp)
+        if any(completion.status == "rem_access_err" for completion in found):
+            peer = self._queues[qp.handle].peer
+            assert peer is not None
+            self.left = [self.after, peer.qp]
+        return found
+
+    def release(self, *, healthy: bool) -> None:
+        super().release(healthy=healthy)
+        if self.left:
+            self.left[0] -= 1
+
+    def events(self) -> list[AsyncEvent]:
+        found = super().events()
+        if self.left and self.left[0] <= 0:
+            found, self.left = [*found, AsyncEvent("qp_access_err", self.left[1])], []
+        return found
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_the_event_of_a_claimed_failure_may_come_cases_later(after: int) -> None:
+    fine = one("transmit k by send", "expect wire == m")
+    failing = one("configure k { access local_write }", "peer write w to k[0 +: 64] rejected at completion")
+    text = failing + "".join(fine.replace("case a\n", f"case {name}\n") for name in ("b", "c", "d", "e"))
+    assert told(text, LateEvent(after)) == ["pass"] * 5
