@@ -1,28 +1,42 @@
 # Two commands do everything on a machine that has git, make and Python >= 3.10 with venv:
 #
-#     make run     environment, package, the shipped cases on the model, reports/junit.xml
-#     make test    the same environment, and the tests; what this machine can't run is listed at the end
+#     make run     environment, package, the shipped cases on the model on all cores, reports/junit.xml
+#     make test    what the tests need beside it, linters, and the tests; what this machine can't run is listed at the end
 #
+# `make format` writes Python and C in the form that `make lint` demands.
 # Neither needs root, a network card, or anything installed by hand. PYTHON=python3.12 chooses another Python,
 # ARGS="-k crc" goes to pytest.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
+READY   = $(VENV)/.mkeyspec-ready
 STAMP   = $(VENV)/.mkeyspec-installed
+TOOK    = $(VENV)/.mkeyspec-test-minutes
+CORES  := $(shell nproc 2>/dev/null || echo 1)
+C_FILES = $(wildcard softnic/*/*.[ch] tests/softnic/*.[ch])
 ARGS   ?=
 
-.PHONY: run test lint types arrows check-python clean help
+.PHONY: run test announce lint format types arrows check-python clean help
 
-run: $(STAMP)
-	$(BIN)/mkeyspec run cases $(ARGS)
+run: $(READY)
+	$(BIN)/mkeyspec run cases -n $(if $(filter 1,$(CORES)),0,$(CORES)) $(ARGS)
 
 # The quick ones first: a typing slip should not wait for the tests.
-test: lint arrows types
-	$(BIN)/python -m pytest tests -n auto $(ARGS)
+test: announce lint arrows types
+	@began=`date +%s`; $(BIN)/python -m pytest tests -n auto $(ARGS) || exit $$?; \
+	  echo $$(((`date +%s` - began) / 60 + 1)) >$(TOOK)
+
+announce:
+	@if [ -s $(TOOK) ]; then echo "make: linters and tests; the last tests here took `cat $(TOOK)` minutes"; \
+	  else echo "make: linters and tests; up to 45 minutes on two cores"; fi
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FILES)
 
 arrows: $(STAMP)
 	$(BIN)/lint-imports
@@ -30,15 +44,26 @@ arrows: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# Built anew when the dependencies change; a half-made environment has no stamp and is tried again.
-$(STAMP): pyproject.toml hatch_build.py
-	@$(MAKE) --no-print-directory check-python
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
-	  rm -rf $(VENV); \
-	  echo "make: this Python can't make an environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+# Built anew when the dependencies change; a half-made environment has no stamp and is tried again. Running needs the package
+# and its dependencies only. Modules are compiled when they are first imported, not all of them at the installation.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+$(READY): pyproject.toml hatch_build.py
+	@$(MAKE) --no-print-directory $(BIN)/python
+	$(PIP) -e .
 	@$(BIN)/mkeyspec doctor | sed -n 's/^\(--device soft: lacks .*\)/make: \1; `mkeyspec doctor` says what to install/p'
 	@touch $@
+
+$(STAMP): pyproject.toml hatch_build.py
+	@$(MAKE) --no-print-directory $(BIN)/python
+	$(PIP) -e '.[test]'
+	@$(BIN)/mkeyspec doctor | sed -n 's/^\(--device soft: lacks .*\)/make: \1; `mkeyspec doctor` says what to install/p'
+	@touch $(READY) $@
+
+$(BIN)/python:
+	@$(MAKE) --no-print-directory check-python
+	@$(PYTHON) -m venv $(VENV) || { \
+	  rm -rf $(VENV); \
+	  echo "make: this Python can't make an environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 
 check-python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON); install Python 3.10 or later, or name one: make PYTHON=/path/to/python3 run" >&2; exit 1; }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 /* In the catalogue's order: tests/sabotage/test_soft.py. */
+/* clang-format off */
 #define FAULTS(X) \
     X(crc32_polynomial) X(crc32c_polynomial) X(crc64_polynomial) X(crc32_seed_zeros) \
     X(crc32c_seed_ones) X(crc64_seed_zeros) X(crc_seed_inverted) X(crc32_not_inverted) \
@@ -72,6 +73,7 @@
     X(crypto_lost) X(memcpy_short) X(memcpy_long) X(memcpy_backwards) X(memcpy_rights_unchecked) \
     X(memcpy_opcode) X(dc_key_unchecked) X(dc_stream_breaks_all) X(pipelining_goes_on) \
     X(pipelining_stops_late) X(pipelining_silent) X(pipelining_resume_drops) X(cancelled_is_lost)
+/* clang-format on */
 
 #define FAULT_MEMBER(name) FAULT_##name,
 enum fault { FAULT_NONE, FAULTS(FAULT_MEMBER) FAULT_COUNT };
