@@ -21,7 +21,10 @@ FOLDERS = ("pure", "engine", "shim", "cm")
 FAULTS = "faults"
 """The folder that only the library of faults has (`mkeyspec sabotage --device soft`)."""
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-I.", "-pthread")
-"""As in softnic/Makefile, which adds what a developer wants: debug information, warnings that are errors."""
+"""As in softnic/Makefile, which adds debug information."""
+STRICT = ("-Wall", "-Wextra", "-Werror")
+"""As there too, but only in a checkout: what `make` refuses is refused here, and no other library takes its place.
+An installed mkeyspec meets compilers that nobody has tried, whose new warnings are not its user's affair."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CHECKOUT = _PACKAGE.parent / "softnic"
@@ -89,8 +92,12 @@ def sources(directory: Path, *, faults: bool = False) -> list[Path]:
     return sorted(path for folder in folders for path in (directory / folder).glob("*.[ch]"))
 
 
-def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool = False) -> None:
+def build(
+    directory: Path, output: Path, command: Sequence[str], *, faults: bool = False, strict: bool = False
+) -> None:
     """Compiles the sources of `directory` with the compiler `command` into the library `output`.
+
+    `strict`: a warning is an error.
 
     `output` is replaced at once: a process that has the old one loaded keeps it. Raises BuildError, or
     OSError where `output` can't be written.
@@ -105,7 +112,7 @@ def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool
         if not jobs:
             raise BuildError(f"no C sources in {directory}")
 
-        flags = _flags(faults)
+        flags = _flags(faults, strict)
 
         def compile_one(job: tuple[Path, Path]) -> None:
             _run([*command, *flags, "-c", "-o", str(job[1]), str(job[0])], directory)
@@ -118,8 +125,8 @@ def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool
         linked.replace(output)
 
 
-def _flags(faults: bool) -> tuple[str, ...]:
-    return (*FLAGS, "-include", f"{FAULTS}/overlay.h") if faults else FLAGS
+def _flags(faults: bool, strict: bool) -> tuple[str, ...]:
+    return (*FLAGS, *(STRICT if strict else ()), *(("-include", f"{FAULTS}/overlay.h") if faults else ()))
 
 
 def _run(command: Sequence[str], directory: Path) -> None:
@@ -146,7 +153,7 @@ def _source_directory() -> Path | None:
 
 
 def _fingerprint(directory: Path, faults: bool) -> str:
-    digest = hashlib.sha256(" ".join(_flags(faults)).encode())
+    digest = hashlib.sha256(" ".join(_flags(faults, _is_checkout())).encode())
     for path in sources(directory, faults=faults):
         digest.update(f"\0{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())
@@ -171,5 +178,5 @@ def _cached(*, faults: bool) -> Path | None:
     with (output.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output.is_file():
-            build(directory, output, command, faults=faults)
+            build(directory, output, command, faults=faults, strict=_is_checkout())
     return output

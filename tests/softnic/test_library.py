@@ -100,6 +100,27 @@ def test_what_the_compiler_says(away: Path) -> None:
     assert not list((away / "cache").rglob("*.so"))
 
 
+@needs_compiler
+def test_what_make_refuses_is_refused_in_a_checkout(away: Path) -> None:
+    """An old library in build/ and a source with a warning: neither that library nor another one is taken."""
+    text = C + "static int unused(void) { return 1; }\n"
+    checkout = _tree(away / "checkout" / "softnic", text)
+    (checkout / "Makefile").write_text("")
+    built = checkout / "build" / softnic.NAME
+    built.parent.mkdir()
+    built.write_bytes(b"")
+    os.utime(built, (1, 1))
+    assert softnic.library() is None
+    reason = softnic.missing() or ""
+    assert "could not be built" in reason
+    assert "shim/says.c:2:12: error" in reason
+    assert "unused" in reason
+    assert not list((away / "cache").rglob("*.so"))
+    (checkout / "Makefile").unlink()  # installed: the same sources do
+    _tree(away / "package" / "softnic", text)
+    assert softnic.library() is not None
+
+
 def test_named_library(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MKEYSPEC_SOFTNIC_LIBRARY", str(away / "mine.so"))
     assert softnic.library() is None

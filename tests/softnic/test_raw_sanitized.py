@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.softnic import preloaded, test_devx, test_transaction, test_umr
+from tests.softnic import preloaded, test_devx, test_transaction, test_umr, test_wait
 
 SCENARIOS = [
     *(("umr_scenarios.py", name) for name in test_umr.NAMES),
     *(("transaction_scenarios.py", name) for name in test_transaction.NAMES),
+    *(("wait_scenarios.py", name) for name in (*test_wait.WAITS, *test_wait.ELSE) if name != "a_processor"),
     *(("devx_scenarios.py", name) for name in test_devx.NAMES),
 ]
 
