@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -170,10 +171,11 @@ static size_t sources(struct pollfd *fds, size_t room) {
 }
 
 /* The application mostly spins in poll_cq while we work: on few processors the device should get one soon after it wakes. Linux 6.12 and
- * later give a thread that asks for short slices its turn early; where the kernel doesn't know that, nothing changes. */
+ * later give a thread that asks for short slices its turn early; where the kernel doesn't know that, nothing changes. The thread stays as
+ * nice as the program is: the call would change that too. */
 static void be_prompt(void) {
     struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } attr = {
-        .size = sizeof attr, .runtime = 100000,
+        .size = sizeof attr, .nice = getpriority(PRIO_PROCESS, 0), .runtime = 100000,
     };
     prctl(PR_SET_TIMERSLACK, 1);
     syscall(SYS_sched_setattr, 0, &attr, 0);

@@ -151,6 +151,15 @@ def announced() -> None:
     device.close()
 
 
+def nice() -> None:
+    """The device is as nice as the program whose threads it works for."""
+    os.nice(5)
+    device = Device()
+    threads = [path for path in Path("/proc/self/task").iterdir() if (path / "comm").read_text() == "softnic\n"]
+    assert [os.getpriority(os.PRIO_PROCESS, int(path.name)) for path in threads] == [os.nice(0)]
+    device.close()
+
+
 def all_places_taken() -> None:
     """Every name of the fabric is taken: one line that says so, and an error."""
     with _taken(range(1, 2048)):
@@ -215,6 +224,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         no_descriptors,
         garbage,
         announced,
+        nice,
         all_places_taken,
         the_place_of_a_dead_one,
         killed,

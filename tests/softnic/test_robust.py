@@ -90,6 +90,11 @@ def test_fabric(library: Path, tmp_path: Path, scenario: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_device_is_as_nice_as_its_program(library: Path, tmp_path: Path) -> None:
+    done = play(library, "nice", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_message_takes_the_room_of_what_came_of_it(library: Path, tmp_path: Path) -> None:
     made, header = tmp_path / "announce", tmp_path / "header"
     source = [str(HERE / "announce.c"), "-I", str(HERE.parents[1] / "softnic")]
