@@ -7,7 +7,7 @@ from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
 from mkeyspec.lang.diagnostic import Fault
 from mkeyspec.lang.evaluate import decide, evaluate
-from mkeyspec.lang.meaning import LIVE_BYTES
+from mkeyspec.lang.meaning import LIVE_BYTES, Errno
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentences, not_a_line
 from mkeyspec.value.bytestring import ByteString
@@ -15,23 +15,54 @@ from mkeyspec.value.live import Int
 
 ACCEPTED = plan.Accepted()
 
+RECEIVES = ("recv", "recv_rdma_with_imm")
+"""Opcodes of completions of a receive queue."""
 
-def claim(node: tree.Claim | None, scope: Scope, sentences: Sentences) -> plan.Claim:
+
+def claim(node: tree.Claim | None, scope: Scope, sentences: Sentences, verb: str = "") -> plan.Claim:
     """What a statement claims in this row; nothing where `when` is false: plain success is claimed then."""
     if node is None:
         return ()
     if node.when is not None and not decide(node.when, scope, "`when`"):
         return ()
-    return tuple(outcome(item, scope, sentences) for item in node.outcomes)
+    return tuple(_of_verb(outcome(item, scope, sentences), item, verb) for item in node.outcomes)
+
+
+def _of_verb(found: plan.Outcome, node: tree.Outcome, verb: str) -> plan.Outcome:
+    """The lists of all statements but `poll` are of a send queue, which has no receive."""
+    entries = found.entries if isinstance(found, plan.Completes) and verb != "poll" else ()
+    for entry in entries:
+        if entry.opcode in RECEIVES:
+            raise fault(
+                "MKS0510",
+                f"`{entry.opcode}` is of a receive queue, and the completions of `{verb}` are those of its send queue",
+                node.span,
+                help="poll completes { … } waits for those of both queues of an end",
+                page="ibv_poll_cq(3)",
+            )
+    return found
 
 
 def outcome(node: tree.Outcome, scope: Scope, sentences: Sentences) -> plan.Outcome:
     if isinstance(node, tree.Rejected):
-        reason = None if node.reason is None else as_reason(evaluate(node.reason, scope), scope, node.reason.span)
+        reason = None if node.reason is None else _reason(node.phase.text, node.reason, scope)
         return plan.Rejected(node.phase.text, reason)
     if isinstance(node, tree.Accepted):
         return ACCEPTED
     return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, "completes", scope)))
+
+
+def _reason(phase: str, node: tree.Expr, scope: Scope) -> str:
+    """A completion fails with a status, a call with an errno."""
+    value = evaluate(node, scope)
+    reason = as_reason(value, scope, node.span)
+    if phase == "completion" and isinstance(value, Errno):
+        raise fault("MKS0316", "a completion fails with a status, not with an errno", node.span,
+                    help="rejected at completion with local_protection")  # fmt: skip
+    if phase != "completion" and not isinstance(value, Errno):
+        raise fault("MKS0316", f"what is refused at {phase} fails with an errno, not with a status", node.span,
+                    help=f"rejected at {phase} with EINVAL")  # fmt: skip
+    return reason
 
 
 def lines_of(block: tree.Block, place: str, scope: Scope) -> list[tree.Step]:
@@ -57,7 +88,11 @@ def _entry(node: tree.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
             continue
         value = evaluate(modifier.value, scope)
         if name == "status":
-            members.append((name, as_word(value, scope, modifier.value.span, ("status",), "`status`").name))
+            status = as_word(value, scope, modifier.value.span, ("status",), "`status`").name
+            if status == "success":
+                raise fault("MKS0316", "an error completion has another status than success", modifier.value.span,
+                            help="the opcode, without status: send, id 5")  # fmt: skip
+            members.append((name, status))
         else:
             members.append((name, as_live_int(value, scope, modifier.value.span, f"`{name}`")))
     return plan.Entry(sentence.verb.name, tuple(members))

@@ -126,7 +126,7 @@ class RowState:
         self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
 
     def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:
-        return claim(sentence.node.claim, scope, self.sentences)
+        return claim(sentence.node.claim, scope, self.sentences, sentence.verb.name)
 
     def known(self, sentence: Sentence, scope: Scope) -> plan.Known | None:
         return known(sentence.node.known, scope, self.sentences, sentence.verb.name == "await")

@@ -75,7 +75,9 @@ OPTIONS: dict[str, Slot | None] = {
 """What every work request may carry (`plan.Options`)."""
 
 _WR_CLAIM = ("complete", "completion")
-_WR_SHOWS = ("errno", "status", "byte_len")
+_WR_SHOWS = ("errno", "status")
+_ANSWERED_SHOWS = (*_WR_SHOWS, "byte_len")
+"""Of a request that an answer fills: no other completion of a send queue has a byte_len (ibv_poll_cq(3))."""
 _SGE_BUT = ("addr", "length", "lkey", "tag")
 _DC_BUT = ("dctn", "dc_key")
 _REMOTE_BUT = (*_SGE_BUT, "remote_addr", "rkey", *_DC_BUT)
@@ -107,7 +109,7 @@ def _request(
         known=True,
         peer=True,
         page=page,
-        shows=_WR_SHOWS,
+        shows=_ANSWERED_SHOWS if name in ("read", "fetch_add") else _WR_SHOWS,
     )
 
 
@@ -179,7 +181,7 @@ STATEMENTS: tuple[Verb, ...] = (
     Verb("dct", "dct t { key 0x1234 }", NEW, lines="dct", page=POST_PAGE),
     Verb(
         "post", "post on q as l { send a; send b, signaled }", None, {"on": QP, "as": LABEL}, None, {"nowait": None},
-        (), "section", True, _WR_CLAIM, True, True, True, "ibv_wr_post(3)", _WR_SHOWS,
+        (), "section", True, _WR_CLAIM, True, True, True, "ibv_wr_post(3)", _ANSWERED_SHOWS,
     ),
     Verb(
         "abort", "abort { configure k { access 0 } }", None, {"on": QP, "as": LABEL}, None, {}, (), "section", True,
@@ -194,7 +196,7 @@ STATEMENTS: tuple[Verb, ...] = (
     Verb(
         "receive", "receive counter(512) into k by recv", BYTES,
         {"into": Slot("an mkey, or a part of one"), "by": Slot(", ".join(plan.RECEIVE)), "on": QP, "as": LABEL}, None,
-        {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True, shows=_WR_SHOWS,
+        {**OPTIONS, **_IMM}, _TRANSFER_BUT, None, False, _WR_CLAIM, True, True, shows=_ANSWERED_SHOWS,
     ),
     Verb("recv", "peer recv w as r", Slot("a buffer, a part of one, or a list of them", required=False),
          {"on": QP, "as": LABEL}, None, {"id": NUMBER}, peer=True, page="ibv_post_recv(3)",
@@ -236,12 +238,18 @@ QP_NUMBERS = ("max_inline_data", "max_send_sge", "max_recv_sge", "max_send_wr", 
 QP_SWITCHES = ("sq_sig_all", "sig_pipelining", "scatter_to_cqe")
 QP_TYPES = ("rc", "uc", "ud", "dci", "xrc_send", "raw_packet")
 
-_ENTRY_MEMBERS: dict[str, Slot | None] = {
-    "id": NUMBER,
-    "status": Slot("a completion status"),
-    "byte_len": NUMBER,
-    "imm": NUMBER,
+_RECEIVED: dict[str, Slot | None] = {"id": NUMBER, "byte_len": NUMBER, "imm": NUMBER}
+_ANSWERED: dict[str, Slot | None] = {"id": NUMBER, "byte_len": NUMBER}
+_FAILED: dict[str, Slot | None] = {"id": NUMBER, "status": Slot("a completion status")}
+_ENTRY_MEMBERS: dict[str, Mapping[str, Slot | None]] = {
+    "recv": _RECEIVED,
+    "recv_rdma_with_imm": _RECEIVED,
+    "rdma_read": _ANSWERED,
+    "fetch_add": _ANSWERED,
+    "comp_swap": _ANSWERED,
+    "error": _FAILED,
 }
+"""Members that ibv_poll_cq(3) and IBTA 11.4.2.1 define for a completion, beside its number."""
 
 OPCODES = (*constants.WC_OPCODE.values(), "error")
 """What a line of `completes { }` begins with. `error`: a failed completion, whose opcode is undefined."""
@@ -295,7 +303,8 @@ PLACES: dict[str, dict[str, Verb]] = {
     ),
     "dct": _by_name((_field("key", "key 0x1234", "a number"),)),
     "completes": {
-        name: Verb(name, f"{name}, id 5", modifiers=_ENTRY_MEMBERS) for name in OPCODES
+        name: Verb(name, f"{name}, id 5", modifiers=_ENTRY_MEMBERS.get(name, {"id": NUMBER}), page="ibv_poll_cq(3)")
+        for name in OPCODES
     },
 }  # fmt: skip
 """Place (a case's top level, or inside some braces) -> the words that may begin a sentence there."""
