@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mkeyspec import plan
 from mkeyspec.constants import QP_EVENTS
-from mkeyspec.lang import movement, undecided
+from mkeyspec.lang import movement, tree, undecided
 from mkeyspec.lang.coercion import as_bytes, as_int, as_live_bytes, as_live_int, as_word, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Unsaid
@@ -64,24 +66,33 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
     domain = shape.input or shape.unread  # an error that nobody has read outlives a configuration
     block = _int(sentence, scope, "block")
     found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
-    if domain is None and not (block is None and found is None and computed is None):
+    departed = sentence.node.known
+    other = {} if departed is None else {modifier.name.text: modifier for modifier in departed.modifiers}
+    of_block = [here[name] for here in (sentence.modifiers, other) for name in _OF_BLOCK if name in here]
+    if domain is None and of_block:
         why = "it had no transfer" if shape.received is None else "its data came without a signature"
-        said = sentence.modifiers
-        span = next(said[name].span for name in ("block", "found", "computed") if name in said)
+        span = of_block[0].span
         raise fault(
             "MKS0326", f"no block of `{mkey.name}` can be bad: {why}", span,
             help="offset, expected and actual are the record's own members", page="mlx5dv_mkey_check(3)",
         )  # fmt: skip
     if domain is not None:
         for name, content in (("found", found), ("computed", computed)):
-            sizes = _value_sizes(domain, kinds)
-            if content is not None and content.length not in sizes:
-                message = f"`{name}` is a value of {sizes[0]} bytes, these are {content.length}"
-                raise fault("MKS0314", message, sentence.modifiers[name].span, page="mlx5dv_mkey_check(3)")
+            _right_size(domain, kinds, name, content, sentence.modifiers)
+    known = row.known(sentence, scope)
+    if known is not None and departed is not None:
+        seen = kinds
+        if departed.value is not None:
+            value = evaluate(departed.value, scope)
+            items = value if isinstance(value, tuple) else (value,)
+            seen = tuple(as_word(item, scope, departed.value.span, ("error",), "`known`").name for item in items)
+        for name, said in known.members:
+            if domain is not None and isinstance(said, ByteString):
+                _right_size(domain, seen, name, said, other)
     step = plan.Check(
         sentence.at, mkey.name, kinds, block, found, computed, _live(sentence, scope, "offset"),
         _live(sentence, scope, "expected"), _live(sentence, scope, "actual"), domain, row.claim(sentence, scope),
-        row.known(sentence, scope), row.label(sentence, scope),
+        known, row.label(sentence, scope),
     )  # fmt: skip
     row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
     row.spans.put_member(step, "mkey", sentence.operand.span)
@@ -94,6 +105,19 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
     movement.label(row, step, sentence.span)
     if undecided.is_undecided(step.claim) and kinds != ("ok",):
         row.undecided = row.undecided.with_keys((mkey.name,), sentence.span)
+
+
+_OF_BLOCK = ("block", "found", "computed")
+"""Members of a check that need the signature of the data."""
+
+
+def _right_size(
+    domain: Domain, kinds: tuple[str, ...], name: str, content: ByteString | None, said: Mapping[str, tree.Modifier]
+) -> None:
+    sizes = _value_sizes(domain, kinds)
+    if content is not None and content.length not in sizes:
+        message = f"`{name}` is a value of {sizes[0]} bytes, these are {content.length}"
+        raise fault("MKS0314", message, said[name].span, page="mlx5dv_mkey_check(3)")
 
 
 def _value_sizes(domain: Domain, kinds: tuple[str, ...]) -> tuple[int, ...]:

@@ -316,6 +316,32 @@ def _tail_faults(node: tree.Step, verb: Verb, place: str) -> Iterable[Fault]:
             "`known` belongs to the whole section" if place == "section" else f"`{verb.name}` takes no `known`",
             node.known.span,
         )
+    elif node.known is not None:
+        yield from _known_faults(node.known, verb)
+
+
+def _known_faults(known: tree.Known, verb: Verb) -> Iterable[Fault]:
+    """A departure is said by an outcome that the verb has; of a `check`, by the members of its record too."""
+    if known.outcome is not None:
+        yield from _outcome_faults(known.outcome, verb)
+    record = verb.name == "check"
+    if known.value is not None and not record:
+        yield fault(
+            "MKS0120", f"after `{verb.name}`, `known` names the outcome seen instead", known.value.span,
+            help=f"known {known.requirement.text} rejected at …, or the id alone",
+        )  # fmt: skip
+    seen: dict[str, Span] = {}
+    for modifier in known.modifiers:
+        word = modifier.name.text
+        if word in seen:
+            yield _twice(word, modifier.name.span, seen[word])
+        seen[word] = modifier.name.span
+        if not record:
+            yield fault("MKS0120", f"the `known` of `{verb.name}` has no members", modifier.span)
+        elif word not in verb.modifiers or modifier.but:
+            yield _unknown_modifier(modifier, verb)
+        elif modifier.value is None:
+            yield fault("MKS0213", f"`{word}` lacks its value", modifier.span)
 
 
 def _claim_faults(claim: tree.Claim, verb: Verb, place: str) -> Iterable[Fault]:
@@ -329,21 +355,25 @@ def _claim_faults(claim: tree.Claim, verb: Verb, place: str) -> Iterable[Fault]:
         )
         return
     for outcome in claim.outcomes:
-        if isinstance(outcome, tree.Rejected):
-            phase = outcome.phase.text
-            if phase not in verb.phases:
-                yield fault(
-                    "MKS0510",
-                    f"`{verb.name}` can't be rejected at {phase}",
-                    outcome.phase.span,
-                    help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
-                )
-        elif isinstance(outcome, tree.Completes) and not verb.completes:
+        yield from _outcome_faults(outcome, verb)
+
+
+def _outcome_faults(outcome: tree.Outcome, verb: Verb) -> Iterable[Fault]:
+    if isinstance(outcome, tree.Rejected):
+        phase = outcome.phase.text
+        if phase not in verb.phases:
             yield fault(
-                "MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }"
+                "MKS0510",
+                f"`{verb.name}` can't be rejected at {phase}",
+                outcome.phase.span,
+                help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
             )
-        elif isinstance(outcome, tree.Accepted) and not verb.phases:
-            yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)
+    elif isinstance(outcome, tree.Completes) and not verb.completes:
+        yield fault(
+            "MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }"
+        )
+    elif isinstance(outcome, tree.Accepted) and not verb.phases:
+        yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)
 
 
 __all__ = ["Sentence", "Sentences", "article", "check_sentences", "not_a_line"]

@@ -12,14 +12,14 @@ from typing import Union
 
 from mkeyspec.constants import MkeyError
 from mkeyspec.device import error_record
-from mkeyspec.device.protocol import Refused, SignatureError, Unsupported
+from mkeyspec.device.protocol import Refused, SignatureError
 from mkeyspec.plan import Check, Known
 from mkeyspec.run.bench import Bench, errno_name
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.evidence import Due, Use
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, NoValue
 
 KINDS = {
     "ok": int(MkeyError.NO_ERR),
@@ -90,7 +90,7 @@ def members(bench: Bench, step: Check, kind: str) -> Members:
     wanted: list[tuple[str, int]] = []
     domain = step.domain
     if domain is None and (step.block is not None or step.found is not None or step.computed is not None):
-        raise Unsupported(f"block, found and computed of `check {step.mkey}` need the domain of its last transfer")
+        raise NoValue(f"block, found and computed of `check {step.mkey}` need the domain of its last transfer")
     if domain is not None:
         signature = domain.signature
         if step.block is not None:
@@ -142,7 +142,7 @@ def _with(step: Check, name: str, value: Union[Int, str, ByteString]) -> Check:
             return replace(step, expected=value)
         if name == "actual":
             return replace(step, actual=value)
-    raise Unsupported(f"`known` of a check has no {name}")
+    raise NoValue(f"`known` of a check has no {name}")  # the compiler lets none pass
 
 
 def _text(record: SignatureError) -> str:
