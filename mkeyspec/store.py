@@ -96,6 +96,7 @@ class Store:
         self.project = Path(os.path.abspath(project))
         self.generated = Path(os.path.abspath(generated or self.project / "generated"))
         self._sources_here: bool | None = None
+        self._others: dict[Path, Store] = {}
         self._searched: dict[PurePosixPath, bool] = {}
 
     def module_of(self, path: Path) -> Path:
@@ -124,11 +125,25 @@ class Store:
 
     def has_source(self, module: Path) -> bool:
         """Whether `module` is one of ours, as it was written, and what it was made from is in the project."""
-        try:
-            header = read_header(module.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            return False
+        header = _header_of(module)
         return header is not None and (self.project / header.source).is_file()
+
+    def owner_of(self, module: Path) -> Store | None:
+        """The store that `module` is kept in: this one, or that of a project in another folder; None if in none.
+
+        A module's place follows from its source's name; so the project of one that is not in `generated` is the
+        folder around its own generated directory, unless the source is in this project.
+        """
+        if module.is_relative_to(self.generated):
+            return self
+        header = _header_of(module)
+        if header is None or (self.project / header.source).is_file():
+            return None
+        place = module_name(header.source).parts
+        if module.parts[-len(place) :] != place:
+            return None
+        generated = Path(*module.parts[: -len(place)])
+        return self._others.setdefault(generated, Store(generated.parent, generated, self.levels))
 
     def fault_of(self, module: Path) -> tuple[str, str] | None:
         """Why a generated module must not run: (code, one line); None if it may, or is no generated module.
@@ -145,11 +160,19 @@ class Store:
             return None
         name = source_name(module, self.project)
         header = read_header(text)
+        owner = self.owner_of(module) or self
         if header is None or not has_header(text):
             mend = "compile it again; to run a changed copy, put it elsewhere without its head"
             return "MKS0908", f"{name} is not as it was written; {mend}"
-        why = self._stale(header)
+        place = owner.generated / module_name(header.source)
+        if owner.keeps(module) and module != place:
+            there = source_name(place, self.project)
+            return "MKS0908", f"{name} is the module of {header.source}, whose place is {there}; compile both again"
+        why = owner._stale(header)
         return ("MKS0909", f"{name} is out of date: {why}; compile it again") if why else None
+
+    def keeps(self, module: Path) -> bool:
+        return module.is_relative_to(self.generated)
 
     def _stale(self, header: Header) -> str:
         names = (header.source, *header.used)
@@ -275,6 +298,14 @@ class Store:
     def _written(self) -> list[Path]:
         """All modules and notes, in order."""
         return sorted(file for pattern in ("test_*.py", "test_*.library") for file in self.generated.rglob(pattern))
+
+
+def _header_of(module: Path) -> Header | None:
+    """The head of a module that is as it was written."""
+    try:
+        return read_header(module.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def warnings_of(compiled: Compiled) -> tuple[str, ...]:

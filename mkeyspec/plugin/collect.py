@@ -34,8 +34,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A module is its source once more: beside the source it is passed by, unless it or its folder was named."""
-    store = compilation(config).store
-    if collection_path.suffix != ".py" or not collection_path.is_relative_to(store.generated):
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    store = compilation(config).store.owner_of(collection_path)
+    if store is None:
         return None
     named = (Path(config.invocation_params.dir, path_of(argument)) for argument in config.args)
     if any(Path(os.path.abspath(path)).is_relative_to(store.generated) for path in named):

@@ -109,6 +109,49 @@ def test_a_copy_elsewhere_is_held_to_its_head(compiled: Project) -> None:
     assert "MKS0908" in compiled.pytest("tests/test_own.py").out
 
 
+def test_a_module_in_the_place_of_another_one_is_an_error(compiled: Project) -> None:
+    """Its own cases would run twice, and those of the other one never."""
+    compiled.put("cases/b.mks", CASES.replace("case passes", "case passes_too"))
+    compiled.mkeyspec("compile", "cases")
+    shutil.copy(compiled.module(), compiled.module("cases/test_b.py"))
+    for sources in ("there", "gone"):
+        done = compiled.pytest("generated", "-k", "passes")
+        assert done.counts["failed"] == 1, sources
+        told = "generated/cases/test_b.py is the module of cases/a.mks, whose place is generated/cases/test_a.py"
+        assert f"error[MKS0908]: {told}" in done.out
+        shutil.rmtree(compiled.path / "cases", ignore_errors=True)
+
+
+@pytest.fixture
+def below(project: Project) -> Project:
+    """A project in the folder `cases` of another one, and its modules there too."""
+    project.put("cases/mkeyspec.toml", "")
+    project.put("cases/a.mks", CASES)
+    assert project.mkeyspec("compile", "cases").code == 0
+    assert (project.path / "cases/generated/test_a.py").is_file()
+    return project
+
+
+def test_modules_of_a_project_below_are_passed_by(below: Project) -> None:
+    """While their sources are there: no case runs twice, from whichever folder."""
+    for arguments in ((), (".",), ("cases",), (".", "-n2")):
+        assert below.pytest(*arguments, "-k", "passes").counts["passed"] == 3
+    assert below.pytest("cases/generated", "-k", "passes").counts["passed"] == 3
+
+
+@pytest.mark.parametrize("argument", ["cases/generated", "cases/generated/test_a.py"])
+def test_a_stale_module_of_a_project_below_is_an_error(below: Project, argument: str) -> None:
+    below.put("cases/a.mks", CASES + "# a comment more\n")
+    done = below.pytest(argument, "-k", "passes")
+    assert done.counts["failed"] == 1
+    assert "error[MKS0909]: cases/generated/test_a.py is out of date: a.mks has changed; compile it again" in done.out
+    below.put("cases/b.mks", CASES)
+    below.mkeyspec("compile", "cases/b.mks")
+    (below.path / "cases/a.mks").unlink()
+    done = below.pytest(argument, "-k", "passes")
+    assert "error[MKS0909]: cases/generated/test_a.py is out of date: a.mks is gone" in done.out
+
+
 def test_an_ordinary_module_is_left_alone(compiled: Project) -> None:
     compiled.put("tests/test_own.py", "def test_alone(): pass\n")
     compiled.put("generated/README.md", "")
