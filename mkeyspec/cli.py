@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # a defect of ours: what a user can do about it is to report it
+    except Exception as error:  # an error of ours: what a user can do about it is to report it
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
         print(f"mkeyspec: error[MKS0999]: mkeyspec itself failed; please report it: {what}", file=sys.stderr)
@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mkeyspec {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = _command(commands, "check", _check, "find the faults of .mks files", _CHECK)
+    check = _command(commands, "check", _check, "find the errors of .mks files", _CHECK)
     _paths(check)
     severity_option.add(check)
     check.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text", help="default: text")
@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
     run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
-    run.add_argument("--defect", metavar="NAME", help=argparse.SUPPRESS)
+    run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
     run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
@@ -250,14 +250,14 @@ def _run(options: argparse.Namespace) -> int:
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--case-profile", options.profile),
-        ("--defect", options.defect),
+        ("--fault", options.fault),
     ):
         if value is not None:
             arguments.append(f"{name}={value}")
-    if options.defect is not None and (options.device or "").startswith("soft"):
+    if options.fault is not None and (options.device or "").startswith("soft"):
         from mkeyspec.device.preload import FAULT
 
-        os.environ[FAULT] = options.defect
+        os.environ[FAULT] = options.fault
     doctor_cli.start_on(options.device or "model", whole=options.whole)
     arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]

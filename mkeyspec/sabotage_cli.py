@@ -1,4 +1,4 @@
-"""`mkeyspec sabotage` on the command line: does the suite notice each defect, and is each case good for something?"""
+"""`mkeyspec sabotage` on the command line: does the suite notice each fault, and is each case good for something?"""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mkeyspec import doctor_cli
 from mkeyspec.device import preload
 from mkeyspec.session import Failure
 
-_HELP = "give a device one defect at a time, and see whether the cases notice"
+_HELP = "give a device one fault at a time, and see whether the cases notice"
 
 _EXAMPLE = """\
 example:
-  $ mkeyspec sabotage -n 2                               # up to each defect's first kill
+  $ mkeyspec sabotage -n 2                               # up to each fault's first kill
   $ mkeyspec sabotage --only crc32_polynomial copy_never
   $ mkeyspec sabotage --device soft --profile quick
-  $ mkeyspec sabotage --matrix reports/matrix.json -n 2  # every case against every defect
+  $ mkeyspec sabotage --matrix reports/matrix.json -n 2  # every case against every fault
   $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
   $ mkeyspec sabotage --choose quick --from reports/matrix.json
-Exit code: 0 if every defect was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
+Exit code: 0 if every fault was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
 3 if there are no cases."""
 
 Sources = Callable[[Sequence[str]], list[Path]]
@@ -35,14 +35,14 @@ def add(
     parser = command(commands, "sabotage", lambda options: _sabotage(options, sources, project()), _HELP, _EXAMPLE)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: cases)")
     parser.add_argument("--device", default="model", metavar="NAME", help="model or soft (default: model)")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these defects")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these faults")
     parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
     parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
     parser.add_argument("--rows", type=int, metavar="N", help="N rows of each case, the others where they show nothing")
-    parser.add_argument("--matrix", metavar="FILE", help="every case against every defect; FILE gets what kills what")
-    parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every defect")
+    parser.add_argument("--matrix", metavar="FILE", help="every case against every fault; FILE gets what kills what")
+    parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
-    parser.add_argument("--list", action="store_true", help="name the defects, and run nothing")
+    parser.add_argument("--list", action="store_true", help="name the faults, and run nothing")
     parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
     parser.add_argument("--deadline", type=float, metavar="S", help="longest wait for anything, in seconds")
     parser.add_argument("--generated", metavar="DIR", help="where the modules are kept (default: generated/)")
@@ -55,9 +55,9 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
     if options.choose is not None:
         return command.choose(options.choose, options.matrices, project)
     device = command.device_named(options.device)
-    defects = command.defects_of(device, options.only)
+    faults = command.faults_of(device, options.only)
     if options.list:
-        return command.show(defects, options.format)
+        return command.show(faults, options.format)
     if options.rows is not None and options.rows < 1:
         raise Failure("MKS0905", f"--rows {options.rows}: at least one row of a case")
     if options.workers < 1:
@@ -65,4 +65,4 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
     if device.kind == "soft":
         os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
     doctor_cli.start_on(options.device, whole=options.whole)
-    return command.Command(options, device, defects, sources(options.paths), project).run()
+    return command.Command(options, device, faults, sources(options.paths), project).run()

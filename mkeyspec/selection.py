@@ -1,6 +1,6 @@
 """Named subsets of a suite: `cases/quick.toml` lists the items of the profile `quick`.
 
-They are chosen by command, from what kills which defect (`mkeyspec sabotage --choose`), not by hand.
+They are chosen by command, from what kills which fault (`mkeyspec sabotage --choose`), not by hand.
 """
 
 from __future__ import annotations

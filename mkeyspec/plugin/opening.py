@@ -24,10 +24,10 @@ def open_device(config: pytest.Config) -> Device:
     option = config.getoption
     profile = read_profile(option("--device-profile"))
     choice = read_choice(option("--device"))
-    if choice.kind == "model" and option("--defect") is not None:
+    if choice.kind == "model" and option("--fault") is not None:
         from mkeyspec.sabotage.model import bent
 
-        return bent(option("--defect"), profile)
+        return bent(option("--fault"), profile)
     with watched(config, "opened"):
         return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
 

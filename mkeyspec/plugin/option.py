@@ -15,8 +15,8 @@ from mkeyspec.plugin.departure import Absences
 from mkeyspec.plugin.judged import Judged
 from mkeyspec.plugin.option_values import (
     read_choice,
-    read_defect,
     read_expectations,
+    read_fault,
     read_levels,
     read_profile,
     read_selection,
@@ -90,7 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     # For `mkeyspec run`, which reports on the process that runs pytest.
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
-    group.addoption("--defect", metavar="NAME", help=argparse.SUPPRESS)  # for those who work on `mkeyspec sabotage`
+    group.addoption("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)  # see docs/sabotage.md
     group.addoption(
         "--generated",
         metavar="DIR",
@@ -106,10 +106,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     that does.
     """
     named = early_config.known_args_namespace.device
-    defect = early_config.known_args_namespace.defect
+    fault = early_config.known_args_namespace.fault
     if named.startswith("soft"):
-        if defect is not None:
-            os.environ[read_defect(defect)] = defect
+        if fault is not None:
+            os.environ[read_fault(fault)] = fault
         from mkeyspec.device import preload
         from mkeyspec.device.protocol import Unavailable
 
@@ -135,10 +135,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
     option = config.option
     choice = read_choice(option.device)
-    if option.defect is not None:
-        read_defect(option.defect)
+    if option.fault is not None:
+        read_fault(option.fault)
         if choice.kind == "nic":
-            raise pytest.UsageError("error[MKS0905]: --defect: only the model and the software NIC can be given one")
+            raise pytest.UsageError("error[MKS0905]: --fault: only the model and the software NIC can be given one")
     if option.case_profile is not None:
         config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)
     if not option.deadline > 0:

@@ -55,15 +55,15 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def read_defect(name: str) -> str:
-    """The environment's variable that the software NIC takes a defect's name from; UsageError if no defect has it."""
+def read_fault(name: str) -> str:
+    """The environment's variable that the software NIC takes a fault's name from; UsageError if no fault has it."""
     from mkeyspec.device.preload import FAULT
-    from mkeyspec.sabotage.catalogue import UnknownDefectError, named
+    from mkeyspec.sabotage.catalogue import UnknownFaultError, named
 
     try:
         named(name)
-    except UnknownDefectError as error:
-        raise pytest.UsageError(f"error[MKS0907]: --defect: {error}") from None
+    except UnknownFaultError as error:
+        raise pytest.UsageError(f"error[MKS0907]: --fault: {error}") from None
     return FAULT
 
 

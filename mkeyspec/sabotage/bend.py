@@ -1,4 +1,4 @@
-"""How a defect is written for the model: a class that takes the place of one of the model's parts, under a name."""
+"""How a fault is written for the model: a class that takes the place of one of the model's parts, under a name."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ BENDS: dict[str, Bend] = {}
 """By the catalogue's names; filled by the modules of this folder."""
 
 
-def defect(name: str) -> Callable[[Class], Class]:
-    """Put a bent class in its place. Two classes of one name are one defect."""
+def fault(name: str) -> Callable[[Class], Class]:
+    """Put a bent class in its place. Two classes of one name are one fault."""
 
     def put(bent: Class) -> Class:
         bend = BENDS.setdefault(name, Bend())
@@ -62,5 +62,5 @@ def defect(name: str) -> Callable[[Class], Class]:
 
 
 def profile(name: str, **members: Any) -> None:
-    """A defect that is another answer to a point of the profile."""
+    """A fault that is another answer to a point of the profile."""
     BENDS.setdefault(name, Bend()).profile.update(members)

@@ -1,7 +1,7 @@
-"""A campaign: each defect in a process of its own, forked from one that has loaded the cases.
+"""A campaign: each fault in a process of its own, forked from one that has loaded the cases.
 
-The device is opened in that process, so that it is new and has its defect from the beginning. A case that fails kills
-the defect; so does one that never ends or takes the process with it.
+The device is opened in that process, so that it is new and has its fault from the beginning. A case that fails kills
+the fault; so does one that never ends or takes the process with it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from time import monotonic
 
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed
-from mkeyspec.sabotage.catalogue import Defect
+from mkeyspec.sabotage.catalogue import Fault
 from mkeyspec.sabotage.suite import Item, outcome
 
 MakeRig = Callable[[str], Rig]
-"""A rig on a new device with the defect of this name; "" is none."""
+"""A rig on a new device with the fault of this name; "" is none."""
 
 _NONE = 0xFFFFFFFF
 
 
 @dataclass(slots=True)
 class Killed:
-    """What became of one defect. `kills`: item (its place in the suite) to how: a code, `hang`, `crash` or `error`."""
+    """What became of one fault. `kills`: item (its place in the suite) to how: a code, `hang`, `crash` or `error`."""
 
-    defect: str
+    fault: str
     kills: dict[int, str] = field(default_factory=dict)
     ran: int = 0
     skipped: list[int] = field(default_factory=list)
@@ -42,20 +42,20 @@ class Killed:
     """Why the device could not be opened, if it could not."""
 
     def with_more(self, more: Killed) -> Killed:
-        """This and what other items did to the same defect."""
+        """This and what other items did to the same fault."""
         kills, skipped = {**self.kills, **more.kills}, [*self.skipped, *more.skipped]
-        return Killed(self.defect, kills, self.ran + more.ran, skipped, self.seconds + more.seconds, more.unopened)
+        return Killed(self.fault, kills, self.ran + more.ran, skipped, self.seconds + more.seconds, more.unopened)
 
 
 def baseline(items: Sequence[Item], make: MakeRig, deadline: float) -> Killed:
-    """The suite against a device without any defect, in a process of its own as all others are."""
+    """The suite against a device without any fault, in a process of its own as all others are."""
     return next(iter(campaign([""], items, lambda name: range(len(items)), make, 1, whole=True, deadline=deadline)))
 
 
-def order(defect: Defect, items: Sequence[Item], first: frozenset[str] = frozenset()) -> list[int]:
-    """The items by how likely they kill: those of the ledger's entries that the defect violates, `first` before others,
+def order(fault: Fault, items: Sequence[Item], first: frozenset[str] = frozenset()) -> list[int]:
+    """The items by how likely they kill: those of the ledger's entries that the fault violates, `first` before others,
     and one row of every case before the second of any."""
-    violated = set(defect.violates)
+    violated = set(fault.violates)
 
     def rank(number: int) -> tuple[bool, bool, int, int]:
         item = items[number]
@@ -74,7 +74,7 @@ def campaign(
     whole: bool,
     deadline: float,
 ) -> Iterator[Killed]:
-    """The outcome of each defect as it is known. `whole`: every item, and not only up to the first kill.
+    """The outcome of each fault as it is known. `whole`: every item, and not only up to the first kill.
 
     `deadline`: seconds after which an item that has not ended is a hang.
     """
@@ -104,14 +104,14 @@ def campaign(
 
 
 class _Child:
-    """A process that runs items against one defect; started again behind an item that it died of."""
+    """A process that runs items against one fault; started again behind an item that it died of."""
 
     def __init__(
-        self, defect: str, items: Sequence[Item], order_of: Callable[[str], Sequence[int]], make: MakeRig, whole: bool
+        self, fault: str, items: Sequence[Item], order_of: Callable[[str], Sequence[int]], make: MakeRig, whole: bool
     ) -> None:
-        self.result = Killed(defect)
+        self.result = Killed(fault)
         self.items = items
-        self.left = list(order_of(defect))
+        self.left = list(order_of(fault))
         self.make = make
         self.whole = whole
         self.started = monotonic()
@@ -143,7 +143,7 @@ class _Child:
         for stop in (signal.SIGINT, signal.SIGTERM):
             signal.signal(stop, signal.SIG_DFL)
         try:
-            rig = self.make(self.result.defect)
+            rig = self.make(self.result.fault)
         except Exception as error:
             tell(json.dumps([_NONE, f"{type(error).__name__}: {error}"]) + "\n")
             return
@@ -172,7 +172,7 @@ class _Child:
         """A new device behind an item that failed: what is left is to be judged by itself."""
         with contextlib.suppress(Exception):
             rig.device.close()
-        return self.make(self.result.defect)
+        return self.make(self.result.fault)
 
     def read(self) -> bool:
         """Take what the child says; False when it has ended."""

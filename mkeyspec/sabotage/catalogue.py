@@ -1,4 +1,4 @@
-"""The catalogue of defects: one for every device that can be made to have them."""
+"""The catalogue of faults: one for every device that can be made to have them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ else:
 FILE = Path(__file__).with_name("catalogue.toml")
 PARTS = ("nic", "driver")
 
-class UnknownDefectError(ValueError):
-    """No defect has this name; `str()` is one line that says which may be meant."""
+class UnknownFaultError(ValueError):
+    """No fault has this name; `str()` is one line that says which may be meant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Defect:
+class Fault:
     """`violates`: ids of the ledger. `part`: `nic` for both devices, `driver` for the model alone."""
 
     name: str
@@ -32,26 +32,26 @@ class Defect:
 
 
 @lru_cache(maxsize=1)
-def defects() -> dict[str, Defect]:
+def faults() -> dict[str, Fault]:
     """All of them by name, in the order of the file."""
     with FILE.open("rb") as file:
         table = tomllib.load(file)
     return {
-        name: Defect(name, entry["group"], entry["part"], entry["what"], tuple(entry["violates"]))
+        name: Fault(name, entry["group"], entry["part"], entry["what"], tuple(entry["violates"]))
         for name, entry in table.items()
     }
 
 
-def of_device(device: str) -> dict[str, Defect]:
+def of_device(device: str) -> dict[str, Fault]:
     """Those that `model` or `soft` can have."""
-    return {name: one for name, one in defects().items() if device == "model" or one.part == "nic"}
+    return {name: one for name, one in faults().items() if device == "model" or one.part == "nic"}
 
 
-def named(name: str) -> Defect:
-    """Raises UnknownDefectError."""
-    found = defects().get(name)
+def named(name: str) -> Fault:
+    """Raises UnknownFaultError."""
+    found = faults().get(name)
     if found is None:
-        near = get_close_matches(name, defects(), n=3, cutoff=0.5)
+        near = get_close_matches(name, faults(), n=3, cutoff=0.5)
         advice = f"did you mean {' or '.join(near)}?" if near else "`mkeyspec sabotage --list` names them"
-        raise UnknownDefectError(f"no defect is called {name!r}; {advice}")
+        raise UnknownFaultError(f"no fault is called {name!r}; {advice}")
     return found

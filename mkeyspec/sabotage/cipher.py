@@ -1,4 +1,4 @@
-"""Defects of AES-XTS."""
+"""Faults of AES-XTS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mkeyspec.device.key import Bytes, IndirectKey
 from mkeyspec.device.movement import Movement, Place
 from mkeyspec.device.protocol import CryptoAttr
 from mkeyspec.device.signature import Between
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 BEFORE, AFTER = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX), int(CryptoOrder.SIGNATURE_AFTER_CRYPTO_ON_TX)
 
@@ -23,7 +23,7 @@ BEFORE, AFTER = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX), int(CryptoOrder.
 def _attributes(name: str, bent: Callable[[CryptoAttr, Crypto], Crypto]) -> None:
     """The attributes as they are taken over by a configuration, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
             Builder._crypto(self, configuration, attr)
@@ -61,7 +61,7 @@ Cipher = Callable[[Bytes], Bytes]
 def _ciphers(name: str, bent: Callable[[Callable[[Crypto, int], Cipher], Crypto, bool, int], Cipher]) -> None:
     """`bent` makes the cipher of a stream. It is told how to make a right one of attributes and what went before."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Movement):
         def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
             straight = super().cipher
@@ -145,7 +145,7 @@ class _AnyJob(Crypto):
             super().admit(length)
 
 
-@defect("crypto_job_unchecked")
+@fault("crypto_job_unchecked")
 class CryptoJobUnchecked(Builder):
     def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
         Builder._crypto(self, configuration, attr)
@@ -156,7 +156,7 @@ class CryptoJobUnchecked(Builder):
             )
 
 
-@defect("crypto_missing_plain")
+@fault("crypto_missing_plain")
 class CryptoMissingPlain(Movement):
     def _admit(self, place: Place, found: IndirectKey) -> None:
         if found.crypto is not None:

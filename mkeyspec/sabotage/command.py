@@ -22,7 +22,7 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage import matrix as matrices
 from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
-from mkeyspec.sabotage.catalogue import Defect, UnknownDefectError, named, of_device
+from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
 from mkeyspec.sabotage.model import bent
 from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
@@ -35,7 +35,7 @@ _DEADLINES = {"model": 0.01, "soft": 1.0}
 _HANG = 30.0
 """An item that has not ended after so many seconds never will."""
 _TIMES = 3
-"""In how many cases of a chosen profile a defect is noticed, where so many notice it at all."""
+"""In how many cases of a chosen profile a fault is noticed, where so many notice it at all."""
 
 def device_named(text: str) -> Choice:
     try:
@@ -43,33 +43,33 @@ def device_named(text: str) -> Choice:
     except Unavailable as error:
         raise Failure(error.code, error.message) from None
     if device.kind == "nic":
-        raise Failure("MKS0905", f"--device {text}: only the model and the software NIC can be given a defect")
+        raise Failure("MKS0905", f"--device {text}: only the model and the software NIC can be given a fault")
     return device
 
 
-def defects_of(device: Choice, only: Sequence[str]) -> dict[str, Defect]:
+def faults_of(device: Choice, only: Sequence[str]) -> dict[str, Fault]:
     there = of_device(device.kind)
     try:
         wanted = {name: named(name) for name in only}
-    except UnknownDefectError as error:
+    except UnknownFaultError as error:
         raise Failure("MKS0907", str(error)) from None
     for name in wanted:
         if name not in there:
-            raise Failure("MKS0907", f"{name} is a defect of the driver: under the software NIC runs the real one")
+            raise Failure("MKS0907", f"{name} is a fault of the driver: under the software NIC runs the real one")
     return wanted or there
 
 
-def show(defects: dict[str, Defect], format: str) -> int:
+def show(faults: dict[str, Fault], format: str) -> int:
     if format == "json":
-        print(json.dumps([_defect(one) for one in defects.values()], indent=2))
+        print(json.dumps([_fault(one) for one in faults.values()], indent=2))
     else:
-        for one in defects.values():
+        for one in faults.values():
             print(f"{one.name:28} {one.part:6} {one.what} ({', '.join(one.violates)})")
-        print(f"mkeyspec: {len(defects)} defects", file=sys.stderr)
+        print(f"mkeyspec: {len(faults)} faults", file=sys.stderr)
     return OK
 
 
-def _defect(one: Defect) -> dict[str, Any]:
+def _fault(one: Fault) -> dict[str, Any]:
     return {"name": one.name, "group": one.group, "part": one.part, "what": one.what, "violates": list(one.violates)}
 
 
@@ -86,9 +86,9 @@ def choose(name: str, files: Sequence[str], project: Path) -> int:
     command = f"mkeyspec sabotage --choose {name} --from {' '.join(files)}"
     replace(path, selection.text(items, command))
     cases = len({matrices.case_of(item) for item in items})
-    defects = sum(bool(kills) for one in found for kills in one.kills.values())
+    faults = sum(bool(kills) for one in found for kills in one.kills.values())
     print(
-        f"mkeyspec: {os.path.relpath(path)}: {len(items)} items of {cases} cases kill {defects} defects, "
+        f"mkeyspec: {os.path.relpath(path)}: {len(items)} items of {cases} cases kill {faults} faults, "
         f"each in {_TIMES} cases where there are so many"
     )
     return OK
@@ -98,11 +98,11 @@ class Command:
     """One campaign from the loaded suite to the last line."""
 
     def __init__(
-        self, options: argparse.Namespace, device: Choice, defects: dict[str, Defect], paths: list[Path], project: Path
+        self, options: argparse.Namespace, device: Choice, faults: dict[str, Fault], paths: list[Path], project: Path
     ) -> None:
         self.options = options
         self.device = device
-        self.defects = defects
+        self.faults = faults
         self.paths = paths
         self.project = project
         self.started = monotonic()
@@ -133,7 +133,7 @@ class Command:
         if straight.unopened:
             raise Failure("MKS0919", f"{self.device.text} can't be opened: {straight.unopened}")
         for number, how in straight.kills.items():
-            print(f"mkeyspec: fails without any defect: {items[number].id} ({how})", file=sys.stderr)
+            print(f"mkeyspec: fails without any fault: {items[number].id} ({how})", file=sys.stderr)
         unfit = {*straight.kills, *straight.skipped}
         items = [item for number, item in enumerate(items) if number not in unfit]
         if not items:
@@ -142,14 +142,14 @@ class Command:
         found = Matrix(self.device.text, [item.id for item in items])
         everything = frozenset(range(len(items)))
         some = everything if self.options.rows is None else thinned(items, self.options.rows)
-        self._run_some(self.defects, items, some, found, whole=whole, last=some == everything)
+        self._run_some(self.faults, items, some, found, whole=whole, last=some == everything)
         if some != everything:
             # What these rows don't show, the others may.
             self._run_some(found.survivors, items, everything - some, found, whole=False, last=True)
             missing = frozenset(found.vacuous) if whole and not self.options.only else frozenset()
             left = frozenset(number for number in everything - some if items[number].case in missing)
             if left:
-                self._run_some(self.defects, items, left, found, whole=True, last=False)
+                self._run_some(self.faults, items, left, found, whole=True, last=False)
         vacuous = found.vacuous if whole and not self.options.only else []
         if whole:
             path = Path(self.options.matrix)
@@ -157,7 +157,7 @@ class Command:
             replace(path, json.dumps(found.data()) + "\n")
         self._end(items, found, vacuous, len(straight.kills), len(straight.skipped))
         if self.device.kind != "model":
-            # The real driver's rules have no defect, so that what is about them alone kills nothing here.
+            # The real driver's rules have no fault, so that what is about them alone kills nothing here.
             vacuous = []
         return FAILED if found.survivors or vacuous or straight.kills else OK
 
@@ -165,12 +165,12 @@ class Command:
         self, names: Iterable[str], items: Sequence[Item], some: frozenset[int], found: Matrix, *, whole: bool,
         last: bool,
     ) -> None:  # fmt: skip
-        """Run these of the items against these defects. `last`: what survives now survives."""
+        """Run these of the items against these faults. `last`: what survives now survives."""
         first = self._first()
         campaigned = campaign(
             names,
             items,
-            lambda name: [number for number in order(self.defects[name], items, first) if number in some],
+            lambda name: [number for number in order(self.faults[name], items, first) if number in some],
             self._rig,
             self.options.workers,
             whole=whole,
@@ -178,10 +178,10 @@ class Command:
         )
         for killed in campaigned:
             if killed.unopened:
-                raise Failure("MKS0919", f"{self.device.text} with {killed.defect} can't be opened: {killed.unopened}")
-            before = self.outcomes.get(killed.defect)
+                raise Failure("MKS0919", f"{self.device.text} with {killed.fault} can't be opened: {killed.unopened}")
+            before = self.outcomes.get(killed.fault)
             new = before is None or not before.kills
-            outcome = self.outcomes[killed.defect] = killed if before is None else before.with_more(killed)
+            outcome = self.outcomes[killed.fault] = killed if before is None else before.with_more(killed)
             found.put(outcome)
             if self.text and new and (outcome.kills or last):
                 print(self._line(outcome, items, found), flush=True)
@@ -211,7 +211,7 @@ class Command:
             return frozenset()
 
     def _rig(self, name: str) -> Rig:
-        """A rig on a device that has the defect of this name. Called in the process that will drive it."""
+        """A rig on a device that has the fault of this name. Called in the process that will drive it."""
         if self.device.kind == "model":
             model = bent(name, self.profile) if name else Model(self.profile)
             return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
@@ -224,7 +224,7 @@ class Command:
     # What is said ----------------------------------------------------------------------------
 
     def _line(self, killed: Killed, items: Sequence[Item], found: Matrix) -> str:
-        one = self.defects[killed.defect]
+        one = self.faults[killed.fault]
         if not killed.kills:
             return f"SURVIVES {one.name}: {one.what} ({', '.join(one.violates)})"
         if self.options.matrix is not None:
@@ -244,7 +244,7 @@ class Command:
                 "cases": cases,
                 "failing": failing,
                 "skipped": skipped,
-                "defects": [self._outcome(killed, items, found) for killed in self.outcomes.values()],
+                "faults": [self._outcome(killed, items, found) for killed in self.outcomes.values()],
                 "survivors": found.survivors,
                 "vacuous": vacuous if self.options.matrix is not None else None,
                 "seconds": round(seconds, 1),
@@ -254,7 +254,7 @@ class Command:
         for case in vacuous:
             print(f"VACUOUS  {case} kills nothing")
         killed = len(self.outcomes) - len(found.survivors)
-        parts = [f"{killed} of {len(self.outcomes)} defects killed"]
+        parts = [f"{killed} of {len(self.outcomes)} faults killed"]
         if self.options.matrix is not None:
             parts.append(f"{cases - len(vacuous)} of {cases} cases kill something")
         left_out = f", {failing} failing and {skipped} skipped left out" if failing or skipped else ""
@@ -263,4 +263,4 @@ class Command:
 
     def _outcome(self, killed: Killed, items: Sequence[Item], found: Matrix) -> dict[str, Any]:
         by = {items[number].id: how for number, how in killed.kills.items()}
-        return {**_defect(self.defects[killed.defect]), "killed_by": by, "ran": killed.ran, "seconds": killed.seconds}
+        return {**_fault(self.faults[killed.fault]), "killed_by": by, "ran": killed.ran, "seconds": killed.seconds}

@@ -1,4 +1,4 @@
-"""Defects of completions and of atomics."""
+"""Faults of completions and of atomics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mkeyspec.constants import SendFlag
 from mkeyspec.device.protocol import Completion, FetchAdd
 from mkeyspec.device.queue import Done, Queue
 from mkeyspec.device.transfer import SUCCESS, Transfer
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 SIGNALED = int(SendFlag.SIGNALED)
 UMR, MEMCPY = "driver1", "driver3"
@@ -29,7 +29,7 @@ class Sent(NamedTuple):
 def _sent(name: str, bent: Callable[[Sent], list[Sent]]) -> None:
     """What is told of a request that went through: as many times as `bent` gives it."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Queue):
         def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
             given = Sent(wr_id, flags, status, opcode, byte_len)
@@ -72,7 +72,7 @@ _sent(
 def _received(name: str, bent: Callable[[Completion], Completion | None]) -> None:
     """What is told of a receive that went through; None: nothing."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Queue):
         def received(
             self, wr_id: int, status: str, opcode: str = "", byte_len: int = 0, imm: int | None = None,
@@ -106,13 +106,13 @@ _received("write_imm_as_recv", _as_recv)
 _received("invalidated_rkey_zero", _rkey_zero)
 
 
-@defect("fetch_add_no_add")
+@fault("fetch_add_no_add")
 class FetchAddNoAdd(Transfer):
     def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
         return super().fetch_add(queue, replace(request, add=0))
 
 
-@defect("fetch_add_new_value")
+@fault("fetch_add_new_value")
 class FetchAddNewValue(Transfer):
     def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
         """The sum is there when it is asked for a second time."""

@@ -1,4 +1,4 @@
-"""Defects of the CRCs, of what a field covers, and of framing."""
+"""Faults of the CRCs, of what a field covers, and of framing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mkeyspec.device.key import Bytes
 from mkeyspec.device.protocol import SigBlockAttr, SigBlockDomain
 from mkeyspec.device.signature import Arithmetic, Bad, Between, Domain, Signature
 from mkeyspec.reference.crc import CRC32, CRC32C, crc_blocks
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 CRC_32, CRC_32C, CRC_64 = (int(kind) for kind in (CrcType.CRC32, CrcType.CRC32C, CrcType.CRC64_XP10))
 ECMA_182 = 0x42F0E1EBA9EA3693
 
 
 def _parameters(name: str, kind: int, **change: Any) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
@@ -41,14 +41,14 @@ _parameters("crc32c_not_reflected", CRC_32C, refin=False, refout=False)
 _parameters("crc64_not_reflected", CRC_64, refin=False, refout=False)
 
 
-@defect("crc32_is_crc32c")
+@fault("crc32_is_crc32c")
 class Crc32IsCrc32c(Arithmetic):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.crc[CRC_32] = self.crc[CRC_32C]
 
 
-@defect("crc32c_is_crc32")
+@fault("crc32c_is_crc32")
 class Crc32cIsCrc32(Arithmetic):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -58,7 +58,7 @@ class Crc32cIsCrc32(Arithmetic):
 def _domain(name: str, bent: Callable[[Domain], Domain]) -> None:
     """Every domain as it is configured, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def domain(self, given: SigBlockDomain) -> Domain:
             return bent(super().domain(given))
@@ -98,7 +98,7 @@ def guard_end(domain: Domain) -> int:
     return domain.field if domain.crc is not None else 2
 
 
-@defect("crc64_half")
+@fault("crc64_half")
 class Crc64Half(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
@@ -108,7 +108,7 @@ class Crc64Half(Arithmetic):
         return fields
 
 
-@defect("crc_runs_on")
+@fault("crc_runs_on")
 class CrcRunsOn(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         if domain.crc is None or not len(data):
@@ -120,7 +120,7 @@ class CrcRunsOn(Arithmetic):
 def _covered(name: str, first: Callable[[int], int], end: Callable[[int], int]) -> None:
     """The bytes of each block from `first` to `end`, which are told its size, count as zeros."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
             blocks = data.reshape(-1, domain.block).copy()
@@ -134,7 +134,7 @@ _covered("field_misses_last_8", lambda size: size - 8, lambda size: size)
 _covered("field_covers_512", lambda size: 512, lambda size: size)
 
 
-@defect("field_of_first_block")
+@fault("field_of_first_block")
 class FieldOfFirstBlock(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         fields: Bytes = super().calculate(domain, data, before).copy()
@@ -142,7 +142,7 @@ class FieldOfFirstBlock(Arithmetic):
         return fields
 
 
-@defect("field_of_previous_block")
+@fault("field_of_previous_block")
 class FieldOfPreviousBlock(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         fields: Bytes = super().calculate(domain, data, before).copy()
@@ -150,7 +150,7 @@ class FieldOfPreviousBlock(Arithmetic):
         return fields
 
 
-@defect("last_field_zero")
+@fault("last_field_zero")
 class LastFieldZero(Arithmetic):
     def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         fields: Bytes = super()._output(signature, target, data, stored, before).copy()
@@ -162,7 +162,7 @@ class LastFieldZero(Arithmetic):
 # Framing -------------------------------------------------------------------------------------
 
 
-@defect("field_in_front")
+@fault("field_in_front")
 class FieldInFront(Arithmetic):
     def framed(self, target: Domain, data: Bytes, fields: Bytes) -> Bytes:
         stream = super().framed(target, data, fields)
@@ -174,7 +174,7 @@ class FieldInFront(Arithmetic):
 def _stripped(name: str, first: int, end: int) -> None:
     """What is left of each frame of a stripped stream: from its beginning to its block's end plus `end` bytes."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def _convert(
             self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,
@@ -195,7 +195,7 @@ _stripped("strip_leaves_a_byte", 0, 1)
 _stripped("strip_takes_a_byte", 0, -1)
 
 
-@defect("domains_swapped")
+@fault("domains_swapped")
 class DomainsSwapped(Arithmetic):
     def signature(self, attr: SigBlockAttr) -> Signature:
         made = super().signature(attr)
@@ -204,14 +204,14 @@ class DomainsSwapped(Arithmetic):
         return replace(made, mem=made.wire, wire=made.mem)
 
 
-@defect("wire_is_memory")
+@fault("wire_is_memory")
 class WireIsMemory(Arithmetic):
     def signature(self, attr: SigBlockAttr) -> Signature:
         made = super().signature(attr)
         return made if made.mem is None or made.wire is None else replace(made, wire=made.mem)
 
 
-@defect("transmit_unsigned")
+@fault("transmit_unsigned")
 class TransmitUnsigned(Arithmetic):
     def transmit(
         self, signature: Signature, memory: Bytes, length: int, before: int, between: Between | None = None
@@ -220,7 +220,7 @@ class TransmitUnsigned(Arithmetic):
         return (memory[:length] if signature.wire is None else stream), bad
 
 
-@defect("receive_unsigned")
+@fault("receive_unsigned")
 class ReceiveUnsigned(Arithmetic):
     def receive(
         self, signature: Signature, wire: Bytes, before: int, between: Between | None = None
@@ -233,7 +233,7 @@ class ReceiveUnsigned(Arithmetic):
         return stream, bad
 
 
-@defect("partial_block_zero")
+@fault("partial_block_zero")
 class PartialBlockZero(Arithmetic):
     def _convert(
         self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,

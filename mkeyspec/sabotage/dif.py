@@ -1,4 +1,4 @@
-"""Defects of the T10-DIF tuple and of its escapes."""
+"""Faults of the T10-DIF tuple and of its escapes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mkeyspec.device.protocol import SigBlockDomain
 from mkeyspec.device.queue import Queue
 from mkeyspec.device.signature import APP_ESCAPE, APP_REF_ESCAPE, REF_REMAP, Arithmetic, Bad, Domain, Flags, Signature
 from mkeyspec.reference.dif import SumParameters
-from mkeyspec.sabotage.bend import defect, profile
+from mkeyspec.sabotage.bend import fault, profile
 
 CRC, CSUM = int(BgType.CRC), int(BgType.CSUM)
 CCITT = 0x1021
 
 
 def _guard(name: str, kind: int, **change: Any) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
@@ -39,14 +39,14 @@ _guard("csum_not_inverted", CSUM, xorout=0)
 _guard("csum_little_endian", CSUM, order="little")
 
 
-@defect("t10_guard_is_csum")
+@fault("t10_guard_is_csum")
 class T10GuardIsCsum(Arithmetic):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.guards[CRC] = self.guards[CSUM]
 
 
-@defect("csum_is_crc")
+@fault("csum_is_crc")
 class CsumIsCrc(Arithmetic):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -56,7 +56,7 @@ class CsumIsCrc(Arithmetic):
 def _tuple(name: str, bent: Callable[[Domain], Domain]) -> None:
     """Every T10-DIF domain as it is configured, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def domain(self, given: SigBlockDomain) -> Domain:
             made = super().domain(given)
@@ -76,7 +76,7 @@ def _turned(value: int, size: int) -> int:
     return int.from_bytes(value.to_bytes(size, "big"), "little")
 
 
-@defect("csum_without_carry")
+@fault("csum_without_carry")
 class CsumWithoutCarry(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
@@ -87,7 +87,7 @@ class CsumWithoutCarry(Arithmetic):
         return fields
 
 
-@defect("ref_tag_app_swapped")
+@fault("ref_tag_app_swapped")
 class RefTagAppSwapped(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
@@ -100,7 +100,7 @@ Tags = npt.NDArray[np.uint64]
 def _ref_tags(name: str, tags: Callable[[Domain, Tags], Tags], order: str = ">u4") -> None:
     """`tags` makes the ref tags (modulo 2^32) of a domain's blocks, which are told by their numbers."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
             fields = super().calculate(domain, data, before)
@@ -151,7 +151,7 @@ _ref_tags("ref_tag_16_bits", _16_bits)
 _ref_tags("ref_tag_saturates", _saturated)
 
 
-@defect("ref_tag_restarts_with_sge")
+@fault("ref_tag_restarts_with_sge")
 class RefTagRestartsWithSge(Arithmetic):
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
         return super().calculate(domain, data, 0)
@@ -160,7 +160,7 @@ class RefTagRestartsWithSge(Arithmetic):
 profile("ref_tag_never_restarts", ref_tag_restart="configuration")
 
 
-@defect("ref_tag_never_restarts")
+@fault("ref_tag_never_restarts")
 class RefTagNeverRestarts(Execution):
     def _configure(self, queue: Queue, work: Configuration) -> Outcome:
         state = work.mkey.state
@@ -177,7 +177,7 @@ class RefTagNeverRestarts(Execution):
 def _escape(name: str, exempt: Callable[[int, Bytes, Flags | None], Flags | None]) -> None:
     """`exempt` is told a domain's flags, the fields, and which blocks are rightly exempt."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def escaped(self, flags: int, stored: Bytes) -> Flags | None:
             return exempt(flags, stored, super().escaped(flags, stored))
@@ -232,7 +232,7 @@ _escape("escape_without_flag", _without_flag)
 _escape("escape_spreads", _spreading)
 
 
-@defect("escape_flags_swapped")
+@fault("escape_flags_swapped")
 class EscapeFlagsSwapped(Arithmetic):
     def escaped(self, flags: int, stored: Bytes) -> Flags | None:
         swapped = APP_ESCAPE * bool(flags & APP_REF_ESCAPE) | APP_REF_ESCAPE * bool(flags & APP_ESCAPE)
@@ -244,7 +244,7 @@ profile("escape_guard_only", escape_scope="guard")
 # Reports of tags -----------------------------------------------------------------------------
 
 
-@defect("error_ref_tag_of_first")
+@fault("error_ref_tag_of_first")
 class ErrorRefTagOfFirst(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         bad = super()._first_bad(signature, source, data, stored, before)
@@ -253,7 +253,7 @@ class ErrorRefTagOfFirst(Arithmetic):
         return replace(bad, computed=bad.computed[:4] + source.ref_tag.to_bytes(4, "big"))
 
 
-@defect("error_ref_tag_16_bits")
+@fault("error_ref_tag_16_bits")
 class ErrorRefTag16Bits(Arithmetic):
     def record(self, bad: Bad) -> tuple[int, int, int, int]:
         kind, expected, actual, offset = super().record(bad)

@@ -1,4 +1,4 @@
-"""Defects of what the driver looks at before a NIC sees anything."""
+"""Faults of what the driver looks at before a NIC sees anything."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from mkeyspec.device.protocol import (
     SigT10dif,
 )
 from mkeyspec.device.section import Section
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 SIZE_512 = min(BLOCK_BYTES)
 INLINE = int(SendFlag.INLINE)
@@ -47,7 +47,7 @@ INLINE = int(SendFlag.INLINE)
 
 
 
-@defect("setter_twice")
+@fault("setter_twice")
 class SetterTwice(Builder):
     def call(self, configuration: Configuration, setter: Setter) -> None:
         if isinstance(setter, SetAccess):
@@ -64,7 +64,7 @@ class SetterTwice(Builder):
         Builder._layout_is_new(self, configuration, kind)
 
 
-@defect("two_layouts")
+@fault("two_layouts")
 class TwoLayouts(Builder):
     def _layout_is_new(self, configuration: Configuration, kind: type[Layout]) -> None:
         if not isinstance(configuration.layout, kind):
@@ -72,14 +72,14 @@ class TwoLayouts(Builder):
         Builder._layout_is_new(self, configuration, kind)
 
 
-@defect("setter_outside")
+@fault("setter_outside")
 class SetterOutside(Section):
     def _setter(self, setter: Setter) -> None:
         if self.opened is not None:
             Section._setter(self, setter)
 
 
-@defect("setters_one_more")
+@fault("setters_one_more")
 class SettersOneMore(Builder):
     """The one too many is taken while the request is still being built; behind it, it is only passed over."""
 
@@ -96,7 +96,7 @@ class SettersOneMore(Builder):
 def _begin(name: str, bent: Callable[[int, int, int], tuple[int, int, int]]) -> None:
     """wr_flags, conf_flags and comp_mask of a configuration, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Builder):
         def begin(
             self, mkey: IndirectKey, wr_id: int, flags: int, lkey: int, num_setters: int, conf_flags: int,
@@ -111,7 +111,7 @@ _begin("conf_comp_mask_unchecked", lambda flags, conf_flags, comp_mask: (flags, 
 _begin("conf_flags_unchecked", lambda flags, conf_flags, comp_mask: (flags, conf_flags & RESET_SIG_ATTR, comp_mask))
 
 
-@defect("access_bits_unchecked")
+@fault("access_bits_unchecked")
 class AccessBitsUnchecked(Builder):
     def _access(self, configuration: Configuration, flags: int) -> None:
         Builder._access(self, configuration, flags & ACCESS_BITS)
@@ -120,7 +120,7 @@ class AccessBitsUnchecked(Builder):
 def _room(name: str, more: int, interleaved: bool) -> None:
     """The room of a WQE for a list, or for an interleaved layout, is `more` bytes more."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Builder):
         def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
             Builder._list(self if interleaved else replace(self, room=self.room + more), configuration, sges)
@@ -136,7 +136,7 @@ _room("interleaved_room_one_less", -16, interleaved=True)
 _room("interleaved_room_one_more", 16, interleaved=True)
 
 
-@defect("max_entries_unchecked")
+@fault("max_entries_unchecked")
 class MaxEntriesUnchecked(Builder):
     def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
         configuration.mkey.entries = max(configuration.mkey.entries, len(sges))
@@ -147,7 +147,7 @@ class MaxEntriesUnchecked(Builder):
         Builder._interleaved(self, configuration, repeat, given)
 
 
-@defect("strided_entry_unchecked")
+@fault("strided_entry_unchecked")
 class StridedEntryUnchecked(Builder):
     def _interleaved(self, configuration: Configuration, repeat: int, given: tuple[Interleaved, ...]) -> None:
         if len(given) == configuration.mkey.entries:
@@ -155,7 +155,7 @@ class StridedEntryUnchecked(Builder):
         Builder._interleaved(self, configuration, repeat, given)
 
 
-@defect("max_entries_short")
+@fault("max_entries_short")
 class MaxEntriesShort(Model):
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
         made = super().mkey(side, create_flags=create_flags, max_entries=max_entries, pd=pd)
@@ -168,7 +168,7 @@ class MaxEntriesShort(Model):
 
 
 def _attributes(name: str, bent: Callable[[SigBlockAttr], SigBlockAttr]) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Builder):
         def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
             Builder._signature(self, configuration, bent(attr))
@@ -236,14 +236,14 @@ def _whole_seed(crc: SigCrc) -> SigCrc:
 _crcs("crc_seed_whole", _whole_seed)
 
 
-@defect("signature_mkey_unchecked")
+@fault("signature_mkey_unchecked")
 class SignatureMkeyUnchecked(Builder):
     def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
         if configuration.mkey.state is not None:
             Builder._signature(self, configuration, attr)
 
 
-@defect("copy_structure_unchecked")
+@fault("copy_structure_unchecked")
 class CopyStructureUnchecked(Builder):
     def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
         try:
@@ -258,7 +258,7 @@ class CopyStructureUnchecked(Builder):
 
 
 def _crypto(name: str, bent: Callable[[CryptoAttr], CryptoAttr]) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
             Builder._crypto(self, configuration, bent(attr))
@@ -280,7 +280,7 @@ _crypto("crypto_order_unchecked", _known_order)
 _crypto("crypto_unit_unchecked", _known_unit)
 
 
-@defect("crypto_mkey_unchecked")
+@fault("crypto_mkey_unchecked")
 class CryptoMkeyUnchecked(Builder):
     def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
         if configuration.mkey.flags & CRYPTO:

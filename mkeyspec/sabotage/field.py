@@ -1,4 +1,4 @@
-"""Defects of what is checked and of what is copied."""
+"""Faults of what is checked and of what is copied."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from mkeyspec.device.key import Bytes
 from mkeyspec.device.protocol import SigBlockAttr
 from mkeyspec.device.signature import ALL, Arithmetic, Bad, Between, Domain, Signature, same_structure
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 
 def _check_mask(name: str, mask: Callable[[int], int]) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def signature(self, attr: SigBlockAttr) -> Signature:
             return super().signature(replace(attr, check_mask=mask(attr.check_mask & 0xFF)))
@@ -31,14 +31,14 @@ _check_mask("check_mask_shifted", lambda mask: mask >> 1)
 _check_mask("check_mask_low_bits_lost", lambda mask: mask & 0xF0)
 
 
-@defect("check_mask_reversed")
+@fault("check_mask_reversed")
 class CheckMaskReversed(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         turned = reversed_bits(signature.check_mask) << (8 - source.field) & 0xFF
         return super()._first_bad(replace(signature, check_mask=turned), source, data, stored, before)
 
 
-@defect("check_mask_by_part")
+@fault("check_mask_by_part")
 class CheckMaskByPart(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         if source.crc is None:
@@ -48,7 +48,7 @@ class CheckMaskByPart(Arithmetic):
         return super()._first_bad(signature, source, data, stored, before)
 
 
-@defect("check_mask_guard_only")
+@fault("check_mask_guard_only")
 class CheckMaskGuardOnly(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         if source.crc is None:
@@ -56,27 +56,27 @@ class CheckMaskGuardOnly(Arithmetic):
         return super()._first_bad(signature, source, data, stored, before)
 
 
-@defect("check_first_block_only")
+@fault("check_first_block_only")
 class CheckFirstBlockOnly(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         return super()._first_bad(signature, source, data, stored[:1], before)
 
 
-@defect("check_not_first_block")
+@fault("check_not_first_block")
 class CheckNotFirstBlock(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         first = source.block
         return super()._first_bad(signature, source, data[first:], stored[1:], before + first)
 
 
-@defect("check_not_last_block")
+@fault("check_not_last_block")
 class CheckNotLastBlock(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         checked = stored if len(stored) < 2 else stored[:-1]
         return super()._first_bad(signature, source, data, checked, before)
 
 
-@defect("check_not_transmitted")
+@fault("check_not_transmitted")
 class CheckNotTransmitted(Arithmetic):
     def transmit(
         self, signature: Signature, memory: Bytes, length: int, before: int, between: Between | None = None
@@ -84,7 +84,7 @@ class CheckNotTransmitted(Arithmetic):
         return super().transmit(replace(signature, check_mask=0), memory, length, before, between)
 
 
-@defect("check_not_received")
+@fault("check_not_received")
 class CheckNotReceived(Arithmetic):
     def receive(
         self, signature: Signature, wire: Bytes, before: int, between: Between | None = None
@@ -92,7 +92,7 @@ class CheckNotReceived(Arithmetic):
         return super().receive(replace(signature, check_mask=0), wire, before, between)
 
 
-@defect("check_low_bit")
+@fault("check_low_bit")
 class CheckLowBit(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         computed = self.calculate(source, data[: len(stored) * source.block], before)
@@ -100,7 +100,7 @@ class CheckLowBit(Arithmetic):
         return bad and replace(bad, found=stored[bad.block - before // source.block].tobytes())
 
 
-@defect("check_false_alarm")
+@fault("check_false_alarm")
 class CheckFalseAlarm(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         bad = super()._first_bad(signature, source, data, stored, before)
@@ -116,7 +116,7 @@ class CheckFalseAlarm(Arithmetic):
 def _copied(name: str, copied: Callable[[SigBlockAttr, Domain, Signature], tuple[int, ...]]) -> None:
     """`copied` tells which bytes of domains of one structure are copied."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def signature(self, attr: SigBlockAttr) -> Signature:
             made = super().signature(attr)
@@ -146,7 +146,7 @@ _copied("copy_mask_shifted", _given(lambda mem, mask: mask >> 1))
 _copied("copy_mask_without_flag", lambda attr, mem, made: _selected(mem, attr.copy_mask))
 
 
-@defect("copy_flag_ignored")
+@fault("copy_flag_ignored")
 class CopyFlagIgnored(Arithmetic):
     def signature(self, attr: SigBlockAttr) -> Signature:
         return super().signature(replace(attr, flags=0))
@@ -155,7 +155,7 @@ class CopyFlagIgnored(Arithmetic):
 def _automatic(name: str, copied: Callable[[Domain, Domain, tuple[int, ...]], tuple[int, ...]]) -> None:
     """`copied` is told both T10-DIF domains and what is rightly copied."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def automatic_copy(self, mem: Domain, wire: Domain) -> tuple[int, ...]:
             right = super().automatic_copy(mem, wire)
@@ -181,7 +181,7 @@ _automatic("copy_ref_always", _also(REF))
 _automatic("copy_all_or_nothing", lambda mem, wire, right: right if len(right) == len(ALL) else ())
 
 
-@defect("copy_first_block_only")
+@fault("copy_first_block_only")
 class CopyFirstBlockOnly(Arithmetic):
     def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         fields: Bytes = super()._output(signature, target, data, stored, before).copy()

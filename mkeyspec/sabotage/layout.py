@@ -1,4 +1,4 @@
-"""Defects of layouts, and bytes that nothing named."""
+"""Faults of layouts, and bytes that nothing named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from mkeyspec.device.key import Bytes, IndirectKey, Key, KeyTable, ListLayout, Piece, Region, StridedLayout, Violation
 from mkeyspec.device.movement import Movement, Place
 from mkeyspec.device.queue import Queue
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 STRAY = 0xEE
 Entries = tuple[tuple[int, int, int], ...]
@@ -20,7 +20,7 @@ Strided = tuple[tuple[int, int, int, int], ...]
 def _list(name: str, bent: Callable[[Entries], Entries]) -> None:
     """Every list as it is walked, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(KeyTable):
         def _reach_list(
             self, pd: int, layout: ListLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -60,7 +60,7 @@ _list("list_lkey_of_first", lambda entries: tuple((entries[0][0], addr, size) fo
 def _interleaved(name: str, bent: Callable[[Strided], Strided]) -> None:
     """Every interleaved layout as it is walked, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(KeyTable):
         def _reach_strided(
             self, pd: int, layout: StridedLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -108,7 +108,7 @@ _interleaved(
 )
 
 
-@defect("interleaved_repeat_short")
+@fault("interleaved_repeat_short")
 class InterleavedRepeatShort(KeyTable):
     def _reach_strided(
         self, pd: int, layout: StridedLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -121,7 +121,7 @@ class InterleavedRepeatShort(KeyTable):
             super()._reach_strided(pd, layout, start, length - before, write, pieces, depth)
 
 
-@defect("interleaved_by_entry")
+@fault("interleaved_by_entry")
 class InterleavedByEntry(KeyTable):
     def _reach_strided(
         self, pd: int, layout: StridedLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -140,7 +140,7 @@ class InterleavedByEntry(KeyTable):
 def _offset(name: str, bent: Callable[[IndirectKey, int], int]) -> None:
     """The offset at which a message begins in an mkey, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(KeyTable):
         def reach(
             self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0
@@ -160,7 +160,7 @@ _offset("offset_block_down", lambda found, start: start & ~63)
 _offset("not_zero_based", _first_address)
 
 
-@defect("page_crossing_lost")
+@fault("page_crossing_lost")
 class PageCrossingLost(KeyTable):
     def _columns(
         self, pd: int, layout: StridedLayout, turn: int, rows: int, write: bool
@@ -177,7 +177,7 @@ class PageCrossingLost(KeyTable):
         self.reach(found, start + first + 1, length - first - 1, write, pieces, depth)
 
 
-@defect("missing_layout_ignored")
+@fault("missing_layout_ignored")
 class MissingLayoutIgnored(KeyTable):
     def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
         if isinstance(found, IndirectKey) and found.layout is None:
@@ -186,7 +186,7 @@ class MissingLayoutIgnored(KeyTable):
             super().reach(found, start, length, write, pieces, depth)
 
 
-@defect("bounds_one_more")
+@fault("bounds_one_more")
 class BoundsOneMore(KeyTable):
     def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
         layout = found.layout if isinstance(found, IndirectKey) else None
@@ -197,7 +197,7 @@ class BoundsOneMore(KeyTable):
             super().reach(found, start, length, write, pieces, depth)
 
 
-@defect("bounds_one_less")
+@fault("bounds_one_less")
 class BoundsOneLess(KeyTable):
     def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
         layout = found.layout if isinstance(found, IndirectKey) else None
@@ -212,7 +212,7 @@ class BoundsOneLess(KeyTable):
 def _stray(name: str, at: Callable[[int], int], strided: bool = False) -> None:
     """A byte beside every entry that is written; `at` tells where, of the entry's length."""
 
-    @defect(name)
+    @fault(name)
     class Bent(KeyTable):
         inside_gap = False
 
@@ -253,7 +253,7 @@ def _beginning(piece: Piece) -> Bytes:
     return piece[:1] if isinstance(piece, np.ndarray) else piece.columns[0][1][0, :1]
 
 
-@defect("write_last_byte_lost")
+@fault("write_last_byte_lost")
 class WriteLastByteLost(Movement):
     def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
         end = _end(places[-1].pieces[-1]) if places and places[-1].pieces else np.zeros(1, np.uint8)
@@ -262,7 +262,7 @@ class WriteLastByteLost(Movement):
         end[:] = before
 
 
-@defect("source_written")
+@fault("source_written")
 class SourceWritten(Movement):
     def emit(self, queue: Queue, places: list[Place]) -> Bytes:
         sent: Bytes = super().emit(queue, places).copy()

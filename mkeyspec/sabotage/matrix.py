@@ -1,4 +1,4 @@
-"""What kills what: every item against every defect, as a file; cases that kill nothing; the smallest suite that kills
+"""What kills what: every item against every fault, as a file; cases that kill nothing; the smallest suite that kills
 everything."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class MatrixError(ValueError):
 
 @dataclass(slots=True)
 class Matrix:
-    """`kills`: defect to the items that kill it, as places in `items`; `deaths`: those that did so by dying."""
+    """`kills`: fault to the items that kill it, as places in `items`; `deaths`: those that did so by dying."""
 
     device: str
     items: list[str]
@@ -29,17 +29,17 @@ class Matrix:
     deaths: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def put(self, killed: Killed) -> None:
-        self.kills[killed.defect] = sorted(killed.kills)
+        self.kills[killed.fault] = sorted(killed.kills)
         died = {self.items[number]: how for number, how in killed.kills.items() if not how.startswith("MKS")}
         if died:
-            self.deaths[killed.defect] = died
+            self.deaths[killed.fault] = died
 
-    def cases_of(self, defect: str) -> list[str]:
-        return list(dict.fromkeys(case_of(self.items[number]) for number in self.kills[defect]))
+    def cases_of(self, fault: str) -> list[str]:
+        return list(dict.fromkeys(case_of(self.items[number]) for number in self.kills[fault]))
 
     @property
     def survivors(self) -> list[str]:
-        return [defect for defect, kills in self.kills.items() if not kills]
+        return [fault for fault, kills in self.kills.items() if not kills]
 
     @property
     def vacuous(self) -> list[str]:
@@ -71,19 +71,19 @@ def read(path: Path) -> Matrix:
 
 
 def cover(matrices: Sequence[Matrix], times: int) -> list[str]:
-    """Few items that kill each defect of each matrix `times` times, in as many cases, where there are so many.
+    """Few items that kill each fault of each matrix `times` times, in as many cases, where there are so many.
 
     Greedy: the item that is wanted by most comes next; of equals the first of the suite.
     """
     wanted: Counter[tuple[int, str]] = Counter()
     cells: dict[str, set[tuple[int, str]]] = {}
     for number, matrix in enumerate(matrices):
-        for defect, kills in matrix.kills.items():
+        for fault, kills in matrix.kills.items():
             if not kills:
                 continue
-            wanted[number, defect] = min(times, len(matrix.cases_of(defect)))
+            wanted[number, fault] = min(times, len(matrix.cases_of(fault)))
             for item in kills:
-                cells.setdefault(matrix.items[item], set()).add((number, defect))
+                cells.setdefault(matrix.items[item], set()).add((number, fault))
     chosen: list[str] = []
     counted: set[tuple[str, tuple[int, str]]] = set()
     left = {cell for cell, number in wanted.items() if number}

@@ -1,4 +1,4 @@
-"""The model with a defect: every name of the catalogue, and the model that has it."""
+"""The model with a fault: every name of the catalogue, and the model that has it."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ ROOMS = (cipher, completion, crc, dif, driver, field, layout, posting, report, r
 
 
 def bent(name: str, profile: Profile) -> Model:
-    """A model with one defect. Raises UnknownDefectError."""
+    """A model with one fault. Raises UnknownFaultError."""
     return BENDS[named(name).name].make(profile)

@@ -1,4 +1,4 @@
-"""Defects of the driver where it creates objects, posts sections, and answers mlx5dv_mkey_check."""
+"""Faults of the driver where it creates objects, posts sections, and answers mlx5dv_mkey_check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mkeyspec.device.protocol import (
 )
 from mkeyspec.device.queue import Queue
 from mkeyspec.device.section import Section
-from mkeyspec.sabotage.bend import defect, profile
+from mkeyspec.sabotage.bend import fault, profile
 
 INDIRECT = int(MkeyFlag.INDIRECT)
 RAW = int(QpOps.RAW_WQE)
@@ -34,26 +34,26 @@ RAW = int(QpOps.RAW_WQE)
 # Creation ------------------------------------------------------------------------------------
 
 
-@defect("create_flags_unchecked")
+@fault("create_flags_unchecked")
 class CreateFlagsUnchecked(Model):
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
         known = create_flags & MKEY_FLAGS or (create_flags and INDIRECT)
         return super().mkey(side, create_flags=known, max_entries=max_entries, pd=pd)
 
 
-@defect("create_flags_zero")
+@fault("create_flags_zero")
 class CreateFlagsZero(Model):
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
         return super().mkey(side, create_flags=create_flags or INDIRECT, max_entries=max_entries, pd=pd)
 
 
-@defect("qp_type_unchecked")
+@fault("qp_type_unchecked")
 class QpTypeUnchecked(Model):
     def _look_at(self, attributes: QpAttributes) -> None:
         super()._look_at(replace(attributes, send_ops=0))
 
 
-@defect("raw_for_rc_only")
+@fault("raw_for_rc_only")
 class RawForRcOnly(Model):
     def _look_at(self, attributes: QpAttributes) -> None:
         if attributes.send_ops & RAW and attributes.type != "rc":
@@ -67,7 +67,7 @@ profile("dci_without_builders", dci_mkey_operations=False)
 
 
 def _posted(name: str, bent: Callable[[WorkRequest], WorkRequest]) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Model):
         def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
             return super().post(qp, [bent(request) for request in requests], abort=abort)
@@ -80,14 +80,14 @@ def _without_access(request: WorkRequest) -> WorkRequest:
 _posted("mr_access_ignored", _without_access)
 
 
-@defect("memcpy_length_unchecked")
+@fault("memcpy_length_unchecked")
 class MemcpyLengthUnchecked(Section):
     def _memcpy(self, request: Memcpy) -> None:
         most = self.builder.profile.max_wr_memcpy_length
         Section._memcpy(self, replace(request, length=min(max(request.length, 1), most)))
 
 
-@defect("memcpy_largest_refused")
+@fault("memcpy_largest_refused")
 class MemcpyLargestRefused(Section):
     def _memcpy(self, request: Memcpy) -> None:
         if request.length == self.builder.profile.max_wr_memcpy_length:
@@ -96,14 +96,14 @@ class MemcpyLargestRefused(Section):
             Section._memcpy(self, request)
 
 
-@defect("abort_posts")
+@fault("abort_posts")
 class AbortPosts(Model):
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
         given = super().post(qp, requests)
         return 0 if abort else given
 
 
-@defect("failure_posts")
+@fault("failure_posts")
 class FailurePosts(Model):
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
         given = super().post(qp, requests, abort=abort)
@@ -114,14 +114,14 @@ class FailurePosts(Model):
         return given
 
 
-@defect("failure_unreported")
+@fault("failure_unreported")
 class FailureUnreported(Model):
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
         super().post(qp, requests, abort=abort)
         return 0
 
 
-@defect("reset_not_enough")
+@fault("reset_not_enough")
 class ResetNotEnough(Execution):
     def _configure(self, queue: Queue, work: Configuration) -> Outcome:
         state = work.mkey.state
@@ -135,7 +135,7 @@ class ResetNotEnough(Execution):
 # mlx5dv_mkey_check ---------------------------------------------------------------------------
 
 
-@defect("check_keeps")
+@fault("check_keeps")
 class CheckKeeps(Model):
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         found = self._mkeys.get(mkey.handle)

@@ -1,4 +1,4 @@
-"""Defects of the reports of signature errors."""
+"""Faults of the reports of signature errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mkeyspec.device.protocol import Completion, Qp, Read, Send, Write
 from mkeyspec.device.queue import Notice, Queue
 from mkeyspec.device.signature import Arithmetic, Bad, Flags
 from mkeyspec.device.transfer import Transfer
-from mkeyspec.sabotage.bend import defect, profile
+from mkeyspec.sabotage.bend import fault, profile
 
 GUARD, REF, APP = int(MkeyError.BAD_GUARD), int(MkeyError.BAD_REFTAG), int(MkeyError.BAD_APPTAG)
 Record = tuple[int, int, int, int]
@@ -25,7 +25,7 @@ Record = tuple[int, int, int, int]
 def _record(name: str, bent: Callable[[Bad, Record], Record]) -> None:
     """(type, expected, actual, offset) of a bad block, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Arithmetic):
         def record(self, bad: Bad) -> Record:
             return bent(bad, super().record(bad))
@@ -58,13 +58,13 @@ _record("error_values_swapped", lambda bad, found: (found[0], found[2], found[1]
 _record("error_values_little_endian", _little_endian)
 
 
-@defect("error_actual_is_expected")
+@fault("error_actual_is_expected")
 class ErrorActualIsExpected(Arithmetic):
     def record(self, bad: Bad) -> Record:
         return super().record(replace(bad, computed=bad.found))
 
 
-@defect("error_last_block")
+@fault("error_last_block")
 class ErrorLastBlock(Arithmetic):
     def reported(self, bad: Flags) -> int:
         return len(bad) - 1 - int(bad[::-1].argmax())
@@ -75,13 +75,13 @@ profile("error_priority_reversed", err_priority=("ref", "app", "guard"))
 # Who is told, and how often ------------------------------------------------------------------
 
 
-@defect("error_lost")
+@fault("error_lost")
 class ErrorLost(Movement):
     def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
         """Nobody."""
 
 
-@defect("error_twice")
+@fault("error_twice")
 class ErrorTwice(Queue):
     again: tuple[Notice, ...] = ()
 
@@ -105,7 +105,7 @@ class _Remembering(Movement):
             self.told[id(mkey)] = mkey, self.arithmetic.record(bad)
 
 
-@defect("error_sticky")
+@fault("error_sticky")
 class ErrorSticky(_Remembering):
     def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
         mkey = place.mkey
@@ -114,7 +114,7 @@ class ErrorSticky(_Remembering):
         super()._tell(queue, place, bad)
 
 
-@defect("error_of_every_message")
+@fault("error_of_every_message")
 class ErrorOfEveryMessage(Movement):
     def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
         if place.mkey is not None and place.mkey.state is not None:
@@ -122,7 +122,7 @@ class ErrorOfEveryMessage(Movement):
         super()._tell(queue, place, bad)
 
 
-@defect("error_not_armed_again")
+@fault("error_not_armed_again")
 class ErrorNotArmedAgain(Execution):
     def _configure(self, queue: Queue, work: Configuration) -> Outcome:
         state = work.mkey.state
@@ -136,7 +136,7 @@ class ErrorNotArmedAgain(Execution):
 profile("error_of_every_message", err_unread="last")
 
 
-@defect("error_to_initiator")
+@fault("error_to_initiator")
 class NobodyKnows(Model):
     """A notice in a queue tells only an mkey of that end."""
 
@@ -168,7 +168,7 @@ def _passive(name: str, calls: tuple[str, ...], bent: Callable[[Queue, Queue, li
         bent(queue, peer, new)
         return outcome
 
-    @defect(name)
+    @fault(name)
     class Bent(Transfer):
         def write(self, queue: Queue, request: Write) -> tuple[str, int]:
             run = super().write
@@ -186,7 +186,7 @@ _passive("error_on_writing_lost", ("write",), lambda queue, peer, new: None)
 # What becomes of the transfer ----------------------------------------------------------------
 
 
-@defect("error_fails_request")
+@fault("error_fails_request")
 class ErrorFailsRequest(Transfer):
     def _after(self, queue: Queue, outcome: tuple[str, int]) -> tuple[str, int]:
         return ("loc_prot_err", 0) if queue.tripped else outcome
@@ -232,13 +232,13 @@ class _Stopping(Movement):
             left = max(0, left - len(now))
 
 
-@defect("error_stops_data")
+@fault("error_stops_data")
 class ErrorStopsData(_Stopping):
     def kept(self, place: Place, bad: Bad) -> int:
         return 0
 
 
-@defect("error_stops_behind_block")
+@fault("error_stops_behind_block")
 class ErrorStopsBehindBlock(_Stopping):
     def kept(self, place: Place, bad: Bad) -> int:
         """In bytes of data; a field more or less does not matter to whoever looks."""

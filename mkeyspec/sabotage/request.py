@@ -1,4 +1,4 @@
-"""Defects of memcpy, raw WQEs, DC and signature pipelining."""
+"""Faults of memcpy, raw WQEs, DC and signature pipelining."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mkeyspec.device.queue import RAW, RTS, SQD, Queue
 from mkeyspec.device.section import Section, Work
 from mkeyspec.device.transfer import SUCCESS, Transfer
 from mkeyspec.device.wqe import RawWork
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 
 def _memcpy(name: str, bent: Callable[[Memcpy], Memcpy]) -> None:
-    @defect(name)
+    @fault(name)
     class Bent(Transfer):
         def memcpy(self, queue: Queue, request: Memcpy) -> tuple[str, int]:
             return super().memcpy(queue, bent(request))
@@ -33,7 +33,7 @@ _memcpy("memcpy_long", lambda request: replace(request, length=request.length + 
 _memcpy("memcpy_backwards", _backwards)
 
 
-@defect("memcpy_rights_unchecked")
+@fault("memcpy_rights_unchecked")
 class MemcpyRightsUnchecked(Transfer):
     def memcpy(self, queue: Queue, request: Memcpy) -> tuple[str, int]:
         try:
@@ -46,13 +46,13 @@ class MemcpyRightsUnchecked(Transfer):
         return SUCCESS, 0
 
 
-@defect("raw_wqe_ignored")
+@fault("raw_wqe_ignored")
 class RawWqeIgnored(Execution):
     def _raw(self, queue: Queue, work: RawWork) -> Outcome:
         return SUCCESS, 0
 
 
-@defect("raw_opcode")
+@fault("raw_opcode")
 class RawOpcode(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         if isinstance(work, RawWork):
@@ -63,7 +63,7 @@ class RawOpcode(Execution):
         super()._run(queue, work, cancelled)
 
 
-@defect("raw_wr_flags")
+@fault("raw_wr_flags")
 class RawWrFlags(Section):
     def build(self, requests: Sequence[WorkRequest]) -> None:
         Section.build(self, requests)
@@ -73,7 +73,7 @@ class RawWrFlags(Section):
         ]
 
 
-@defect("dc_key_unchecked")
+@fault("dc_key_unchecked")
 class DcKeyUnchecked(Model):
     def dct(self, key: int) -> int:
         number = super().dct(key)
@@ -90,7 +90,7 @@ class _AnyKey(int):
     __hash__ = int.__hash__
 
 
-@defect("dc_stream_breaks_all")
+@fault("dc_stream_breaks_all")
 class DcStreamBreaksAll(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         super()._run(queue, work, cancelled)
@@ -101,7 +101,7 @@ class DcStreamBreaksAll(Execution):
 # Signature pipelining ------------------------------------------------------------------------
 
 
-@defect("pipelining_goes_on")
+@fault("pipelining_goes_on")
 class PipeliningGoesOn(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         super()._run(queue, work, cancelled)
@@ -110,7 +110,7 @@ class PipeliningGoesOn(Execution):
             self.events.pop()
 
 
-@defect("pipelining_silent")
+@fault("pipelining_silent")
 class PipeliningSilent(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         stopped = queue.state == SQD
@@ -119,7 +119,7 @@ class PipeliningSilent(Execution):
             self.events.pop()
 
 
-@defect("pipelining_stops_late")
+@fault("pipelining_stops_late")
 class PipeliningStopsLate(Execution):
     def take(self, queue: Queue, work: Work) -> None:
         if queue.state == SQD and not queue.pending and not queue.broken:
@@ -135,7 +135,7 @@ class PipeliningStopsLate(Execution):
         return super().resume(queue)
 
 
-@defect("pipelining_resume_drops")
+@fault("pipelining_resume_drops")
 class PipeliningResumeDrops(Execution):
     def resume(self, queue: Queue) -> int:
         if queue.state == SQD and queue.pending:
@@ -144,32 +144,32 @@ class PipeliningResumeDrops(Execution):
         return super().resume(queue)
 
 
-@defect("cancelled_is_lost")
+@fault("cancelled_is_lost")
 class CancelledIsLost(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         if not cancelled:
             super()._run(queue, work)
 
 
-@defect("cancel_without_effect")
+@fault("cancel_without_effect")
 class CancelWithoutEffect(Execution):
     def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
         super()._run(queue, work)
 
 
-@defect("cancel_state_unchecked")
+@fault("cancel_state_unchecked")
 class CancelStateUnchecked(Execution):
     def cancel(self, queue: Queue, wr_id: int) -> int:
         return queue.cancel(wr_id)
 
 
-@defect("cancel_counts_one_more")
+@fault("cancel_counts_one_more")
 class CancelCountsOneMore(Queue):
     def cancel(self, wr_id: int) -> int:
         return super().cancel(wr_id) + 1
 
 
-@defect("cancel_first_only")
+@fault("cancel_first_only")
 class CancelFirstOnly(Queue):
     def cancel(self, wr_id: int) -> int:
         for pending in self.pending:
@@ -179,7 +179,7 @@ class CancelFirstOnly(Queue):
         return 0
 
 
-@defect("cancel_all")
+@fault("cancel_all")
 class CancelAll(Queue):
     def cancel(self, wr_id: int) -> int:
         for pending in self.pending:

@@ -1,4 +1,4 @@
-"""Defects of access rights, protection domains, keys, configurations and invalidation."""
+"""Faults of access rights, protection domains, keys, configurations and invalidation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mkeyspec.device.protocol import LocalInv, Send, Write
 from mkeyspec.device.queue import Queue
 from mkeyspec.device.section import Work
 from mkeyspec.device.transfer import SUCCESS, Transfer
-from mkeyspec.sabotage.bend import defect
+from mkeyspec.sabotage.bend import fault
 
 REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = (
     int(flag) for flag in (Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC)
@@ -34,7 +34,7 @@ REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = (
 def _right(name: str, bent: Callable[[Key, int], int]) -> None:
     """The right that a key is claimed with, bent."""
 
-    @defect(name)
+    @fault(name)
     class Bent(KeyTable):
         def claim(self, pd: int, key: int, right: int) -> Key:
             return super().claim(pd, key, bent(self.find(key), right))
@@ -66,7 +66,7 @@ class _Entries(KeyTable):
         return None
 
 
-@defect("entry_rights_unchecked")
+@fault("entry_rights_unchecked")
 class EntryRightsUnchecked(_Entries):
     def _reach_entry(
         self, pd: int, key: int, addr: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -74,7 +74,7 @@ class EntryRightsUnchecked(_Entries):
         self.reach(self.claim(pd, key, 0), addr, length, write, pieces, depth + 1)
 
 
-@defect("entry_pd_unchecked")
+@fault("entry_pd_unchecked")
 class EntryPdUnchecked(_Entries):
     def _reach_entry(
         self, pd: int, key: int, addr: int, length: int, write: bool, pieces: list[Piece], depth: int
@@ -82,7 +82,7 @@ class EntryPdUnchecked(_Entries):
         super()._reach_entry(self.find(key).pd, key, addr, length, write, pieces, depth)
 
 
-@defect("pd_unchecked")
+@fault("pd_unchecked")
 class PdUnchecked(_Entries):
     def claim(self, pd: int, key: int, right: int) -> Key:
         return super().claim(self.find(key).pd, key, right)
@@ -95,7 +95,7 @@ class PdUnchecked(_Entries):
         super()._reach_entry(pd, key, addr, length, write, pieces, depth)
 
 
-@defect("tag_unchecked")
+@fault("tag_unchecked")
 class TagUnchecked(KeyTable):
     def find(self, key: int) -> Key:
         found = self.keys.get(key >> 8)
@@ -104,7 +104,7 @@ class TagUnchecked(KeyTable):
         return found
 
 
-@defect("refused_write_lands")
+@fault("refused_write_lands")
 class RefusedWriteLands(Transfer):
     def write(self, queue: Queue, request: Write) -> tuple[str, int]:
         status, count = super().write(queue, request)
@@ -125,7 +125,7 @@ class RefusedWriteLands(Transfer):
 def _configuration(name: str, bent: Callable[[Configuration, IndirectKey], None]) -> None:
     """`bent` changes what a work request will do to its mkey, or the mkey, before it is carried out."""
 
-    @defect(name)
+    @fault(name)
     class Bent(Execution):
         def _configure(self, queue: Queue, work: Configuration) -> Outcome:
             bent(work, work.mkey)
@@ -239,7 +239,7 @@ _configuration("crypto_kept", _crypto_kept)
 _configuration("crypto_lost", _crypto_lost)
 
 
-@defect("access_late")
+@fault("access_late")
 class AccessLate(Execution):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -255,7 +255,7 @@ class AccessLate(Execution):
         return super()._configure(queue, work)
 
 
-@defect("configuration_ignored")
+@fault("configuration_ignored")
 class ConfigurationIgnored(Execution):
     def _configure(self, queue: Queue, work: Configuration) -> Outcome:
         unknown = work.mkey.state is not None and work.mkey.state.unknown
@@ -264,7 +264,7 @@ class ConfigurationIgnored(Execution):
         return super()._configure(queue, work)
 
 
-@defect("configuration_late")
+@fault("configuration_late")
 class ConfigurationLate(Execution):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -289,7 +289,7 @@ def _restore(mkey: IndirectKey, before: IndirectKey) -> None:
     mkey.access, mkey.crypto = before.access, before.crypto
 
 
-@defect("local_inv_ignored")
+@fault("local_inv_ignored")
 class LocalInvIgnored(Execution):
     def _local_inv(self, queue: Queue, work: LocalInv) -> Outcome:
         found = self.transfer.tables[queue.side].keys.get((work.rkey & M32) >> 8)
@@ -300,7 +300,7 @@ class LocalInvIgnored(Execution):
         return outcome
 
 
-@defect("local_inv_for_good")
+@fault("local_inv_for_good")
 class LocalInvForGood(Execution):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -320,7 +320,7 @@ class LocalInvForGood(Execution):
         return outcome
 
 
-@defect("remote_inv_ignored")
+@fault("remote_inv_ignored")
 class RemoteInvIgnored(Transfer):
     def send(self, queue: Queue, request: Send) -> tuple[str, int]:
         found = None
@@ -333,7 +333,7 @@ class RemoteInvIgnored(Transfer):
         return outcome
 
 
-@defect("remote_inv_unasked")
+@fault("remote_inv_unasked")
 class RemoteInvUnasked(Transfer):
     def invalidable(self, queue: Queue, key: int) -> IndirectKey:
         found = self.tables[queue.side].claim(queue.pd, key, 0)

@@ -148,8 +148,8 @@ class _Options:
     def getgroup(self, *_: str) -> _Options:
         return self
 
-    def addoption(self, name: str, **_: object) -> None:
-        self.names.add(name)
+    def addoption(self, *names: str, **_: object) -> None:
+        self.names |= set(names)
 
 
 def test_every_option_is_told() -> None:

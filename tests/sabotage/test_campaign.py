@@ -16,7 +16,7 @@ from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseInfo, CaseSkipped
 from mkeyspec.sabotage.campaign import Killed, campaign, order
-from mkeyspec.sabotage.catalogue import Defect
+from mkeyspec.sabotage.catalogue import Fault
 from mkeyspec.sabotage.suite import Item
 
 
@@ -52,7 +52,7 @@ def dies(rig: Rig) -> None:
 def run(*bodies: Callable[[Rig], None], whole: bool = True, make: Callable[[str], Rig] = make) -> Killed:
     items = [item(number, body) for number, body in enumerate(bodies)]
     found = list(campaign(["one"], items, lambda name: range(len(items)), make, 1, whole=whole, deadline=0.5))
-    assert [killed.defect for killed in found] == ["one"]
+    assert [killed.fault for killed in found] == ["one"]
     return found[0]
 
 
@@ -89,20 +89,20 @@ def test_a_device_that_can_not_be_opened() -> None:
     assert "no device today" in run(passes, make=refuse).unopened
 
 
-def test_every_defect_has_its_outcome() -> None:
+def test_every_fault_has_its_outcome() -> None:
     items = [item(0, passes)]
-    names = [f"defect{number}" for number in range(5)]
+    names = [f"fault{number}" for number in range(5)]
     found = campaign(names, items, lambda name: [0], make, 2, whole=False, deadline=0.5)
-    assert sorted(killed.defect for killed in found) == names
+    assert sorted(killed.fault for killed in found) == names
 
 
 def test_likely_killers_come_first() -> None:
-    defect = Defect("wrong", "crc", "nic", "wrong", ("CRC-02",))
+    fault = Fault("wrong", "crc", "nic", "wrong", ("CRC-02",))
     items = [
         item(0, passes),
         item(1, passes, ("CRC-02",), turn=1),
         item(2, passes, ("CRC-02",)),
         item(3, passes, ("CRC-03", "CRC-02"), turn=2),
     ]
-    assert order(defect, items) == [2, 1, 3, 0]
-    assert order(defect, items, frozenset({"a.mks::case3"})) == [3, 2, 1, 0]
+    assert order(fault, items) == [2, 1, 3, 0]
+    assert order(fault, items, frozenset({"a.mks::case3"})) == [3, 2, 1, 0]

@@ -1,4 +1,4 @@
-"""The catalogue of defects, and that the model can have each of them."""
+"""The catalogue of faults, and that the model can have each of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mkeyspec.device.profile import Profile
 from mkeyspec.requirement import ids
 from mkeyspec.sabotage.bend import BENDS
 from mkeyspec.sabotage.catalogue import PARTS as OF
-from mkeyspec.sabotage.catalogue import Defect, UnknownDefectError, defects, named, of_device
+from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, faults, named, of_device
 from mkeyspec.sabotage.model import bent
 
-ALL = defects()
+ALL = faults()
 
 
 def test_there_are_enough_of_a_nic_alone() -> None:
@@ -28,7 +28,7 @@ def test_the_model_has_each_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("one", ALL.values(), ids=ALL)
-def test_an_entry_is_whole(one: Defect) -> None:
+def test_an_entry_is_whole(one: Fault) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]*", one.name)
     assert one.part in OF
     assert one.what
@@ -54,5 +54,5 @@ def test_a_straight_model_has_no_bent_part() -> None:
 
 
 def test_a_name_that_is_none_is_met_with_a_near_one() -> None:
-    with pytest.raises(UnknownDefectError, match="did you mean crc32_polynomial"):
+    with pytest.raises(UnknownFaultError, match="did you mean crc32_polynomial"):
         named("crc32_polynom")

@@ -1,4 +1,4 @@
-"""`mkeyspec sabotage`: what it prints, what it returns; and that the suite notices a sample of the defects."""
+"""`mkeyspec sabotage`: what it prints, what it returns; and that the suite notices a sample of the faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from mkeyspec import cli
 from mkeyspec.device.preload import FAULT
 from mkeyspec.sabotage.bend import BENDS, Bend
-from mkeyspec.sabotage.catalogue import defects
+from mkeyspec.sabotage.catalogue import faults
 
 CASE = """\
 mks 1
@@ -50,28 +50,28 @@ def test_killed(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = capfd.readouterr().out.splitlines()
     assert "killed   crc32_polynomial by cases/small.mks::strip[size=512] (MKS2202)" in said
     assert "killed   list_reversed by cases/small.mks::plain (MKS2101)" in said
-    assert said[-1].startswith("mkeyspec: 2 of 2 defects killed on model (3 items of 2 cases) in ")
+    assert said[-1].startswith("mkeyspec: 2 of 2 faults killed on model (3 items of 2 cases) in ")
 
 
 def test_one_that_survives(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["sabotage", "--only", "crc32_polynomial", "t10_polynomial"]) == 1
     said = capfd.readouterr().out
     assert "SURVIVES t10_polynomial: the T10 guard is computed with CCITT's polynomial 0x1021 (DIF-04)\n" in said
-    assert "mkeyspec: 1 of 2 defects killed on model" in said
+    assert "mkeyspec: 1 of 2 faults killed on model" in said
 
 
-def test_what_is_no_defect_survives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_fault_survives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BENDS, "crc32_polynomial", Bend())
     assert cli.main(["sabotage", "--only", "crc32_polynomial"]) == 1
 
 
-def test_a_case_that_fails_without_a_defect_kills_none(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_case_that_fails_without_a_fault_kills_none(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with (project / "cases" / "small.mks").open("a") as file:
         file.write("\ncase wrong\n    verifies LST-01\n    memory m = counter(8)\n    mkey k\n")
         file.write("    configure k { layout list(m) }\n    transmit k by send\n    expect wire == fill(0, 8)\n")
     assert cli.main(["sabotage", "--only", "t10_polynomial", "list_reversed"]) == 1
     said = capfd.readouterr()
-    assert "fails without any defect: cases/small.mks::wrong (MKS2101)" in said.err
+    assert "fails without any fault: cases/small.mks::wrong (MKS2101)" in said.err
     assert "SURVIVES t10_polynomial" in said.out
     assert "1 failing and 0 skipped left out" in said.out
 
@@ -90,7 +90,7 @@ def test_a_matrix_and_a_profile_out_of_it(project: Path, capfd: pytest.CaptureFi
     assert cli.main(["sabotage", "--only", *names, "--profile", "quick", "--format", "json"]) == 0
     data = json.loads(capfd.readouterr().out)
     assert (data["items"], data["cases"], data["survivors"], data["vacuous"]) == (2, 2, [], None)
-    assert data["defects"][0].keys() == {
+    assert data["faults"][0].keys() == {
         "name", "group", "part", "what", "violates", "killed_by", "ran", "seconds"
     }  # fmt: skip
 
@@ -108,7 +108,7 @@ def test_rows_that_show_nothing_give_way_to_the_others(project: Path, capfd: pyt
 
 
 def test_a_vacuous_case(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """In the whole matrix only: a case is not vacuous for the defects that were left out."""
+    """In the whole matrix only: a case is not vacuous for the faults that were left out."""
     with (project / "cases" / "small.mks").open("a") as file:
         file.write("\ncase nothing\n    verifies MKY-01\n    memory m = counter(8)\n")
     assert cli.main(["sabotage", "--matrix", "m.json", "-n", "2"]) == 1
@@ -119,17 +119,17 @@ def test_a_vacuous_case(project: Path, capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_the_list(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["sabotage", "--list", "--format", "json"]) == 0
-    assert [one["name"] for one in json.loads(capfd.readouterr().out)] == list(defects())
+    assert [one["name"] for one in json.loads(capfd.readouterr().out)] == list(faults())
     assert cli.main(["sabotage", "--list"]) == 0
-    assert capfd.readouterr().err == f"mkeyspec: {len(defects())} defects\n"
+    assert capfd.readouterr().err == f"mkeyspec: {len(faults())} faults\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--only", "crc32_polynom"], "error[MKS0907]: no defect is called 'crc32_polynom'; did you mean crc32_poly"),
+        (["--only", "crc32_polynom"], "error[MKS0907]: no fault is called 'crc32_polynom'; did you mean crc32_poly"),
         (["--device", "mlx5_0"], "error[MKS0905]"),
-        (["--device", "soft", "--only", "setter_twice"], "error[MKS0907]: setter_twice is a defect of the driver"),
+        (["--device", "soft", "--only", "setter_twice"], "error[MKS0907]: setter_twice is a fault of the driver"),
         (["--choose", "quick"], "error[MKS0905]"),
         (["--choose", "quick", "--from", "nowhere.json"], "error[MKS0904]"),
         (["--profile", "slow"], "error[MKS0904]: no profile 'slow'"),
@@ -144,10 +144,10 @@ def test_wrong_input(project: Path, capfd: pytest.CaptureFixture[str], arguments
     assert text in capfd.readouterr().err
 
 
-def test_a_run_of_one_defect(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", "-q", "--defect", "list_reversed", "-pno:cacheprovider"]) == 1
+def test_a_run_of_one_fault(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "-q", "--fault", "list_reversed", "-pno:cacheprovider"]) == 1
     assert "2 passed, 1 failed (1 MKS2101)" in capfd.readouterr().out
-    assert FAULT not in os.environ, "the model's defect is not left for the software NIC of whoever comes next"
+    assert FAULT not in os.environ, "the model's fault is not left for the software NIC of whoever comes next"
 
 
 def test_a_run_of_a_profile(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,8 @@ ITEMS = ["a.mks::one[x=1]", "a.mks::one[x=2]", "a.mks::two", "b.mks::three"]
 
 def matrix(**kills: list[int]) -> Matrix:
     made = Matrix("model", list(ITEMS))
-    for defect, items in kills.items():
-        made.put(Killed(defect, dict.fromkeys(items, "MKS2101")))
+    for fault, items in kills.items():
+        made.put(Killed(fault, dict.fromkeys(items, "MKS2101")))
     return made
 
 
@@ -49,13 +49,13 @@ def test_the_item_that_kills_most_covers_most() -> None:
     assert cover([matrix(wrong=[0, 2], worse=[2], worst=[2, 3])], 1) == ["a.mks::two"]
 
 
-def test_a_defect_is_covered_by_as_many_cases_as_are_asked_for() -> None:
+def test_a_fault_is_covered_by_as_many_cases_as_are_asked_for() -> None:
     """Two rows of one case are one case."""
     chosen = cover([matrix(wrong=[0, 1, 2, 3])], 2)
     assert len(chosen) == len({item.split("[")[0] for item in chosen}) == 2
 
 
-def test_a_defect_that_few_cases_kill_is_covered_by_those() -> None:
+def test_a_fault_that_few_cases_kill_is_covered_by_those() -> None:
     assert cover([matrix(wrong=[0, 1], worse=[])], 3) == ["a.mks::one[x=1]"]
 
 

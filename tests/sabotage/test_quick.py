@@ -1,4 +1,4 @@
-"""The profile `quick` of the shipped cases: few, fast, and every defect of the model is noticed."""
+"""The profile `quick` of the shipped cases: few, fast, and every fault of the model is noticed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import selection
-from mkeyspec.sabotage.catalogue import defects
+from mkeyspec.sabotage.catalogue import faults
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_profile_notices_every_defect() -> None:
+def test_the_profile_notices_every_fault() -> None:
     """All of them, each in a process of its own: the known killers come first, so this takes seconds."""
     command = [sys.executable, "-m", "mkeyspec", "sabotage", "--profile", "quick", "-n", "2", "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "choose it again" not in done.stderr
     data = json.loads(done.stdout)
-    assert len(data["defects"]) == len(defects())
+    assert len(data["faults"]) == len(faults())
     assert data["survivors"] == []
     assert data["failing"] == 0
 

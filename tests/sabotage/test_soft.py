@@ -1,4 +1,4 @@
-"""The software NIC's defects: those of the catalogue, each with its place; and none when none is asked for."""
+"""The software NIC's faults: those of the catalogue, each with its place; and none when none is asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mkeyspec.sabotage.catalogue import of_device
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "softnic"
-DEFECTS = of_device("soft")
+FAULTS = of_device("soft")
 
 KNOWN = {
     "crc32_polynomial": "cases/signature/crc.mks::published_values",
@@ -66,17 +66,17 @@ def test_names_are_the_catalogue() -> None:
     text = (SOURCES / "faults" / "fault.h").read_text(encoding="utf-8")
     listed = re.search(r"#define FAULTS\(X\)(.*?)\n\n", text, re.DOTALL)
     assert listed is not None
-    assert re.findall(r"X\((\w+)\)", listed[1]) == list(DEFECTS)
+    assert re.findall(r"X\((\w+)\)", listed[1]) == list(FAULTS)
 
 
 def test_each_has_its_place() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((SOURCES / "faults").glob("*.c")))
-    assert set(re.findall(r"\bfault\((\w+)\)", text)) == set(DEFECTS)
+    assert set(re.findall(r"\bfault\((\w+)\)", text)) == set(FAULTS)
 
 
 def test_the_shipped_sources_have_no_word_of_faults() -> None:
     """They are replaced from outside: no name of the catalogue, no switch, no file of softnic/faults/."""
-    words = re.compile(rf"\b(?:defects?|bent|right_\w+|SOFTNIC_FAULTS\w*|faults/|{'|'.join(DEFECTS)})\b|\bfault\(")
+    words = re.compile(rf"\b(?:defects?|bent|right_\w+|SOFTNIC_FAULTS\w*|faults/|{'|'.join(FAULTS)})\b|\bfault\(")
     found = [
         f"{path.relative_to(SOURCES)}: {word}"
         for path in softnic.sources(SOURCES)
@@ -95,13 +95,13 @@ def test_each_rule_has_its_fault() -> None:
 
 def test_a_sample_is_noticed_by_whom_it_should(library: Path) -> None:
     outcome = _sabotage(list(KNOWN))
-    assert outcome["failing"] == 0, "no defect, no failure"
-    found = {one["name"]: list(one["killed_by"].items()) for one in outcome["defects"]}
+    assert outcome["failing"] == 0, "no fault, no failure"
+    found = {one["name"]: list(one["killed_by"].items()) for one in outcome["faults"]}
     for name, case in KNOWN.items():
         assert len(found[name]) == 1
         (item, how) = found[name][0]
         assert item.startswith(case), f"{name} by {item}"
-        assert how.startswith("MKS2"), f"{name}: {how}, and a defect is no crash"
+        assert how.startswith("MKS2"), f"{name}: {how}, and a fault is no crash"
 
 
 def test_a_sample_under_the_sanitizers(library: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_sample_under_the_sanitizers(library: Path) -> None:
         MKEYSPEC_SOFTNIC_LIBRARY=str(SOURCES / "build" / "asan-faults" / softnic.NAME),
         ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0",
     )
-    assert [how for one in outcome["defects"] for how in one["killed_by"].values() if not how.startswith("MKS2")] == []
+    assert [how for one in outcome["faults"] for how in one["killed_by"].values() if not how.startswith("MKS2")] == []
 
 
 LOOK = """

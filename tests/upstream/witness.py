@@ -1,9 +1,9 @@
-"""How many of the defects rdma-core's own tests notice.
+"""How many of the faults rdma-core's own tests notice.
 
     python -m tests.upstream.witness [-n N] [--modules MODULE... --] [NAME...]
 
-The same defects that `mkeyspec sabotage --device soft` gives the software NIC, one at a time, under those modules of
-expected.toml that move data or configure something. A defect is noticed if a test comes out other than it does
+The same faults that `mkeyspec sabotage --device soft` gives the software NIC, one at a time, under those modules of
+expected.toml that move data or configure something. A fault is noticed if a test comes out other than it does
 without one, if the tests don't end, or if they take the process with them.
 """
 
@@ -32,15 +32,15 @@ MODULES = {
     "bluefield3-wrapped": ("test_mlx5_crypto",),
 }  # fmt: skip
 DEADLINE = 60.0
-"""Seconds for all modules of a personality, which need some ten without a defect."""
+"""Seconds for all modules of a personality, which need some ten without a fault."""
 
 
-def noticed(library: Path, directory: Path, defect: str, only: frozenset[str] = frozenset()) -> list[str]:
-    """What is different with this defect: a line for each test, or for the whole process. "" is no defect."""
+def noticed(library: Path, directory: Path, fault: str, only: frozenset[str] = frozenset()) -> list[str]:
+    """What is different with this fault: a line for each test, or for the whole process. "" is no fault."""
     lines = []
     for personality, all_modules in MODULES.items():
         modules = [module for module in all_modules if not only or module in only]
-        added = {"MKEYSPEC_SOFTNIC_FAULT": defect} if defect else {}
+        added = {"MKEYSPEC_SOFTNIC_FAULT": fault} if fault else {}
         try:
             done = subprocess.run(
                 [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", *modules],
@@ -64,7 +64,7 @@ def noticed(library: Path, directory: Path, defect: str, only: frozenset[str] = 
 
 
 def report(names: Iterable[str], library: Path, directory: Path, workers: int, only: frozenset[str]) -> tuple[int, int]:
-    """Prints a line for each defect; (noticed, all)."""
+    """Prints a line for each fault; (noticed, all)."""
     count = total = 0
 
     def look(name: str) -> list[str]:
@@ -80,8 +80,8 @@ def report(names: Iterable[str], library: Path, directory: Path, workers: int, o
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="How many defects rdma-core's own tests notice.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these defects")
+    parser = argparse.ArgumentParser(description="How many faults rdma-core's own tests notice.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these faults")
     parser.add_argument("-n", type=int, default=1, dest="workers", help="this many at a time")
     parser.add_argument("--modules", nargs="+", default=[], metavar="MODULE", help="only these of rdma-core's modules")
     options = parser.parse_args()
@@ -90,7 +90,7 @@ def main() -> int:
         return 2
     known = of_device("soft")
     if unknown := [name for name in options.names if name not in known]:
-        print(f"witness.py: no defect of the software NIC: {', '.join(unknown)}", file=sys.stderr)
+        print(f"witness.py: no fault of the software NIC: {', '.join(unknown)}", file=sys.stderr)
         return 2
     only = frozenset(options.modules)
     os.environ.pop("MKEYSPEC_SOFTNIC_FAULT", None)
@@ -100,10 +100,10 @@ def main() -> int:
         directory = Path(place)
         unpack(directory)
         if lines := noticed(library, directory, "", only):
-            print("witness.py: without any defect:", *lines, sep="\n  ", file=sys.stderr)
+            print("witness.py: without any fault:", *lines, sep="\n  ", file=sys.stderr)
             return 2
         count, total = report(options.names or known, library, directory, options.workers, only)
-    print(f"rdma-core's tests notice {count} of {total} defects")
+    print(f"rdma-core's tests notice {count} of {total} faults")
     return 0
 
 
