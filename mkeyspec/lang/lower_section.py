@@ -10,6 +10,7 @@ from mkeyspec.lang.lower_claim import claims_rejection, goes_through, lines_of
 from mkeyspec.lang.lower_request import PLAIN_OPTIONS, request
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import places
+from mkeyspec.lang.room import receiver
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.width import fitting
@@ -85,9 +86,9 @@ def _refuses(claim: plan.Claim, phase: str) -> bool:
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
     """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
     for one in requests:
-        if not one.meets_receive():
+        if not one.takes_receive():
             continue
-        far = qp, not peer
+        far = receiver(row.world, qp, not peer)
         if row.posted.get(far):
             row.posted[far] -= 1
             if not peer and one.options.id is not None:
@@ -126,7 +127,8 @@ def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
             span = modifier.value.span
             number = fitting(as_int(evaluate(modifier.value, scope), scope, span, "`id`"), "id", span)
         options = plan.Options(id=number, but=row.overrides(sentence, scope))
-    row.posted[qp, peer] = row.posted.get((qp, peer), 0) + 1
+    queue = receiver(row.world, qp, peer)
+    row.posted[queue] = row.posted.get(queue, 0) + 1
     label = row.label(sentence, scope)
     row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
 

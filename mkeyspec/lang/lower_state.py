@@ -14,6 +14,7 @@ from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Ledger
 from mkeyspec.lang.lower_claim import claim, known, shown
 from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.room import Room
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
 from mkeyspec.lang.tree import Span
@@ -39,6 +40,7 @@ class RowState:
         "perhaps",
         "posted",
         "records",
+        "room",
         "said",
         "sentences",
         "spans",
@@ -73,6 +75,7 @@ class RowState:
         """Bytes that an expectation holds against those of a wire at a `let`: both by the buffers that hold them."""
         self.said: frozenset[str] = frozenset()
         """Buffers of which an expectation has said what they hold."""
+        self.room = Room()
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}
@@ -91,6 +94,7 @@ class RowState:
         other.posted = self.posted.copy()
         other.entries = self.entries.copy()
         other.records = self.records.copy()
+        other.room = self.room.fork()
         other.pending = self.pending.copy()
         other.perhaps = self.perhaps.copy()
         other.met = self.met
@@ -104,6 +108,7 @@ class RowState:
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         """Check a step against the pages, let it happen, put it into the plan; returns it with its claim settled."""
         look_step(self.undecided, step, sentence.span)
+        self.room.take(self.world, self.ledger, step, sentence.span)
         self.spans.put(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
@@ -116,13 +121,24 @@ class RowState:
             when_false = node.when is not None and not getattr(step, "claim", ())
             settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
+        self._forget_receives(settled)
         for need in settled.needs():
             self.needs[need] = None
         return settled
 
+    def _forget_receives(self, step: plan.Step) -> None:
+        """Behind a claimed error the pair is connected anew: no receive waits there."""
+        if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
+            return
+        if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
+            for peer in (False, True):
+                self.posted.pop((step.qp, peer), None)
+                self.perhaps.pop((step.qp, peer), None)
+
     def add_expect(self, step: plan.Expect, span: Span) -> None:
         """Check an expectation and put it into the plan."""
         self.spans.put(step, span)
+        self.room.take(self.world, self.ledger, step, span)
         self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
 
     def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:

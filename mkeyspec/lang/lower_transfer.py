@@ -12,6 +12,7 @@ from mkeyspec.lang.lower_claim import claims_rejection, fails_under_way, goes_th
 from mkeyspec.lang.lower_request import DEFAULT_IMM, live_int, options
 from mkeyspec.lang.lower_state import RowState
 from mkeyspec.lang.operand import mkey_place, whole_length
+from mkeyspec.lang.room import receiver
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.sentence import Sentence
 from mkeyspec.lang.tree import Span
@@ -112,7 +113,7 @@ def _imm(sentence: Sentence, scope: Scope, op: str) -> Int | None:
 def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence) -> None:
     """A receive of the case's own would be met before the one that the rig posts."""
     at_peer = _TAKES_RECEIVE.get(op)
-    if at_peer is not None and row.posted.get((qp, at_peer), 0):
+    if at_peer is not None and row.posted.get(receiver(row.world, qp, at_peer), 0):
         raise fault(
             "MKS0512",
             f"a receive of yours still waits at the {'peer' if at_peer else 'owner'}, and would take this",

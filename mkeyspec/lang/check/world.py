@@ -92,6 +92,9 @@ class QpState(NamedTuple):
     send_ops: int = MKEY_OPS
     max_send_sge: int = 4
     max_recv_sge: int = 4
+    max_send_wr: int = 64
+    max_recv_wr: int = 64
+    sq_sig_all: bool = False
     max_inline_data: int = 512
     sig_pipelining: bool = False
     scatter_to_cqe: bool = False
