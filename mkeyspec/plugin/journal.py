@@ -26,6 +26,8 @@ NOTE = "mkeyspec_note"
 """In a worker's input: the file that its watchdog leaves its last word in."""
 
 
+_HEAD = 3
+"""So many lines at its beginning say how the run was started."""
 _WHOLE, _CUT = b'["whole"]\n', b'["cut"]  \n'
 """The first line: of one length, so that the second takes the place of the first on a full disk too."""
 
@@ -48,6 +50,7 @@ class Journal:
         except OSError as error:
             self._error = error
         self._put(_WHOLE)
+        self._write("shown", _display(config))
         self._write("device", config.option.device)
 
     def _write(self, *line: object) -> None:
@@ -93,6 +96,28 @@ class Journal:
             os.close(self._file)
 
 
+_DISPLAY = ("verbose", "tbstyle", "color", "showcapture", "reportchars", "no_summary", "fulltrace")
+"""Options that say what of its results a run shows."""
+
+
+def _display(config: pytest.Config) -> dict[str, object]:
+    return {name: getattr(config.option, name) for name in _DISPLAY if hasattr(config.option, name)}
+
+
+def _display_as(config: pytest.Config, journal: Path) -> None:
+    """Show results as the run that wrote the journal was to, from wherever it was told so."""
+    shown: dict[str, object] = {}
+    for line in journal.read_bytes().decode(errors="replace").splitlines()[:_HEAD]:
+        with contextlib.suppress(ValueError):
+            kind, *rest = json.loads(line)
+            if kind == "shown":
+                shown = rest[0]
+    for name, value in shown.items():
+        setattr(config.option, name, value)
+    # What was shown once is not shown line by line again if nobody asked for it.
+    config.option.verbose = config.option.verbose or -1
+
+
 class Replay:
     """Takes the place of collection and of the tests."""
 
@@ -115,6 +140,8 @@ class Replay:
                 kind, *rest = json.loads(line)
             except ValueError:
                 break  # the last line, cut
+            if kind == "shown":
+                continue  # read when this run was configured
             if kind == "device":
                 self.config.option.device = rest[0]  # none is opened: for whoever asks what this was
             elif kind == "items":
@@ -221,6 +248,7 @@ def register(config: pytest.Config) -> None:
     if config.option.journal is not None:
         manager.register(Journal(config, Path(config.option.journal)), "mkeyspec-journal")
     if config.option.replay is not None:
+        _display_as(config, Path(config.option.replay))
         manager.register(Replay(config, Path(config.option.replay)), "mkeyspec-replay")
     if getattr(config.option, "dist", "no") != "no":  # by -n, or by --dist and --tx
         manager.register(Crashes(config), "mkeyspec-crashes")

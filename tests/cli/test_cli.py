@@ -156,6 +156,20 @@ def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: 
     assert found[""]["device"] == "model"
 
 
+def test_what_is_told_again_is_shown_as_the_run_was_to_show_it(project: Project) -> None:
+    """By options of the command line and of the project alike."""
+    project.put("conftest.py", KILLED.format(how="os._exit(0)", when="setup").replace("fails[n=2]", "setup_module"))
+    plain = project.mkeyspec("run", "cases").out.split("what it told until then")[1]
+    assert "PASSED" not in plain
+    assert "the process ended in the middle of this case" in plain
+    options = project.path / "pyproject.toml"
+    options.write_text(options.read_text().replace('"--strict-markers"', '"--strict-markers", "-rs"'))
+    shown = project.mkeyspec("run", "cases", "-v", "--tb=no").out.split("what it told until then")[1]
+    assert re.search(r"cases/a\.mks::passes\[n=1\] PASSED", shown)
+    assert "SKIPPED [1]" in shown
+    assert "the process ended in the middle of this case" not in shown
+
+
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 @pytest.mark.parametrize("when", ["setup", "call", "teardown"])
 def test_the_report_counts_the_row_that_is_lost(project: Project, when: str, workers: list[str]) -> None:
