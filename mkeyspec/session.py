@@ -48,7 +48,7 @@ class Tally:
         self.rows: dict[str, tuple[str, str]] = {}
         """Of each row by its id: (kind, reason)."""
         self._no_rows: set[str] = set()
-        """Of those, what was no row: a file that could not be collected, or the process itself."""
+        """Of those, what was no row: a file that could not be collected, a whole case, or the process itself."""
         self.device = ""
         """What `--device` is, by whatever means pytest was told."""
         self.reruns = 0
@@ -70,6 +70,8 @@ class Tally:
         return any(kind not in ("skipped", "blocked") for kind, _ in self.rows.values())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if getattr(report, "of_case", False):
+            self._no_rows.add(report.nodeid)
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # of plugins that run a failed test again
             self.reruns += not getattr(report, "blocked", None)  # it comes out the same each time
             self.rows.pop(report.nodeid, None)

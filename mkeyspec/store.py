@@ -171,6 +171,12 @@ class Store:
         why = owner._stale(header)
         return ("MKS0909", f"{name} is out of date: {why}; compile it again") if why else None
 
+    def warnings_in(self, module: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Of a generated module, a line each: the warnings that are shown, and those that are denied."""
+        header, levels = _header_of(module), self.levels
+        found = () if header is None else header.warnings
+        return self._shown(found), tuple(one for one in found if levels is not None and levels.denies(code_of(one)))
+
     def keeps(self, module: Path) -> bool:
         return module.is_relative_to(self.generated)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.plugin.compilation import Outcome, compilation, path_of
+from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, path_of
 from mkeyspec.plugin.nodes import MksFile, WrongModule
 from mkeyspec.project import SUFFIX
+from mkeyspec.store import code_of
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -21,14 +22,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """A generated module that was edited or is out of date is an error, wherever it is collected."""
-    fault = compilation(parent.config).store.fault_of(module_path)
-    if fault is None:
+    """A generated module that was edited, is out of date or has a denied warning is an error, wherever it is."""
+    store = compilation(parent.config).store
+    fault = store.fault_of(module_path)
+    shown, denied = store.warnings_in(module_path)
+    if fault is not None:
+        outcome = Outcome(code=fault[0], text=f"error[{fault[0]}]: {fault[1]}")
+    elif denied:
+        text = "\n".join(line.replace("warning[", "error[", 1) for line in denied)
+        outcome = Outcome(code=code_of(denied[0]), text=text)
+    else:
+        merge_warnings(parent.config, shown)
         return None
-    code, text = fault
-    module: pytest.Module = WrongModule.from_parent(
-        parent, path=module_path, outcome=Outcome(code=code, text=f"error[{code}]: {text}")
-    )
+    module: pytest.Module = WrongModule.from_parent(parent, path=module_path, outcome=outcome)
     return module
 
 

@@ -52,7 +52,6 @@ class Absences:
                     self._fail(session, case, id, report)
 
     def _fail(self, session: pytest.Session, case: str, id: str, report: pytest.TestReport) -> None:
-        session.testsfailed += 1
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         path, line, _ = report.location
         text = (
@@ -67,4 +66,5 @@ class Absences:
             longrepr=text,
             when="call",
         )
+        failed.__dict__.update(of_case=True)  # not of a row
         self.config.hook.pytest_runtest_logreport(report=failed)

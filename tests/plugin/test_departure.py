@@ -51,6 +51,18 @@ def test_a_listed_departure_that_no_row_shows_fails(known: Project, workers: lis
     assert 'failures="1"' in (known.path / "r.xml").read_text()
 
 
+def test_it_is_no_row(known: Project) -> None:
+    """Of the two that were not run none is taken away, and the failure counts once."""
+    for number in (1, 2):
+        known.put(f"cases/z{number}.mks", CASES.split("case shows_it_once")[0].replace("known X-DIFF-22 any", ""))
+    path = known.path / "cases/z1.mks"
+    path.write_text(path.read_text().replace("expect wire == m", "expect wire == flip(m, 3)"))
+    done = known.mkeyspec("run", "cases", "-x", "--expectations=list.toml")
+    assert "3 passed, 2 failed (1 MKS2101; 1 MKS2301), 1 known" in done.out.rstrip().split("\n")[-1]
+    assert ", 3 not run" in done.out.rstrip().split("\n")[-1]
+    assert "stopping after 3 failures" not in done.out
+
+
 def test_a_folder_with_a_bracket_hides_no_case(known: Project) -> None:
     """Each case is counted by itself."""
     for name, numbers in (("a", "1, 2"), ("b", "1, 2, 3")):

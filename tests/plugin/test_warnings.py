@@ -145,3 +145,15 @@ case c{}
     expect wire == m
 
 """
+
+
+def test_of_a_generated_module_they_are_shown_and_denied_too(blind: Project) -> None:
+    assert blind.mkeyspec("compile", "cases").code == 0
+    shown = blind.pytest("generated")
+    assert (shown.code, shown.counts["passed"]) == (0, 1)
+    assert LINE in shown.out
+    for denied in ("warnings", "MKS0602"):
+        done = blind.pytest("generated", "--deny", denied)
+        assert (done.code, done.counts) == (1, {"failed": 1})
+        assert LINE.replace("warning", "error") in done.out
+    assert LINE not in blind.pytest("generated", "--allow", "MKS0602").out
