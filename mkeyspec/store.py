@@ -12,18 +12,17 @@ import errno
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import cache
-from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from mkeyspec import __version__, resource
 from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
 from mkeyspec.emit.place import module_name, source_name
+from mkeyspec.file_replace import forget_bytecode, replace
 from mkeyspec.project import SUFFIX, find_sources
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ class Store:
             replace(module, text)
         except OSError as error:
             raise Unwritable(module, error) from None
-        _forget_bytecode(module)
+        forget_bytecode(module)
 
     def _make_packages(self, folder: Path) -> None:
         if folder.is_dir() and (folder / "__init__.py").exists():
@@ -285,7 +284,7 @@ class Store:
             return
         except OSError as error:
             raise Unwritable(module, error) from None
-        _forget_bytecode(module)
+        forget_bytecode(module)
 
     def remove_orphans(self, folder: Path) -> list[Path]:
         """Remove the modules of sources that were in `folder` and are there no more; returns them."""
@@ -381,25 +380,3 @@ def compiler_digest() -> str:
         sum.update(f"{file.name} {file.stat().st_size}\n".encode())
         sum.update(file.read_bytes())
     return sum.hexdigest()
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file by way of a temporary one beside it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _forget_bytecode(module: Path) -> None:
-    """Python knows stale bytecode by time in seconds and size; a changed digit within a second would go unseen."""
-    for cached in Path(cache_from_source(str(module))).parent.glob(f"{module.stem}.*.pyc"):
-        with contextlib.suppress(OSError):
-            cached.unlink()

@@ -18,6 +18,7 @@ from mkeyspec.device.choice import Choice, open_choice, parse
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile, ProfileError, load
 from mkeyspec.device.protocol import Unavailable
+from mkeyspec.file_replace import replace
 from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage import matrix as matrices
@@ -28,7 +29,7 @@ from mkeyspec.sabotage.model import bent
 from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
 from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.session import FAILED, NOTHING, OK, Failure
-from mkeyspec.store import Store, replace
+from mkeyspec.store import Store
 
 _DEADLINES = {"model": 0.01, "soft": 1.0}
 """Longest wait for anything a device owes, in seconds: the model has done all there is to do before it returns."""
