@@ -18,7 +18,7 @@ from mkeyspec.lang.tree import Span
 from mkeyspec.lang.wire_length import PLAIN, Domains
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
-from mkeyspec.value.layout import Part, layout_length, walk
+from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated, layout_length, walk
 from mkeyspec.value.live import LiveContent
 from mkeyspec.value.signature import Domain
 
@@ -104,7 +104,7 @@ class Doubt(NamedTuple):
 class Ledger:
     """See `scope.Ledger` for what expressions ask of it."""
 
-    __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires")
+    __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires", "written")
 
     def __init__(self) -> None:
         self.saved: dict[str, Moment] = {}
@@ -114,6 +114,8 @@ class Ledger:
         self.buffers: dict[str, Buffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
+        self.written: frozenset[str] = frozenset()
+        """Buffers that some request may have written into."""
         self.doubts: tuple[Doubt, ...] = ()
         """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
 
@@ -125,6 +127,7 @@ class Ledger:
         other.saved = self.saved.copy()
         other.unseen = self.unseen.copy()
         other.doubts = self.doubts
+        other.written = self.written
         return other
 
     # What expressions ask ----------------------------------------------------------------------
@@ -307,6 +310,23 @@ class Ledger:
                 left += [Doubt(other, a, b, by) for a, b in outside if a < b]
             self.doubts = tuple(left)
 
+    def write_into(self, name: str) -> None:
+        """A request may write into a buffer, or into those behind an mkey."""
+        self.written |= self.behind(name)
+
+    def behind(self, name: str) -> frozenset[str]:
+        """A buffer; of an mkey all that its layout leads to, itself among it."""
+        left, seen = [name], set[str]()
+        while left:
+            name = left.pop()
+            shape = self.mkeys.get(name)
+            if name in seen:
+                continue
+            seen.add(name)
+            if shape is not None and shape.layout is not None:
+                left += names_in(shape.layout)
+        return frozenset(seen)
+
     def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:
         """Where a request that writes `length` bytes to `part` may write, as far as that is known here."""
         start = part.start if not part.but else None
@@ -336,6 +356,13 @@ class Ledger:
         self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
         if label is not None:
             self.wires[label] = wire
+
+
+def names_in(layout: Layout) -> set[str]:
+    """What stands in a layout: buffers and mkeys."""
+    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
+    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
+    return {one.part.name if isinstance(one, Chunk) else one.name for one in bare}
 
 
 def _cut(piece: Piece, start: int, end: int) -> Piece:

@@ -71,8 +71,9 @@ class RowState:
         """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
-        self.echoes: tuple[tuple[frozenset[str], str, Span], ...] = ()
-        """Bytes that an expectation holds against those of a wire at a `let`: both by the buffers that hold them."""
+        self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
+        """Bytes that an expectation holds against those at a `let` of which nobody has said what they are: both by the
+        buffers that hold them. Without a span: what a transmit has put on the wire."""
         self.said: frozenset[str] = frozenset()
         """Buffers of which an expectation has said what they hold."""
         self.room = Room()

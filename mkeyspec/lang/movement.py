@@ -49,6 +49,7 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
         for target in targets(request, waiting):
             if target.length == 0:
                 continue
+            row.ledger.write_into(target.part.name)
             _write(row, target, span if both else None, row.spans.get(request), exact=not request_but(request))
             if not target.part.but and not isinstance(request, plan.FetchAdd):
                 moved_into(row, target.part, target.length, row.spans.get(request))
@@ -58,6 +59,9 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     """`buffer`: the ledger's name of its wire."""
     wire = [(buffer, 0, length)]
     span = row.spans.get(step)
+    sent = row.ledger.behind(step.part.name) & row.ledger.written
+    if sent:  # who says what is on the wire says what these hold
+        row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
     if is_undecided(step.claim):
         row.ledger.doubt(wire, span)
         _open(row, step, span)
@@ -68,6 +72,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
 def receive(row: RowState, step: plan.Receive, through: bool) -> None:
     span, length = row.spans.get(step), step.data.length
     both = is_undecided(step.claim)
+    row.ledger.write_into(step.part.name)
     if both:
         _open(row, step, span)
         if _names_unknown(row, step):

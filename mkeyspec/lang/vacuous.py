@@ -6,7 +6,7 @@ from mkeyspec import plan
 from mkeyspec.lang.constant import CANNOT_FAIL, CANNOT_HOLD, fixed_number
 from mkeyspec.lang.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.lang.lower_state import RowState
-from mkeyspec.lang.meaning import Handle, WireRef
+from mkeyspec.lang.meaning import Handle, Moment, WireRef
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.undecided import segments_of
 from mkeyspec.reference.layout import Segment
@@ -301,12 +301,22 @@ def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
     for one in alternatives:
         for piece in one.parts if isinstance(one, LiveJoin) else (one,):
             if isinstance(piece, LiveContent):
-                place = row.ledger.saved[piece.name].place
-                if isinstance(place, WireRef):
-                    other = row.ledger.wires[place.label].buffer
+                other = _taken_from(row, row.ledger.saved[piece.name], span)
+                if other:
                     row.echoes = (*row.echoes, (mine, other, span))
             elif isinstance(piece, (ByteString, plan.Sequence, plan.Unchanged, LiveBytes)) and not _takes_all(piece):
                 row.said |= mine
+
+
+def _taken_from(row: RowState, moment: Moment, span: Span) -> frozenset[str]:
+    """The buffers of a `let` of which the device alone said what they hold: a wire, or what requests have written into.
+
+    Of what no request has written into, the rig knows what should be there.
+    """
+    if isinstance(moment.place, WireRef):
+        return frozenset({row.ledger.wires[moment.place.label].buffer})
+    names = {name for name, _, _ in moment.ledger.segments(moment.place, span)}
+    return frozenset(names & moment.ledger.written)
 
 
 def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
@@ -316,16 +326,16 @@ def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
 
 
 def _look_echoes(row: RowState) -> None:
-    """Two wires that are equal, while nothing says what either is: any garbage that comes twice fulfils that."""
+    """Bytes of the device on both sides, while nothing says what either is: any garbage that comes twice fulfils that."""
     said, open_ = set(row.said), list(row.echoes)
     while True:
-        pinned = [one for one in open_ if one[1] in said or one[0] & said]
+        pinned = [one for one in open_ if one[1] & said or one[0] & said]
         if not pinned:
             break
         for mine, other, _ in pinned:
-            said |= mine | {other}
+            said |= mine | other
         open_ = [one for one in open_ if one not in pinned]
-    for _, _, span in open_:
+    for span in (span for _, _, span in open_ if span is not None):
         row.held.warning(
             "MKS0618",
             "both sides are the device's, and nothing says what either holds",
