@@ -6,6 +6,7 @@ import configparser
 import fnmatch
 import hashlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -101,15 +102,15 @@ def find_sources(paths: Iterable[Path], root: Path | None = None) -> list[Path]:
 
     Raises Unreadable.
     """
-    passed_by = _passed_by(root if root is not None else Path.cwd())
+    patterns = passed_by(root if root is not None else Path.cwd())
     found: dict[Path, None] = {}
     for path in paths:
-        for source in _walk(path, passed_by) if path.is_dir() else (path,):
+        for source in _walk(path, patterns) if path.is_dir() else (path,):
             found.setdefault(source)
     return list(found)
 
 
-def _walk(folder: Path, passed_by: Sequence[str]) -> Iterator[Path]:
+def _walk(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
     seen: set[str] = set()
     for place, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         real = os.path.realpath(place)
@@ -117,7 +118,7 @@ def _walk(folder: Path, passed_by: Sequence[str]) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add(real)
-        folders[:] = sorted(name for name in folders if not _is_passed_by(Path(place, name), passed_by))
+        folders[:] = sorted(name for name in folders if not _is_passed_by(Path(place, name), patterns))
         for name in sorted(files):
             if name.endswith(SUFFIX):
                 yield Path(place, name)
@@ -137,14 +138,14 @@ def _is_passed_by(folder: Path, patterns: Sequence[str]) -> bool:
     return False
 
 
-def _passed_by(root: Path) -> Sequence[str]:
+def passed_by(root: Path) -> Sequence[str]:
     """`norecursedirs` of the first file of pytest's options at `root` or above it, as pytest finds it."""
     for folder in (root, *root.parents):
         for name, section in _OPTIONS:
             options = _options(folder / name, section)
             if options is not None:
                 told = options.get("norecursedirs", _NOT_SEARCHED)
-                return told.split() if isinstance(told, str) else tuple(str(one) for one in told)
+                return shlex.split(told) if isinstance(told, str) else tuple(str(one) for one in told)
     return _NOT_SEARCHED
 
 

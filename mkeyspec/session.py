@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from importlib.metadata import entry_points
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mkeyspec.project import SUFFIX
+from mkeyspec.project import SUFFIX, passed_by
 from mkeyspec.store import Unwritable
 from mkeyspec.stream import loss
 from mkeyspec.supervise import supervised
@@ -174,38 +174,58 @@ def run_session(
         _must_be_a_report(junit)
         junit.unlink()  # whatever happens, the last run's report does not stay for this one's
     fixed = [
+        *_ALONE,
         f"--rootdir={project}",
         f"--junitxml={junit}",
-        # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
-        "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
-        "--override-ini=junit_family=xunit1",  # the family that has a case's file and line
+        f"--override-ini=norecursedirs={shlex.join(passed_by(project))}",
         f"--generated={generated}",
         *([] if cache is None else [f"--override-ini=cache_dir={cache}"]),
-        *_plugin(),
     ]
+    with _own_environment():
+        return _run_alone(fixed, [*arguments, *paths], junit, apart)
+
+
+def _run_alone(fixed: Sequence[str], rest: Sequence[str], junit: Path, apart: bool) -> int:
     started = time.monotonic()
     if not apart:
-        return _session([*fixed, *arguments, *paths], junit, started)
+        return _session([*fixed, *rest], junit, started)
     with tempfile.TemporaryDirectory(prefix="mkeyspec-", dir=_temporary()) as folder:
         journal = Path(folder) / "journal"
-        journaled = [*fixed, f"--journal={journal}", *arguments, *paths]
+        journaled = [*fixed, f"--journal={journal}", *rest]
         code = supervised(lambda: told(_session(journaled, junit, started)))
         if code is not None:
             return code
         print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
         if not journal.exists():
             return INTERNAL
-        os.environ.pop("PYTEST_ADDOPTS", None)
         return max(FAILED, _session([*fixed, f"--replay={journal}", *_BARE], junit, started))
 
 
-_BARE = (
-    "--device=model", "--noconftest", "-n0", "-q", "--no-header",
-    *(f"--override-ini={name}=" for name in ("addopts", "filterwarnings", "required_plugins")),
-    *(f"--override-ini={name}=false" for name in ("strict", "strict_config", "strict_markers", "log_cli")),
-    "-Wignore::pytest.PytestConfigWarning",
+_ALONE = (
+    f"--config-file={Path(__file__).parent / 'plugin' / 'run.ini'}",
+    "--noconftest", "-pxdist.plugin", "-pmkeyspec.plugin",
+    # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
+    "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
-"""For a run that only tells what another one told: what a project's own options say of may be of its conftest.py."""
+"""No options, plugins and conftest.py but these: a verdict is of the cases and the device, and of what is asked for."""
+
+_BARE = ("--device=model", "-n0", "-q", "--no-header")
+"""For a run that only tells what another one told."""
+
+
+@contextlib.contextmanager
+def _own_environment() -> Iterator[None]:
+    """Without what pytest takes from the environment: `PYTEST_ADDOPTS`, `PYTEST_PLUGINS`, entry points of plugins."""
+    before = {name: os.environ.pop(name, None) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", _AUTOLOAD)}
+    os.environ[_AUTOLOAD] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_AUTOLOAD]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
+
+
+_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 
 
 def _temporary() -> str | None:
@@ -252,12 +272,6 @@ def told(code: int) -> int:
         return code
     print(f"mkeyspec: error[MKS0902]: {why}", file=sys.stderr)
     return code or USAGE
-
-
-def _plugin() -> list[str]:
-    """In a checkout that is not installed, or where pytest loads no plugin by itself, it has to be told of this one."""
-    installed: Any = () if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") else entry_points(group="pytest11")
-    return [] if any(entry.name == "mkeyspec" for entry in installed) else ["-p", "mkeyspec.plugin"]
 
 
 def _must_be_a_report(junit: Path) -> None:

@@ -109,12 +109,14 @@ class Project:
         return self._run("-m", "pytest", "-pno:randomly", *plugin, *arguments)
 
     def mkeyspec(self, *arguments: str) -> Done:
-        return self._run("-m", "mkeyspec", *arguments)
+        """Of a project with a conftest.py, `run` is told to load it: by itself it loads nothing."""
+        asked = ["-pconftest"] if arguments[:1] == ("run",) and (self.path / "conftest.py").is_file() else []
+        return self._run("-m", "mkeyspec", *arguments, *asked)
 
     def _run(self, *arguments: str) -> Done:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment["PYTHONPATH"] = str(ROOT)
+        environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(self.path)))
         environment["COLUMNS"] = "200"
         done = subprocess.run(
             [sys.executable, *arguments],
