@@ -326,7 +326,7 @@ def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
 
 
 def _look_echoes(row: RowState) -> None:
-    """Bytes of the device on both sides, while nothing says what either is: any garbage that comes twice fulfils that."""
+    """Bytes of the device on both sides, while nothing says what either is: garbage that comes twice fulfils that."""
     said, open_ = set(row.said), list(row.echoes)
     while True:
         pinned = [one for one in open_ if one[1] & said or one[0] & said]
