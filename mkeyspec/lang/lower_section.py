@@ -55,7 +55,7 @@ def _finish(
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
-    label = row.label(sentence, scope, claim)
+    label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
     waiting = list(row.world.receives.get((qp, not peer)) or ())
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
@@ -77,6 +77,12 @@ def _under_way(
     far = sum(one.takes_receive() for one in requests)
     for key, count in (((qp, peer), near), ((qp, not peer), far)):
         row.pending[key] = row.pending.get(key, 0) + count
+
+
+def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> bool:
+    """Whether nothing tells that a section has gone through: none of its requests has a completion, nor a receive."""
+    told = any(one.options.signaled or one.takes_receive() for one in requests)
+    return not told and not (isinstance(qp, str) and row.signals_all(qp))
 
 
 def _refuses(claim: plan.Claim, phase: str) -> bool:

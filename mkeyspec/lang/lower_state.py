@@ -163,15 +163,19 @@ class RowState:
         expr = sentence.phrases.get("on")
         return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
 
-    def label(self, sentence: Sentence, scope: Scope, claim: plan.Claim = ()) -> str | None:
-        """The label after `as`, declared from here on. `claim`: what the case says of the statement."""
+    def label(
+        self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), quiet: bool = False
+    ) -> str | None:
+        """The label after `as`, declared from here on. `claim`: what the case says of the statement; `quiet`: it has no
+        completion that would tell more than its errno."""
         expr = sentence.phrases.get("as")
         if expr is None:
             return None
         if not isinstance(expr, tree.Ref):
             raise fault("MKS0213", "`as` takes a name for this step", expr.span, help="as r")
         verb = sentence.verb
-        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=shown(verb.shows, claim)), expr.span)
+        shows = ("errno",) if quiet else shown(verb.shows, claim)
+        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=shows), expr.span)
         return expr.name
 
     def overrides(self, sentence: Sentence, scope: Scope) -> plan.Overrides:

@@ -19,6 +19,7 @@ from mkeyspec.run import (
     section,
     settle,
     transfer,
+    wait,
 )
 from mkeyspec.run.bench import Bench, Less
 from mkeyspec.run.buffer import GUARD, Beyond, inside
@@ -32,7 +33,7 @@ from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import NoValue, evaluate
+from mkeyspec.value.live import Live, NoValue, evaluate
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
@@ -279,12 +280,23 @@ class Course:
             look = Touched(step.at, writes=frozenset({step.to.name}))
         elif isinstance(step, plan.Check):
             look = Touched(step.at, changes=frozenset({step.mkey}))
+        elif isinstance(step.observed, Live):
+            self._told(step.observed.subject)
+            return
         elif isinstance(step.observed, plan.Content):
             look = Touched(step.at, reads=frozenset(part.name for part in step.observed.parts))
         else:
             return
         if (failure := drain.rest(self.bench, step.at, (look,))) is not None:
             self.rulings.fail(failure)
+
+    def _told(self, subject: str) -> None:
+        """A member of a labelled statement is looked at: its completions that must come are waited for."""
+        bench = self.bench
+        label = bench.labels.get(subject)
+        owed = [due for due in label.dues if due.signaled and not due.over] if label is not None else []
+        if owed:
+            wait.until(bench, lambda: all(due.over for due in owed), bench.poll_all)
 
     def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
         """What is under way elsewhere, and meets what a statement posts to `end`, comes to its end; or fails."""

@@ -216,3 +216,14 @@ def test_the_event_of_a_claimed_failure_may_come_cases_later(after: int) -> None
     failing = one("configure k { access local_write }", "peer write w to k[0 +: 64] rejected at completion")
     text = failing + "".join(fine.replace("case a\n", f"case {name}\n") for name in ("b", "c", "d", "e"))
     assert told(text, LateEvent(after)) == ["pass"] * 5
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("post as p, nowait { write m to w, signaled }", "expect p.status == success", "poll"),
+     ("peer recv w as r", "post, nowait { send m }", "expect r.byte_len == 64"),
+     ("post as p, nowait { write m to w, signaled }", "record a = p.status", "expect p.status == success")],
+)  # fmt: skip
+def test_a_member_of_what_was_not_waited_for_waits(lines: tuple[str, ...]) -> None:
+    text = one(*lines, "expect w == m")
+    assert told(text) == told(text, Slow(lambda qp: qp.side == "owner"), deadline=2) == ["pass"]
