@@ -182,7 +182,16 @@ MEMBER_BITS = {
     "flags": 32, "sig_type": 31, "block_size": 31, "type": 31, "bg_type": 31, "bg": 16, "app_tag": 16, "ref_tag": 32,
     "check_mask": 8, "copy_mask": 8, "seed": 64,  # mlx5dv_wr_set_mkey_sig_block(3)
     "data_unit": 31, "data_unit_size": 31, "crypto_standard": 31, "signature_crypto_order": 31,
-    "tweak": 128,  # mlx5dv_wr_set_mkey_crypto(3)
+    "tweak": 128, "encrypt_on_tx": 1,  # mlx5dv_wr_set_mkey_crypto(3)
+    "max_send_wr": 32, "max_recv_wr": 32, "max_send_sge": 32, "max_recv_sge": 32, "max_inline_data": 32,
+    "streams": 32, "send_ops_flags": 64,  # struct ibv_qp_cap, mlx5dv_create_qp(3)
+    "t10dif.flags": 16, "memcpy.length": 64,  # struct mlx5dv_sig_t10dif; mlx5dv_wr_post(3), size_t
 }  # fmt: skip
-"""How many bits the numbers have that end in a member of a struct or an argument of a call, by its name in a case. Of
-an enum, those that int and unsigned int both have: which of them it is, the compiler chooses."""
+"""How many bits the numbers have that end in a member of a struct or an argument of a call, by its name in a case, with
+the kind of record before it where two have a member of that name. Of an enum, those that int and unsigned int both
+have: which of them it is, the compiler chooses."""
+
+
+def member_bits(name: str, of: str = "") -> int:
+    """The width of a member, `of` a kind of record; 64 where nothing is known of it."""
+    return MEMBER_BITS.get(f"{of}.{name}") or MEMBER_BITS.get(name, 64)

@@ -187,7 +187,7 @@ class RowState:
             what = f"`but {modifier.name.text}`"
             span = modifier.value.span
             value = as_live_int(evaluate(modifier.value, scope), scope, span, what)
-            found.append((modifier.name.text, fitting(value, modifier.name.text, span)))
+            found.append((modifier.name.text, fitting(value, modifier.name.text, span, sentence.verb.name)))
         return tuple(found)
 
     def put_overrides(self, thing: object, sentence: Sentence) -> None:

@@ -243,7 +243,8 @@ def _override(override: Value, expr: tree.But, value: Value, scope: Scope) -> In
             return 0 if override.name == "zeros" else (1 << bits) - 1
         if override.value is not None:
             return override.value
-    return fitting(as_live_int(override, scope, expr.override.span, what), expr.member.text, expr.override.span)
+    of = value.kind if isinstance(value, T10Dif) else ""
+    return fitting(as_live_int(override, scope, expr.override.span, what), expr.member.text, expr.override.span, of)
 
 
 __all__ = ["BUT_MEMBERS", "LIVE_MEMBERS", "attribute", "but", "index", "no_member", "range_of"]

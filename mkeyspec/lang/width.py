@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from mkeyspec.constants import MEMBER_BITS
+from mkeyspec.constants import member_bits
 from mkeyspec.lang.coercion import fault
 from mkeyspec.lang.tree import Span
 
 Kind = TypeVar("Kind")
 
 
-def fitting(value: Kind, name: str, span: Span) -> Kind:
-    """`value`, unless it is a number that does not fit into `name` (`Fault` MKS0317); live ones are the rig's."""
-    bits = MEMBER_BITS.get(name, 64)
+def fitting(value: Kind, name: str, span: Span, of: str = "") -> Kind:
+    """`value`, unless it is a number that does not fit into `name`, of a record of that kind (`Fault` MKS0317); live
+    ones are the rig's."""
+    bits = member_bits(name, of)
     if isinstance(value, int) and not 0 <= value < 1 << bits:
         shown = f"{value:#x}" if value > 0 else str(value)
         raise fault("MKS0317", f"`{name}` has {bits} bits, and {shown} does not fit", span)

@@ -9,7 +9,7 @@ from errno import EOPNOTSUPP, errorcode
 from typing import TypeVar
 from zlib import crc32
 
-from mkeyspec.constants import MEMBER_BITS, MR_ACCESS, MkeyFlag
+from mkeyspec.constants import MR_ACCESS, MkeyFlag, member_bits
 from mkeyspec.device import protocol
 from mkeyspec.device.profile import Profile
 from mkeyspec.plan import At, Step
@@ -262,13 +262,13 @@ class Bench:
         """A number now. Unobserved or Unsupported where the device doesn't show it."""
         return value if isinstance(value, int) else evaluate(value, self.read)
 
-    def member(self, value: Int, name: str) -> int:
+    def member(self, value: Int, name: str, of: str = "") -> int:
         """A number for a member of a struct, or an argument of a call. NoValue if that can't hold it: a driver would
         get another one. Numbers that are known before are the compiler's."""
         if isinstance(value, int):
             return value
         number = self.evaluate(value)
-        bits = MEMBER_BITS.get(name, 64)
+        bits = member_bits(name, of)
         if not 0 <= number < 1 << bits:
             raise NoValue(f"`{name}` has {bits} bits, and {number:#x} does not fit")
         return number

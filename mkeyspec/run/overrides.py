@@ -12,8 +12,9 @@ class Members:
 
     __slots__ = ("left",)
 
-    def __init__(self, overrides: plan.Overrides, bench: Bench) -> None:
-        self.left = {name: bench.member(value, name) for name, value in overrides} if overrides else None
+    def __init__(self, overrides: plan.Overrides, bench: Bench, of: str = "") -> None:
+        """`of`: the kind of record, where two have a member of one name (`constants.MEMBER_BITS`)."""
+        self.left = {name: bench.member(value, name, of) for name, value in overrides} if overrides else None
 
     def take(self, name: str, otherwise: int) -> int:
         return otherwise if self.left is None else self.left.pop(name, otherwise)

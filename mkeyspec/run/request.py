@@ -80,7 +80,7 @@ class Builder:
         bench = self.bench
         wr_id = bench.number() if options.id is None else options.id
         flags = flags_of(options)
-        but = Members(options.but, bench)
+        but = Members(options.but, bench, wr.word)
         addresses.named, addresses.reached = [], []
         planned = Planned(at, _NOTHING, wr.opcode, wr_id, options.signaled or signal_all, mkeys=addresses.named)
         if options.dct is not None:

@@ -97,7 +97,7 @@ class Setters:
         if not domain.but and not domain.signature.but:
             return _plain_domain(domain)
         but = Members(domain.but, self.bench)
-        own = Members(domain.signature.but, self.bench)
+        own = Members(domain.signature.but, self.bench, domain.signature.kind)
         plain = _plain_domain(domain)
         sig: Union[protocol.SigCrc, protocol.SigT10dif]
         if isinstance(plain.sig, protocol.SigCrc):
