@@ -35,13 +35,22 @@ _NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules"
 
 
 class Unreadable(Exception):
-    """A directory can't be searched; `str()` is one line that says what to do."""
+    """A directory can't be searched, or a source not named; `str()` is one line that says what to do."""
 
     code = "MKS0801"
 
-    def __init__(self, error: OSError) -> None:
-        where = os.path.relpath(error.filename)
-        super().__init__(f"error[{self.code}]: can't search {where}: {error.strerror}; make it readable")
+    def __init__(self, text: str) -> None:
+        super().__init__(f"error[{self.code}]: {text}")
+
+
+def refuse_name(source: Path) -> None:
+    """Raises Unreadable for a name that is no UTF-8: reports, ids and modules could not spell it."""
+    name = os.path.relpath(source)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        spelt = os.fsencode(name).decode("utf-8", "backslashreplace")
+        raise Unreadable(f"the name of {spelt} is not UTF-8; rename the file or its folder") from None
 
 
 class OtherCheckout(Exception):
@@ -106,6 +115,7 @@ def find_sources(paths: Iterable[Path], root: Path | None = None) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         for source in _walk(path, patterns) if path.is_dir() else (path,):
+            refuse_name(source)
             found.setdefault(source)
     return list(found)
 
@@ -168,4 +178,5 @@ def _options(path: Path, section: str) -> dict[str, str | Sequence[str]] | None:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    raise Unreadable(error) from None
+    where = os.path.relpath(error.filename)
+    raise Unreadable(f"can't search {where}: {error.strerror}; make it readable") from None

@@ -9,12 +9,16 @@ import pytest
 
 from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, path_of
 from mkeyspec.plugin.nodes import MksFile, WrongModule
-from mkeyspec.project import SUFFIX
+from mkeyspec.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.store import code_of
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix == SUFFIX:
+        try:
+            refuse_name(file_path)
+        except Unreadable as error:
+            pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
         file: pytest.Collector = MksFile.from_parent(parent, path=file_path)
         return file
     return None
