@@ -151,14 +151,22 @@ CAPABILITIES = frozenset({
     "update_tag", "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "memcpy", "raw_wqe",
     "pipelining", "crypto", "crypto.plaintext", "crypto.wrapped", "signature.t10dif", "signature.crc32",
     "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520", "block.4048", "block.4096",
-    "block.4160",
+    "block.4160", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet", "raw_wqe.compare_swap", "raw_wqe.set_psv",
+    "raw_wqe.umr", "raw_wqe.mmo",
 })  # fmt: skip
-"""What a device may offer, by the names that `needs` takes."""
+"""What a device may offer, by the names that `needs` takes. `transfer.TYPE`: QPs of the type move data (`qp.TYPE`: they
+can be created); `raw_wqe.NAME`: such a WQE that a caller has made is carried out (`raw_wqe`: those of the others)."""
+
+RAW_OPCODES = {0x11: "compare_swap", 0x20: "set_psv", 0x25: "umr", 0x2F: "mmo"}
+"""Opcodes of a WQE (mlx5 PRM, "Send WQE construction") whose `raw_wqe.NAME` is a capability of its own."""
 
 DEVICE_NUMBERS = (
     "max_wr_memcpy_length", "max_log_num_concurent", "max_log_num_errored", "crypto_engines", "log_max_num_deks",
 )
 """Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says."""
+
+ALWAYS_TOLD = ("max_wr_memcpy_length",)
+"""Those of them that each device tells: 0 is a device without."""
 
 QP_EVENTS = frozenset({
     "qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "path_mig", "path_mig_err",

@@ -14,7 +14,6 @@ ERRNO: dict[str, str] = {
     "inline_missing": "EOPNOTSUPP",
     "conf_comp_mask": "EOPNOTSUPP",
     "conf_flags": "EOPNOTSUPP",
-    "update_tag_flag": "EOPNOTSUPP",
     "too_few_setters": "EINVAL",
     "too_many_setters": "EINVAL",
     "setter_outside": "EINVAL",
@@ -56,7 +55,6 @@ ERRNO: dict[str, str] = {
 UNDETECTED: dict[str, str] = {
     "too_few_setters": "X-DIFF-03",
     "strided_entry": "X-DIFF-06",
-    "update_tag_flag": "",
 }
 """Rules that rdma-core itself does not see, and the departure that says so; their errno above is what a driver that
 sees them would answer by analogy."""

@@ -185,8 +185,6 @@ class Model:
         found = self._mkeys.get(mkey.handle)
         if found is None:
             raise Refused("retag", errno.EINVAL)
-        if not found.flags & UPDATE_TAG:
-            raise Refused("retag", self.profile.errno_of("update_tag_flag"))
         key = mkey.lkey & ~M8 | tag & M8
         return Mkey(mkey.handle, mkey.side, key, key, mkey.max_entries)
 

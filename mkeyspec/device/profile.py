@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.constants import CAPABILITIES, WC_STATUS
+from mkeyspec.constants import CAPABILITIES, RAW_OPCODES, WC_STATUS
 from mkeyspec.device.errno import ERRNO
 
 if sys.version_info >= (3, 11):
@@ -33,7 +33,9 @@ else:
 
 ORDERS = ("big", "little")
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
-OFFERS = CAPABILITIES - {"crypto.wrapped"}
+_LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
+_LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
+OFFERS = CAPABILITIES - _LACKS
 """What a model offers unless its profile goes without."""
 
 
@@ -41,6 +43,7 @@ DRIVER_ERRNO = {
     "send_queue_full": "ENOMEM", "send_sges": "EINVAL", "qp_not_ready": "EINVAL", "both_domains_none": "EINVAL",
     "mkey_length": "EINVAL", "crypto_dek": "EINVAL", "dek_key": "EINVAL", "dc_address": "EINVAL",
     "qp_streams": "EINVAL", "mixed_block_sizes": "EINVAL",
+    "update_tag_flag": "EOPNOTSUPP",
 }  # fmt: skip
 """Refusals of the driver that no page speaks of (ledger 2.1)."""
 

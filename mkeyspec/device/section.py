@@ -100,7 +100,7 @@ class Section:
 
     def _moves_data(self, kind: str) -> None:
         if kind not in ("rc", "uc", DCI):
-            raise Unsupported(f"{kind}: the model moves no data on this type of QP")
+            raise Unsupported(f"transfer.{kind}: the model moves no data on this type of QP")
 
     def _memcpy(self, request: Memcpy) -> None:
         """Closed by its builder, on a DCI too (X-DIFF-16). Lengths: WRP-22."""

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mkeyspec.constants import MkeyFlag
 from mkeyspec.device import verbs_capability, verbs_native, verbs_request
 from mkeyspec.device import verbs_names as names
 from mkeyspec.device.protocol import (
@@ -34,6 +35,7 @@ from mkeyspec.device.protocol import (
     LocalInv,
     Memory,
     Mkey,
+    NoSuchCall,
     Pd,
     Qp,
     QpAttributes,
@@ -91,7 +93,9 @@ class Verbs:
             self._queues.end(0, "owner", attributes, pd).close()
 
         def mkey(flags: int) -> None:
-            pyverbs.Mlx5Mkey(pd, flags, 4).close()
+            with contextlib.closing(pyverbs.Mlx5Mkey(pd, flags, 4)) as made:
+                if flags & MkeyFlag.UPDATE_TAG and verbs_native.mkey_pointer(made) is None:
+                    raise Unsupported("this pyverbs hides its mkeys' keys: no tag can be set")
 
         offload = self._native.offload()
         found = verbs_capability.tried(pyverbs.PyverbsError, qp, mkey)
@@ -142,7 +146,7 @@ class Verbs:
     def _make(self, attributes: QpAttributes) -> Pair:
         make, queues, objects = "mlx5dv_create_qp", self._queues, self._objects
         if min(attributes.max_send_wr, attributes.max_recv_wr, attributes.max_inline_data, attributes.send_ops) < 0:
-            raise Unsupported("a negative capability of a QP")
+            raise NoSuchCall("a negative capability of a QP")
         pds: dict[Side, Any] = dict(objects.default_pds)
         if attributes.pd is not None:
             pds[attributes.pd.side] = objects.pd_of(attributes.pd.side, attributes.pd)
@@ -208,7 +212,7 @@ class Verbs:
         for run in _runs(requests):
             if isinstance(run, LocalInv):
                 if abort:
-                    raise Unsupported("ibv_post_send inside a section that is aborted")
+                    raise NoSuchCall("ibv_post_send inside a section that is aborted")
                 number = verbs_request.post_send(self.pyverbs, end, run)
             else:
                 section = verbs_request.Section(self.pyverbs, end, self._objects.mkey_of, self._objects.dek_of)
@@ -216,7 +220,7 @@ class Verbs:
                     for request in run:
                         section.build(request)
                 except OverflowError as error:
-                    raise Unsupported(f"a number is more than its C type holds ({error})") from None
+                    raise NoSuchCall(f"a number is more than its C type holds ({error})") from None
                 number = section.post(abort=abort)
             if number:
                 return number
@@ -256,8 +260,6 @@ class Verbs:
         end = self._sending(qp)
         if end is None:
             return -errno.EINVAL
-        if not end.attributes.sig_pipelining:
-            raise Unsupported("cancel on a QP made without signature pipelining")
         end.spent = True
         try:
             return int(end.handle.cancel_posted_send_wrs(verbs_request.fit(wr_id, verbs_request.U64, "wr_id")))

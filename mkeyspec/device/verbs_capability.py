@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mkeyspec.constants import BLOCK_BYTES, MkeyFlag, QpOps
+from mkeyspec.constants import BLOCK_BYTES, RAW_OPCODES, MkeyFlag, QpOps
 from mkeyspec.device.protocol import Capabilities, QpAttributes, Unsupported
 from mkeyspec.device.verbs_native import Offload
 
@@ -88,6 +88,10 @@ def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
         offers.add("atomic")
     if offload.memcpy_length:
         offers.add("memcpy")
+    # What such a QP is given goes to the device as it is.
+    offers |= {f"transfer.{kind}" for kind in ("ud", "xrc_send", "raw_packet") if f"qp.{kind}" in found}
+    if "raw_wqe" in found:
+        offers |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
     if offload.streams is not None and offload.streams[0] and "qp.dci" in offers:
         offers.add("qp.dci_streams")
     return Capabilities(frozenset(offers), values(offload))

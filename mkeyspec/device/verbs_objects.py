@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mkeyspec.constants import MkeyFlag
 from mkeyspec.device import verbs_names as names
 from mkeyspec.device import verbs_native, verbs_request
-from mkeyspec.device.protocol import Dek, Memory, Mkey, Pd, Refused, Side, SignatureError, Unsupported
+from mkeyspec.device.protocol import Dek, Memory, Mkey, NoSuchCall, Pd, Refused, Side, SignatureError, Unsupported
 from mkeyspec.device.verbs_memory import Arena, Key, Region
 
 SIDES: tuple[Side, Side] = ("owner", "peer")
@@ -51,7 +51,7 @@ class Objects:
         except self.pyverbs.PyverbsRDMAError as error:
             raise verbs_request.refused(what, error) from None
         except OverflowError as error:
-            raise Unsupported(f"{what}: a number is more than its C type holds ({error})") from None
+            raise NoSuchCall(f"{what}: a number is more than its C type holds ({error})") from None
 
     def pd(self, side: Side) -> Pd:
         made = Pd(self.next(), side)
@@ -63,7 +63,7 @@ class Objects:
             return self.default_pds[side]
         found = self._pds.get(pd.handle)
         if found is None:
-            raise Unsupported("a protection domain of another case")
+            raise NoSuchCall("a protection domain of another case")
         return found
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
@@ -104,7 +104,7 @@ class Objects:
     def mkey_of(self, mkey: Mkey) -> Any:
         found = self._mkeys.get(mkey.handle)
         if found is None:
-            raise Unsupported("an mkey of another case")
+            raise NoSuchCall("an mkey of another case")
         return found
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:
@@ -126,7 +126,7 @@ class Objects:
 
     def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
         if len(key) not in (32, 64):
-            raise Unsupported("an AES-XTS key has 32 or 64 bytes")
+            raise NoSuchCall("an AES-XTS key has 32 or 64 bytes")
         pyverbs = self.pyverbs
 
         def make() -> Any:
@@ -144,7 +144,7 @@ class Objects:
     def dek_of(self, dek: Dek) -> Any:
         found = self._deks.get(dek.handle)
         if found is None:
-            raise Unsupported("a DEK of another case")
+            raise NoSuchCall("a DEK of another case")
         return found
 
     # End -------------------------------------------------------------------------------------

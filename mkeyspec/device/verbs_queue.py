@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from mkeyspec.constants import WC_OPCODE, WC_STATUS, Access
 from mkeyspec.device import verbs_names as names
-from mkeyspec.device.protocol import Completion, Qp, QpAttributes, Side, Unsupported
+from mkeyspec.device.protocol import Completion, NoSuchCall, Qp, QpAttributes, Side
 
 REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC)
 """What a QP lets in; a key's own rights decide."""
@@ -32,6 +32,9 @@ _EX_OPS = {
     "xrc_send": names.EX_SEND | names.EX_SEND_IMM | names.EX_WRITE | names.EX_WRITE_IMM | names.EX_READ,
     "raw_packet": names.EX_SEND,
 }  # fmt: skip
+
+MOST_CQES = (1 << 31) - 1
+"""What the argument of ibv_create_cq can hold."""
 
 _WITH_LENGTH = frozenset({"rdma_read", "comp_swap", "fetch_add"})
 
@@ -165,11 +168,11 @@ class Queues:
         """A QP in RESET with its two CQs. Raises what pyverbs raises."""
         pyverbs = self.pyverbs
         if attributes.type not in names.QPT:
-            raise Unsupported(f"there is no QP of type {attributes.type}")
-        send_cq = pyverbs.CQ(self.context, max(16, 2 * attributes.max_send_wr + 16))
+            raise NoSuchCall(f"there is no QP of type {attributes.type}")
+        send_cq = pyverbs.CQ(self.context, min(2 * attributes.max_send_wr + 16, MOST_CQES))
         recv_cq = None
         try:
-            recv_cq = pyverbs.CQ(self.context, max(16, attributes.max_recv_wr + 16))
+            recv_cq = pyverbs.CQ(self.context, min(attributes.max_recv_wr + 16, MOST_CQES))
             init, extra = self._init_attributes(attributes, pd, send_cq, recv_cq)
             qp = pyverbs.Mlx5QP(self.context, init, extra)
         except BaseException:
@@ -253,7 +256,7 @@ class Queues:
     def responder(self, handle: int, side: Side, attributes: QpAttributes, pd: Any) -> End:
         """The receiving end of DCI pairs: an SRQ with a CQ, on which DCTs are made."""
         pyverbs = self.pyverbs
-        recv_cq = pyverbs.CQ(self.context, max(16, attributes.max_recv_wr + 16))
+        recv_cq = pyverbs.CQ(self.context, min(attributes.max_recv_wr + 16, MOST_CQES))
         try:
             attr = pyverbs.SrqAttr(max_wr=attributes.max_recv_wr, max_sge=max(1, attributes.max_recv_sge))
             srq = pyverbs.SRQ(pd, pyverbs.SrqInitAttr(attr))

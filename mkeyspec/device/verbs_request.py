@@ -25,6 +25,7 @@ from mkeyspec.device.protocol import (
     Mkey,
     MrInterleaved,
     MrList,
+    NoSuchCall,
     RawWqe,
     Read,
     Refused,
@@ -39,7 +40,6 @@ from mkeyspec.device.protocol import (
     SigBlockDomain,
     SigCrc,
     StraySetter,
-    Unsupported,
     WorkRequest,
     Write,
 )
@@ -53,9 +53,9 @@ Call = Callable[[], object]
 
 
 def fit(value: int, most: int, what: str) -> int:
-    """A number that the C member can hold; Unsupported for one that no caller could pass."""
+    """A number that the C member can hold; NoSuchCall for one that no caller could pass."""
     if not 0 <= value <= most:
-        raise Unsupported(f"{what} {value:#x} is more than its C type holds")
+        raise NoSuchCall(f"{what} {value:#x} is more than its C type holds")
     return value
 
 
@@ -78,7 +78,7 @@ class Section:
     # Making -----------------------------------------------------------------------------------
 
     def build(self, request: WorkRequest) -> None:
-        """Add the calls of one request. Raises Unsupported for what can't be said, and makes no call."""
+        """Add the calls of one request. Raises NoSuchCall for what can't be said, and makes no call."""
         qp = self.end.handle
         if isinstance(request, StraySetter):
             self._needs(MKEY_OPS, "setters of mkeys")
@@ -161,7 +161,7 @@ class Section:
         if dc is None:
             return
         if kind != "dci":
-            raise Unsupported("a DC address on a QP that is no DCI")
+            raise NoSuchCall("a DC address on a QP that is no DCI")
         number, key = fit(dc.dct, U32, "dct"), fit(dc.key, U64, "DC key")
         if dc.stream is None:
             self.calls.append(lambda: qp.wr_set_dc_addr(address, number, key))
@@ -267,7 +267,7 @@ class Section:
     def _crypto(self, setter: SetCrypto) -> Any:
         attr: CryptoAttr = setter.attr
         if len(attr.initial_tweak) != 16 or len(attr.keytag) != 8:
-            raise Unsupported("a tweak of 16 bytes and a keytag of 8 are what the struct holds")
+            raise NoSuchCall("a tweak of 16 bytes and a keytag of 8 are what the struct holds")
         made = self.pyverbs.Mlx5CryptoAttr(
             crypto_standard=enum_fit(attr.crypto_standard, "crypto_standard"),
             encrypt_on_tx=bool(attr.encrypt_on_tx),
@@ -285,7 +285,7 @@ class Section:
     def _raw(self, request: RawWqe) -> None:
         self._needs(int(QpOps.RAW_WQE), "a raw WQE")
         if len(request.wqe) < 16:
-            raise Unsupported("a WQE begins with 16 bytes of control segment")
+            raise NoSuchCall("a WQE begins with 16 bytes of control segment")
         qp, buffer = self.end.handle, ctypes.create_string_buffer(request.wqe, len(request.wqe))
         # pyverbs asks its argument for an address and nothing else.
         wqe = SimpleNamespace(address=ctypes.addressof(buffer))
@@ -305,11 +305,11 @@ class Section:
         """libmlx5 installs the functions of RC QPs together, and calls through NULL where there are none."""
         have = self.end.attributes.send_ops
         if not (have & any_of or (have and self.end.attributes.type == "rc" and any_of != int(QpOps.MEMCPY))):
-            raise Unsupported(f"{what} on a QP made without its op flag: the driver would call a null pointer")
+            raise NoSuchCall(f"{what} on a QP made without its op flag: the driver would call a null pointer")
 
     def _of_type(self, *types: str, what: str) -> None:
         if self.end.attributes.type not in types:
-            raise Unsupported(f"{what} on a QP of type {self.end.attributes.type}")
+            raise NoSuchCall(f"{what} on a QP of type {self.end.attributes.type}")
 
     # Posting ----------------------------------------------------------------------------------
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
-from mkeyspec.constants import SendFlag
+from mkeyspec.constants import RAW_OPCODES, SendFlag
 from mkeyspec.device.protocol import DcAddress, FetchAdd, RawWqe, Read, Send, Sge, Unsupported, Write
 
 NOP, SEND_INVAL, WRITE, WRITE_IMM, SEND, SEND_IMM, READ, FETCH_ADD = 0x00, 0x01, 0x08, 0x09, 0x0A, 0x0B, 0x10, 0x12
-UNREAD = {0x11: "compare-and-swap", 0x20: "SET_PSV", 0x25: "UMR", 0x2F: "MMO"}
-"""Opcodes of real WQEs that the model does not read."""
 REMOTE = (WRITE, WRITE_IMM, READ, FETCH_ADD)
 WITH_RESPONSE = (READ, FETCH_ADD)
 
@@ -83,8 +81,8 @@ def decode(given: RawWqe, number: int, qp_type: str) -> RawWork:
     opcode, units = control[3], control[7] & 0x3F
     flags = SIGNALED if control[11] & CE == CE_ALWAYS else 0
     stream = _int(control[9:11]) if qp_type == "dci" else None
-    if opcode in UNREAD:
-        raise Unsupported(f"raw WQE: the model reads no {UNREAD[opcode]}")
+    if opcode in RAW_OPCODES:
+        raise Unsupported(f"raw_wqe.{RAW_OPCODES[opcode]}: the model does not read it")
     body = given.wqe[UNIT : units * UNIT]
     broken = RawWork(given.wr_id, flags, Malformed(), None if stream is None else DcAddress(0, 0, stream))
     if not units or len(given.wqe) < units * UNIT or _int(control[4:7]) != number:

@@ -59,7 +59,7 @@ class Lowering(RowState):
         self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None, scope: Scope | None = None
     ) -> None:
         """`scope`: of the file's `let`s, in which the case's `needs` are read."""
-        super().__init__(case, diagnostics, spans)
+        super().__init__(case, diagnostics, spans, None if scope is None else scope.budget)
         if scope is not None:
             for expr in case.needs:
                 try:

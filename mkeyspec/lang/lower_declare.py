@@ -174,6 +174,8 @@ def dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
         sentence.at, name.text, content["key"], content.get("keytag"), row.claim(sentence, scope),
         row.known(sentence, scope),
     )  # fmt: skip
+    for word, line in lines.items():
+        row.spans.put_member(step, word, line.span)
     row.add(step, sentence)
     row.declare(name, Handle("dek", name.text), scope)
 

@@ -220,4 +220,4 @@ def retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
     tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
     if isinstance(tag, int) and not 0 <= tag <= 0xFF:
         raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
-    row.add(plan.Retag(sentence.at, mkey, tag, row.claim(sentence, scope), row.known(sentence, scope)), sentence)
+    row.add(plan.Retag(sentence.at, mkey, tag), sentence)

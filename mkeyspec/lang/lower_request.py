@@ -94,6 +94,8 @@ def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> Handle:
 def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Wr:
     mkey = _mkey(row, sentence, scope)
     setters = called_setters(row, sentence, scope)
+    if all(modifier.name.text != "num_setters" for modifier in sentence.but):
+        fitting(len(setters), "num_setters", sentence.span)
     reset = "reset_signature" in sentence.modifiers
     shape = row.ledger.mkeys[mkey.name]
     layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span

@@ -14,19 +14,22 @@ from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.ledger import Ledger
 from mkeyspec.lang.lower_claim import claim, known, shown
 from mkeyspec.lang.meaning import Handle
+from mkeyspec.lang.need import derived_needs
 from mkeyspec.lang.room import Room
-from mkeyspec.lang.scope import Scope
+from mkeyspec.lang.scope import Budget, Scope
 from mkeyspec.lang.sentence import Sentence, Sentences
 from mkeyspec.lang.tree import Span
 from mkeyspec.lang.undecided import NOTHING, look_step
 from mkeyspec.lang.width import fitting
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
+from mkeyspec.value.live import Live
 
 
 class RowState:
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
     __slots__ = (
+        "budget",
         "case",
         "diagnostics",
         "echoes",
@@ -49,8 +52,11 @@ class RowState:
         "world",
     )  # fmt: skip
 
-    def __init__(self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None) -> None:
+    def __init__(
+        self, case: tree.Case, diagnostics: Diagnostics, spans: Spans | None = None, budget: Budget | None = None
+    ) -> None:
         self.case = case
+        self.budget = Budget() if budget is None else budget
         self.diagnostics = diagnostics
         self.held = Diagnostics()
         """Warnings of all rows that are worth saying only if there is no error."""
@@ -84,6 +90,7 @@ class RowState:
 
     def fork_into(self, other: RowState) -> None:
         other.case = self.case
+        other.budget = self.budget
         other.diagnostics = self.diagnostics
         other.spans = self.spans
         other.held = self.held
@@ -123,8 +130,7 @@ class RowState:
             settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
         self._forget_receives(settled)
-        for need in settled.needs():
-            self.needs[need] = None
+        self._need(settled)
         return settled
 
     def _forget_receives(self, step: plan.Step) -> None:
@@ -141,6 +147,16 @@ class RowState:
         self.spans.put(step, span)
         self.room.take(self.world, self.ledger, step, span)
         self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
+        self._need(step)
+
+    def _need(self, step: plan.Step) -> None:
+        for need in derived_needs(self.world, step, self.budget.device_numbers):
+            if not isinstance(need, plan.Comparison) or need.live not in self._compared():
+                self.needs[need] = None
+
+    def _compared(self) -> list[Live]:
+        """Numbers of the device that a need speaks of already."""
+        return [need.live for need in self.needs if isinstance(need, plan.Comparison)]
 
     def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:
         return claim(sentence.node.claim, scope, self.sentences, sentence.verb.name)

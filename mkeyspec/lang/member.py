@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Optional, Union
 
-from mkeyspec.constants import DEVICE_NUMBERS
+from mkeyspec.constants import ALWAYS_TOLD, DEVICE_NUMBERS
 from mkeyspec.lang import tree
 from mkeyspec.lang.coercion import (
     BUFFER_KINDS,
@@ -91,6 +91,8 @@ def _of_handle(handle: Handle, name: str, expr: tree.Attribute, scope: Scope) ->
         return measure(handle, scope, expr.of.span)
     members = handle.shows if handle.kind == "label" else LIVE_MEMBERS.get(handle.kind, ())
     if name in members:
+        if handle.kind == "device" and name not in ALWAYS_TOLD:
+            scope.budget.device_numbers = True
         return Live(handle.name, name)
     more = ("wire",) if handle.step == "transmit" else ("length",) if handle.kind in BUFFER_KINDS else ()
     raise no_member(handle, expr.of.span, expr.name, members + more, scope)

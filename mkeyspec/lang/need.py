@@ -1,17 +1,22 @@
-"""The needs that a case writes down. What its steps need besides, they say themselves (`plan.Step.needs`).
+"""The needs of a row: those that the case writes down, and those that its steps have.
 
-The names are those of `device.protocol.Capabilities.offers`.
+Most steps say theirs themselves (`plan.Step.needs`); what depends on the QP that they go over, or on a number that not
+every device tells, is found here. The names are those of `device.protocol.Capabilities.offers`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mkeyspec import plan
-from mkeyspec.constants import CAPABILITIES
+from mkeyspec.constants import ALWAYS_TOLD, CAPABILITIES
 from mkeyspec.lang import tree
+from mkeyspec.lang.check import World
 from mkeyspec.lang.coercion import as_int, fault
 from mkeyspec.lang.evaluate import evaluate
 from mkeyspec.lang.scope import Scope
 from mkeyspec.lang.spelling import did_you_mean
+from mkeyspec.lang.undecided import lives
 from mkeyspec.value.live import Live
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -42,6 +47,25 @@ def written_need(expr: tree.Expr, scope: Scope) -> plan.Need:
         if isinstance(value, str):
             return _capability(value, expr)
     return _capability(name, expr)
+
+
+def derived_needs(world: World, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
+    """What a device must have for a step. A `record` needs nothing: it is absent where there is nothing to see.
+
+    `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.
+    """
+    yield from step.needs()
+    if isinstance(step, plan.Record):
+        return
+    if isinstance(step, (plan.Transmit, plan.Receive, plan.Recv)) or (
+        isinstance(step, plan.Post) and any(one.addressed or isinstance(one, plan.RawWqe) for one in step.requests)
+    ):
+        transfers = f"transfer.{world.qp(step.qp).type}"
+        if transfers in CAPABILITIES:
+            yield transfers
+    for live in lives(step) if device_numbers else ():
+        if live.subject == "device" and live.member not in ALWAYS_TOLD:
+            yield plan.Comparison(live, ">=", 0)
 
 
 def _capability(name: str, expr: tree.Expr) -> str:

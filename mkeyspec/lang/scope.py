@@ -53,7 +53,7 @@ ROW_STEPS = 200
 class Budget:
     """How much evaluation a file may still ask for; one for all of its scopes."""
 
-    __slots__ = ("left", "measured", "outcomes", "spent")
+    __slots__ = ("device_numbers", "left", "measured", "outcomes", "spent")
 
     def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
         self.left = left
@@ -61,6 +61,8 @@ class Budget:
         """Which way conditions went."""
         self.measured: dict[int, tuple[object, int, int]] = {}
         """Parts and depth of large values (`lang.weight`), by identity; the value is kept, so that it stays its own."""
+        self.device_numbers = False
+        """Whether the file reads a number of the device that not every device tells: a need of the rows that use it."""
         self.spent: Optional[Diagnostic] = None
         """Where it ran out; said once, though nothing can be evaluated from there on."""
 

@@ -214,7 +214,7 @@ STATEMENTS: tuple[Verb, ...] = (
     Verb("cancel", "cancel 2 on q as c", NUMBER, {"on": QP, "as": LABEL}, phases=("cancel",), known=True,
          page="mlx5dv_qp_cancel_posted_send_wrs(3)", shows=("errno", "count")),
     Verb("resume", "resume q", Slot("a qp", required=False), page="ibv_modify_qp(3)"),
-    Verb("retag", "retag k to 7", MKEY, {"to": NUMBER}, phases=("create", "complete"), known=True, page=MKEY_PAGE),
+    Verb("retag", "retag k to 7", MKEY, {"to": NUMBER}, page=MKEY_PAGE),
     Verb("record", "record room = k.max_entries", Slot("a name for the report"), {}, Slot("something observed")),
 )  # fmt: skip
 

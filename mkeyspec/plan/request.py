@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
-from mkeyspec.constants import BLOCK_ENUM, BgType, QpOps
+from mkeyspec.constants import BLOCK_ENUM, RAW_OPCODES, BgType, QpOps
 from mkeyspec.plan.place import At
 from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, LiveString
+from mkeyspec.value.live import Int, LiveJoin, LiveString
 from mkeyspec.value.signature import Domain, T10Dif
 
 Overrides = tuple[tuple[str, Int], ...]
@@ -355,7 +355,18 @@ class RawWqe(Request):
     options: Options = PLAIN
 
     def needs(self) -> tuple[str, ...]:
-        return ("raw_wqe",)
+        opcode = _known_byte(self.wqe, 3)
+        names = RAW_OPCODES.values() if opcode is None else [RAW_OPCODES[opcode]] if opcode in RAW_OPCODES else ()
+        return ("raw_wqe", *(f"raw_wqe.{name}" for name in names))
+
+
+def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int]:
+    """One byte of a string; None where it is read from the device, or not there."""
+    for part in data.parts if isinstance(data, LiveJoin) else (data,):
+        if index < part.length:
+            return part.data[index] if isinstance(part, ByteString) else None
+        index -= part.length
+    return None
 
 
 Wr = Union[Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, Invalidate, Memcpy, RawWqe]

@@ -283,11 +283,11 @@ class Resume(_Step):
 
 @dataclass(frozen=True, slots=True)
 class Retag(_Step):
+    """The application writes the tag into the mkey's keys: no call is made that a device could refuse."""
+
     at: At
     mkey: str
     tag: Int
-    claim: Claim = ()
-    known: Optional[Known] = None
 
     def needs(self) -> tuple[str, ...]:
         return ("update_tag",)

@@ -312,7 +312,7 @@ class Bench:
         else:
             raise Unobserved(subject)
         if member not in known:
-            raise protocol.Unsupported(f"this device doesn't show `{subject}.{member}`")
+            raise protocol.NoSuchCall(f"there is no `{subject}.{member}`")
         return known[member]
 
 

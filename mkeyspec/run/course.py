@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import NoSuchCall, Unsupported
 from mkeyspec.run import (
     check,
     claim,
@@ -90,6 +90,9 @@ class Course:
         except NoValue as fault:
             message = f"a number of this statement has no value here: {fault}"
             self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
+        except NoSuchCall as unsayable:
+            message = f"no call can ask for this: {unsayable}"
+            self.rulings.fail(Failure("MKS2111", step.at, message, hard=True))
 
     def close(self) -> None:
         """The end of the case: the closing rule, whichever way it ended.
@@ -129,12 +132,7 @@ class Course:
         declare.dct(self.bench, step)
 
     def _retag(self, step: plan.Retag) -> None:
-        attempt = declare.retag(self.bench, step)
-        if attempt.phase is not None:
-            # The pages give this call no phase of its own: it counts as the one the case speaks of.
-            phases = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
-            attempt.phase = phases[0] if phases else attempt.phase
-        self.rulings.rule(attempt, step.claim, step.known)
+        declare.retag(self.bench, step)
 
     def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
         """A refusal that the case admits beside success ends it: what follows is about what was to be made."""

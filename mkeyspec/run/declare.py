@@ -6,8 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device import protocol
-from mkeyspec.device.protocol import QpAttributes, Refused, Side, Unsupported
+from mkeyspec.device.protocol import NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run.bench import Bench, MkeyState, errno_name
 from mkeyspec.run.claim import Attempt
 from mkeyspec.run.endpoint import Pair
@@ -56,7 +55,7 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
     members: dict[str, Any] = dict(step.members)
     for name in members:
         if name not in _QP_MEMBERS:
-            raise Unsupported(f"`{name}` of a QP")
+            raise NoSuchCall(f"`{name}` of a QP")
     if members.get("type", "rc") != "rc":
         members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
     if members.get("type") == "ud":
@@ -89,12 +88,6 @@ def dct(bench: Bench, step: plan.Dct) -> None:
     bench.dcts[step.name] = (bench.device.dct(step.key), step.key)
 
 
-def retag(bench: Bench, step: plan.Retag) -> Attempt:
+def retag(bench: Bench, step: plan.Retag) -> None:
     state = bench.mkeys[step.mkey]
-    tag = bench.member(step.tag, "tag")
-    attempt = Attempt(step.at, f"retag {step.mkey}")
-    try:
-        state.handle = bench.device.retag(state.handle, tag)
-    except protocol.Refused as refusal:
-        attempt.phase, attempt.reason = "complete", errno_name(refusal.errno)
-    return attempt
+    state.handle = bench.device.retag(state.handle, bench.member(step.tag, "tag"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run.bench import Bench
 
 
@@ -28,4 +28,4 @@ class Members:
 
     def done(self, what: str) -> None:
         if self.left:
-            raise Unsupported(f"`but {next(iter(self.left))}` of {what}")
+            raise NoSuchCall(f"`but {next(iter(self.left))}` of {what}")

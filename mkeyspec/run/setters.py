@@ -8,7 +8,7 @@ from typing import Union
 from mkeyspec import plan
 from mkeyspec.constants import BLOCK_ENUM, SigBlockFlag, SigType
 from mkeyspec.device import protocol
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import inside
 from mkeyspec.run.overrides import Members
@@ -127,7 +127,7 @@ def _plain_domain(domain: Domain) -> protocol.SigBlockDomain:
     signature = domain.signature
     size = BLOCK_ENUM.get(domain.block)
     if size is None:
-        raise Unsupported(f"there is no mlx5dv_block_size for {domain.block} bytes")
+        raise NoSuchCall(f"there is no mlx5dv_block_size for {domain.block} bytes")
     if isinstance(signature, Crc):
         return protocol.SigBlockDomain(int(SigType.CRC), protocol.SigCrc(signature.type, signature.seed), size)
     sig = protocol.SigT10dif(signature.bg_type, signature.bg, signature.app_tag, signature.ref_tag, signature.flags)

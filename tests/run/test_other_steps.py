@@ -69,13 +69,6 @@ def test_resume() -> None:
     assert codes(tested, *plain(), Resume(at(5))) == ["MKS2001"]
 
 
-@pytest.mark.parametrize("phase", ["create", "complete"])
-def test_a_refused_retag_counts_as_the_phase_the_case_speaks_of(phase: str) -> None:
-    tested, _ = rig()
-    assert codes(tested, *plain(), Retag(at(5), "k", 9)) == ["MKS2001"]
-    assert run(tested, *plain(), Retag(at(5), "k", 9, (Rejected(phase),))).status == "pass"
-
-
 def test_a_retagged_mkey_is_used_by_its_new_key() -> None:
     tested, _ = rig()
     mkey = Mkey(at(3), "k", int(MkeyFlag.INDIRECT | MkeyFlag.UPDATE_TAG), 4)

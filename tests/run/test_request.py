@@ -11,7 +11,7 @@ from mkeyspec.constants import SendFlag
 from mkeyspec.device import protocol
 from mkeyspec.device.model import Model
 from mkeyspec.device.profile import Profile
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.plan import Options
 from mkeyspec.run import declare
 from mkeyspec.run.bench import Bench
@@ -129,11 +129,11 @@ def test_a_configuration_is_inline_and_counts_its_setters(bench: Bench) -> None:
 
 
 def test_an_override_that_no_struct_has_is_not_ignored(bench: Bench) -> None:
-    with pytest.raises(Unsupported, match="colour"):
+    with pytest.raises(NoSuchCall, match="colour"):
         build(bench, plan.Configure(at(3), "k", (), False, Options(but=(("colour", 1),))))
-    with pytest.raises(Unsupported, match="colour"):
+    with pytest.raises(NoSuchCall, match="colour"):
         configure(bench, plan.SetAccess(1, (("colour", 1),)))
-    with pytest.raises(Unsupported, match="colour"):
+    with pytest.raises(NoSuchCall, match="colour"):
         Builder(bench).addresses.sge(Part("m", 0, 1, (("colour", 1),)))
 
 

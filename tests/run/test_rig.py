@@ -248,10 +248,16 @@ def test_records_of_bytes_truth_and_what_was_never_seen() -> None:
     }
 
 
-def test_an_unsupported_live_member_skips() -> None:
+def test_a_live_member_that_there_is_not_is_an_error() -> None:
     tested, _ = rig()
-    with pytest.raises(CaseSkipped, match=r"k\.wqe"):
+    with pytest.raises(CaseFailed, match=r"error\[MKS2111\].*k\.wqe"):
         run(tested, *plain(), Expect(at(5), Live("k", "wqe"), "==", 1))
+
+
+def test_a_number_that_only_other_devices_tell_skips() -> None:
+    tested, _ = rig()
+    with pytest.raises(CaseSkipped, match=r"device\.crypto_engines"):
+        run(tested, *plain(), Expect(at(5), Live("device", "crypto_engines"), "==", 1))
 
 
 def test_no_step_without_a_case() -> None:

@@ -19,7 +19,7 @@ from tests.run.text import one, told
         (["memory o[8]", "fetch_add o from w, add m.addr << 40", "expect w == any", "expect o == any"], 10),
         (["mkey l { entries m.addr }", "    accepted or rejected at create"], 9),
         (["mkey l, but max_entries m.addr", "    accepted or rejected at create"], 9),
-        (["mkey l { update_tag }", "retag l to l.rkey << 8", "    accepted or rejected at complete"], 10),
+        (["mkey l { update_tag }", "retag l to l.rkey << 8"], 10),
         (["mkey l", "configure l { layout list(k[0 +: m.addr << 8]) }", "    accepted or rejected at complete"], 10),
         (["write m to w, but rkey 0 - k.rkey", "    rejected at completion"], 9),
         (["write m to w, but remote_addr w.addr << 60", "    accepted or rejected at completion"], 9),

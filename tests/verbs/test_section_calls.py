@@ -16,6 +16,7 @@ from mkeyspec.device.protocol import (
     Mkey,
     MrInterleaved,
     MrList,
+    NoSuchCall,
     Qp,
     QpAttributes,
     RawWqe,
@@ -31,7 +32,6 @@ from mkeyspec.device.protocol import (
     SigCrc,
     SigT10dif,
     StraySetter,
-    Unsupported,
     WorkRequest,
     Write,
 )
@@ -79,7 +79,7 @@ def test_the_number_of_setters_is_the_callers(fake: Fake) -> None:
     for announced in (0, 1, 255):
         section(fake, Configure(1, 10, MKEY, announced, (SetAccess(7),)), end=end).post(abort=False)
     assert [call[1][1] for call in fake.calls if call[0] == "wr_mkey_configure"] == [0, 1, 255]
-    with pytest.raises(Unsupported, match="num_setters 0x100"):
+    with pytest.raises(NoSuchCall, match="num_setters 0x100"):
         section(fake, Configure(1, 10, MKEY, 256, ()))
 
 
@@ -139,7 +139,7 @@ def _signed(domain: SigBlockDomain) -> SetSignature:
     ],
 )  # fmt: skip
 def test_what_no_caller_could_say_is_told_before_the_start(fake: Fake, request_: WorkRequest) -> None:
-    with pytest.raises(Unsupported):
+    with pytest.raises(NoSuchCall):
         section(fake, request_, end=end_of(fake, send_ops=0x1F))
     assert fake.said("wr_start") == []
 

@@ -11,6 +11,7 @@ from mkeyspec.device.protocol.answers import (
     Capabilities,
     Completion,
     Info,
+    NoSuchCall,
     Refused,
     SignatureError,
     Unavailable,
@@ -49,8 +50,8 @@ from mkeyspec.device.protocol.requests import (
 
 __all__ = [
     "AsyncEvent", "Capabilities", "Completion", "Configure", "CryptoAttr", "DcAddress", "Dek", "Device",
-    "FetchAdd", "Info", "Interleaved", "LocalInv", "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList", "Pd",
-    "Qp", "QpAttributes", "QpPair", "RawWqe", "Read", "Refused", "Send", "SetAccess", "SetCrypto",
+    "FetchAdd", "Info", "Interleaved", "LocalInv", "Memcpy", "Memory", "Mkey", "MrInterleaved", "MrList",
+    "NoSuchCall", "Pd", "Qp", "QpAttributes", "QpPair", "RawWqe", "Read", "Refused", "Send", "SetAccess", "SetCrypto",
     "SetInterleaved", "SetList", "SetSignature", "Setter", "Sge", "Side", "SigBlockAttr", "SigBlockDomain",
     "SigCrc", "SigT10dif", "SignatureError", "StraySetter", "Unavailable", "Unsupported", "WorkRequest",
     "Write",

@@ -51,7 +51,18 @@ class Refused(Exception):
 
 
 class Unsupported(Exception):
-    """This device can't do the step at all: the case is skipped with this reason."""
+    """This device lacks what the step asks for: the case is skipped with this reason.
+
+    Only for what a need states before the row runs (`Capabilities.offers`), or what only this device's own libraries
+    lack; a test lists each place that raises it, and the need.
+    """
+
+
+class NoSuchCall(Exception):
+    """No call of any device can ask for this: a number that its C type can't hold, a function that the QP has not.
+
+    It is the case's fault (or the rig's), so the case fails. What can be known before it runs the compiler refuses.
+    """
 
 
 class Unavailable(Exception):

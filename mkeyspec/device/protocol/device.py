@@ -14,7 +14,8 @@ from mkeyspec.device.protocol.requests import Sge, WorkRequest
 
 
 class Device(Protocol):
-    """A fixture of two endpoints. No call waits; no call raises anything but `Refused` and `Unsupported`."""
+    """A fixture of two endpoints. No call waits; a call raises `Refused`, `Unsupported` or
+    `NoSuchCall`, and nothing else."""
 
     def info(self) -> Info: ...
 

@@ -43,6 +43,7 @@ REQUESTS: dict[str, frozenset[str]] = {
 are its targets'."""
 
 DEK_BYTES = (32, 64)
+KEYTAG_BYTES = 8
 
 _OPERATION_NAMES = {
     int(QpOps.MR_INTERLEAVED): "mr_interleaved",
@@ -74,9 +75,12 @@ def look_mkey(look: Look, step: plan.Mkey) -> None:
 
 
 def look_qp(look: Look, step: plan.Qp) -> None:
-    """A QP is created with operations that its type has only (WRP-03)."""
+    """A QP is created with operations that its type has only (WRP-03); streams are a DCI's."""
     members = dict(step.members)
     kind = members.get("type", "rc")
+    if members.get("streams") and kind != "dci":
+        look.broken("streams_of_no_dci", f"streams are a DCI's (dc_init_attr), and this QP is of type {kind}", step,
+                    "streams", help=f"qp {step.name} {{ type dci; streams … }}")  # fmt: skip
     operations = members.get("send_ops", MKEY_OPS)
     if not isinstance(operations, int) or not isinstance(kind, str):
         return
@@ -106,3 +110,12 @@ def look_dek(look: Look, step: plan.Dek) -> None:
             step,
             help="key random(32, seed=1)",
         )
+    if step.keytag is not None:
+        look_keytag(look, step.keytag.length, step)
+
+
+def look_keytag(look: Look, length: int, thing: plan.Step | plan.Setter, fallback: object = None) -> None:
+    """`char keytag[8]` of mlx5dv_dek_init_attr and of mlx5dv_crypto_attr."""
+    if length != KEYTAG_BYTES:
+        look.broken("keytag_size", f"a keytag has {KEYTAG_BYTES} bytes, and this one {length}", thing, "keytag",
+                    fallback=fallback, help="keytag fill(1, 8)")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
+from mkeyspec.lang.check.create import look_keytag
 from mkeyspec.lang.check.look import Look
 from mkeyspec.lang.check.world import MkeyState, overridden
 from mkeyspec.lang.diagnostic import Note
@@ -28,6 +29,8 @@ def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key
             notes=look.declared(request.mkey),
             help=f"mkey {request.mkey} {{ crypto }}",
         )
+    if setter.keytag is not None:
+        look_keytag(look, len(setter.keytag), setter, request)
     comp_mask, forced = overridden(setter.but, "comp_mask", 0)
     if comp_mask != 0:
         look.broken("crypto_comp_mask", "comp_mask is reserved and must be 0", setter, "comp_mask", fallback=request,

@@ -17,7 +17,6 @@ from mkeyspec.lang.diagnostic import Diagnostics
 
 CLAIMING = (
     plan.Mkey, plan.Qp, plan.Dek, plan.Post, plan.Transmit, plan.Receive, plan.Check, plan.Poll, plan.Cancel,
-    plan.Retag,
 )  # fmt: skip
 """Steps that carry a claim."""
 

@@ -120,14 +120,17 @@ _TABLE = (
         "remote_invalidate_flag", "MKS0446", "MKY-08", f"{_MKEY} REMOTE_INVALIDATE", COMPLETION,
         "remote invalidate of an mkey without REMOTE_INVALIDATE",
     ),
-    Rule(
-        "update_tag_flag", "MKS0447", "MKY-06", f"{_MKEY} UPDATE_TAG", ("create", "complete", "completion"),
-        "tag changed on an mkey without UPDATE_TAG",
-    ),
     Rule("memcpy_length", "MKS0448", "WRP-22", f"{_POST} mlx5dv_wr_memcpy", COMPLETE, "memcpy beyond the device's max"),
     Rule("qp_operations", "MKS0449", "WRP-06", f"{_POST} RC QPs", CREATE, "operations the QP type does not have"),
     Rule("receive_room", "MKS0456", "WRP-05", "ibv_post_recv(3)", COMPLETION, "message longer than its receive"),
     # Undefined outcomes: no claim covers them.
+    Rule("update_tag_flag", "MKS0447", "MKY-06", f"{_MKEY} UPDATE_TAG", UNDEFINED, "tag of an mkey without UPDATE_TAG"),
+    Rule("keytag_size", "MKS0464", "CRY-04", f"{_CRYPTO} keytag", UNDEFINED, "keytag that has not 8 bytes"),
+    Rule("streams_of_no_dci", "MKS0465", "WRP-31", "mlx5dv_create_qp(3) dci_streams", UNDEFINED, "streams of no DCI"),
+    Rule(
+        "aborted_post_send", "MKS0466", "CFG-10", "ibv_wr_post(3) ibv_wr_abort", UNDEFINED,
+        "ibv_post_send in a section that is aborted",
+    ),
     Rule("qp_operation_missing", "MKS0450", "CFG-01", f"{_CONFIGURE} Usage", UNDEFINED, "QP without the operation"),
     Rule("scatter_to_cqe", "MKS0451", "MKY-10", f"{_MKEY} Notes", UNDEFINED, "indirect mkey with scatter to CQE"),
     Rule(

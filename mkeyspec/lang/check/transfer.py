@@ -65,6 +65,9 @@ def look_request(look: Look, request: plan.Wr) -> None:
                 needs = f"a WQE begins with {CONTROL_BYTES} bytes of control segment"
                 look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
         case plan.Invalidate():
+            if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
+                look.broken("aborted_post_send", "ibv_post_send posts at once: no abort takes it back", request,
+                            help=f"invalidate {request.mkey}")  # fmt: skip
             state.look_exists(look, request, request.mkey)
 
 

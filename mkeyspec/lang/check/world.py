@@ -193,9 +193,7 @@ class World:
         elif isinstance(step, plan.Retag):
             key = self.mkey(step.mkey)
             if key is not None:
-                self.things[step.mkey] = key = key._replace(tag=step.tag)
-                if may_be_refused(step.claim):
-                    self.things[step.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by="undecided")
+                self.things[step.mkey] = key._replace(tag=step.tag)
         elif isinstance(step, plan.Cancel):
             self.receives[step.qp, True] = None  # which of its SENDs still took theirs is seen when the case runs
         elif isinstance(step, plan.Recv):
