@@ -9,6 +9,7 @@ installation builds into softnic/build/, where `make -C softnic` does.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import sysconfig
 import tempfile
@@ -41,6 +42,8 @@ class SoftnicHook(BuildHookInterface[Any]):
         softnic = _softnic(root)
         directory = root / "softnic"
         editable = version == "editable"
+        if editable and os.environ.get("MKEYSPEC_SOFTNIC_BUILD") == "later":
+            return  # `--device soft` builds it at its first use
         if not editable:
             for path in softnic.sources(directory, faults=True):
                 build_data["force_include"][str(path)] = f"{INSIDE}/{path.relative_to(directory)}"

@@ -56,7 +56,7 @@ Of values: `d.block` and `d.signature` of a domain; `r.start`, `r.length` and `r
 everything that has one. Live members are read when the case runs:
 """
 LIVE = """
-`device.NAME` is any number the device tells of itself; `t.wire` is what the `transmit` labelled `t` put on the wire.
+`device.NAME` is any number that the device reports; `t.wire` is what the `transmit` labelled `t` put on the wire.
 """
 CODES_ARE = """
 Every diagnostic has a code, and every code a page with what it means, an example, the mend and the clause of the man
