@@ -102,9 +102,9 @@ def expand(
                 help="if it is meant to have no rows, a `where` above says so",
             )
         if not walk.walked and not walk.mistaken:
-            diagnostics.error(
-                "MKS0332", f"no row is left of case {case.name.text}", case.name.span, help="a `where` takes them all"
-            )
+            filtered = any(isinstance(line, tree.Where) for line in case.body)
+            reason = "a `where` takes them all" if filtered else "a `for` has nothing to go through"
+            diagnostics.error("MKS0332", f"no row is left of case {case.name.text}", case.name.span, help=reason)
     return walk.rows
 
 

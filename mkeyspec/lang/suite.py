@@ -28,7 +28,7 @@ SUFFIX = ".mks"
 MARKERS = ("mkeyspec.toml", "pyproject.toml", ".git")
 """What a suite's root holds."""
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )

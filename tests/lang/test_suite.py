@@ -48,6 +48,7 @@ def lets(result: Loaded | None) -> list[str]:
         (b"mks 1\ncase \0c\n", "MKS0803", "a.mks:2:6"),
         (b"mks 1\n\n\x1b[31m\n", "MKS0803", "a.mks:3:1"),
         (b"mks 1\rcase c\n", "MKS0803", "a.mks:1:6"),
+        (b'mks 1\nsuite "a\fb"\n', "MKS0803", "a.mks:2:9"),
         ("mks 1\n# a\u202eb\n".encode(), "MKS0804", "a.mks:2:4"),
         ("mks 1\nlet a\u200bb = 1\n".encode(), "MKS0804", "a.mks:2:6"),
         ("mks 1\n\ufeff\n".encode(), "MKS0804", "a.mks:2:1"),

@@ -27,6 +27,7 @@ def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: 
         look.broken("access_right", f"whether `{part.name}` grants {needed} is read from the device", part,
                     fallback=request, certain=False, reason=use.reason)  # fmt: skip
         return
+    word = "rights" if look.world.memory(part.name) is not None else "access"
     has = "its access was never set" if granted is None else f"it grants {rights_text(granted)}"
     look.broken(
         "access_right",
@@ -34,7 +35,7 @@ def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: 
         part,
         fallback=request,
         notes=look.declared(part.name),
-        help=f"access {needed}" if granted is None else f"access {rights_text(granted | use.right)}",
+        help=f"{word} {needed}" if granted is None else f"{word} {rights_text(granted | use.right)}",
         reason=use.reason,
     )
 
