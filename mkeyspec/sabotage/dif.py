@@ -138,8 +138,8 @@ def _16_bits(domain: Domain, numbers: Tags) -> Tags:
     return made
 
 
-def _saturated(domain: Domain, numbers: Tags) -> Tags:
-    made: Tags = np.minimum(_plain(domain, numbers), np.uint64(0xFFFFFFFF))
+def _signed(domain: Domain, numbers: Tags) -> Tags:
+    made: Tags = np.uint64(domain.ref_tag & 0x80000000) | _plain(domain, numbers) & np.uint64(0x7FFFFFFF)
     return made
 
 
@@ -148,7 +148,7 @@ _ref_tags("ref_tag_early", _early)
 _ref_tags("ref_tag_shrinks", _shrinking)
 _ref_tags("ref_tag_by_512", _by_512)
 _ref_tags("ref_tag_16_bits", _16_bits)
-_ref_tags("ref_tag_saturates", _saturated)
+_ref_tags("ref_tag_31_bits", _signed)
 
 
 @fault("ref_tag_restarts_with_sge")
@@ -239,7 +239,20 @@ class EscapeFlagsSwapped(Arithmetic):
         return super().escaped(swapped, stored)
 
 
-profile("escape_guard_only", escape_scope="guard")
+@defect("escape_tags_only")
+class EscapeTagsOnly(Arithmetic):
+    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+        strict = replace(source, flags=source.flags & ~(APP_ESCAPE | APP_REF_ESCAPE))
+        tags = replace(signature, check_mask=signature.check_mask & 0x3F)
+        guard = replace(signature, check_mask=signature.check_mask & 0xC0)
+        if source.crc is not None:
+            return super()._first_bad(signature, source, data, stored, before)
+        found = [
+            super(EscapeTagsOnly, self)._first_bad(guard, strict, data, stored, before),
+            super(EscapeTagsOnly, self)._first_bad(tags, source, data, stored, before),
+        ]
+        return min((bad for bad in found if bad is not None), key=lambda bad: bad.block, default=None)
+
 
 # Reports of tags -----------------------------------------------------------------------------
 

@@ -27,10 +27,10 @@
     X(app_tag_ignored) X(app_tag_high_byte_ignored) X(app_tag_little_endian) X(ref_tag_ignored) \
     X(ref_tag_little_endian) X(ref_tag_app_swapped) X(ref_tag_constant) X(ref_tag_early) \
     X(ref_tag_always_grows) X(ref_tag_shrinks) X(ref_tag_by_512) X(ref_tag_16_bits) \
-    X(ref_tag_saturates) X(ref_tag_restarts_with_sge) X(ref_tag_never_restarts) \
+    X(ref_tag_31_bits) X(ref_tag_restarts_with_sge) X(ref_tag_never_restarts) \
     X(app_escape_ignored) X(app_ref_escape_ignored) X(app_escape_high_byte) X(app_escape_low_byte) \
     X(app_escape_off_by_one) X(app_ref_escape_app_only) X(app_ref_escape_ref_only) \
-    X(app_ref_escape_half_ref) X(escape_without_flag) X(escape_flags_swapped) X(escape_guard_only) \
+    X(app_ref_escape_half_ref) X(escape_without_flag) X(escape_flags_swapped) X(escape_tags_only) \
     X(escape_spreads) X(check_mask_ignored) X(check_never) X(check_mask_inverted) \
     X(check_mask_shifted) X(check_mask_reversed) X(check_mask_by_part) X(check_mask_guard_only) \
     X(check_mask_low_bits_lost) X(check_first_block_only) X(check_not_first_block) \

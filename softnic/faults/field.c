@@ -27,7 +27,7 @@ uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index)
     if (fault(ref_tag_shrinks)) return first - index;
     if (fault(ref_tag_by_512)) return first + index * (domain->block / 512u);
     if (fault(ref_tag_16_bits)) return (first & 0xffff0000) | ((first + index) & 0xffff);
-    if (fault(ref_tag_saturates) && first + index < first) return 0xffffffff;
+    if (fault(ref_tag_31_bits)) return (first & 0x80000000) | ((first + index) & 0x7fffffff);
     return right_field_ref_tag(domain, index);
 }
 
@@ -58,7 +58,7 @@ uint8_t field_check_mask(const struct signature_domain *domain, const uint8_t *r
                          uint8_t check_mask)
 {
     uint8_t right = right_field_check_mask(domain, received, check_mask);
-    if (fault(escape_guard_only) && right != check_mask) return check_mask & 0x3f;
+    if (fault(escape_tags_only) && right != check_mask) return check_mask & 0xc0;
     return right;
 }
 
