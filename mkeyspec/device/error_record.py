@@ -42,7 +42,7 @@ def value(profile: Profile, kind: str, field: bytes, part: str = "guard") -> int
     if kind == "t10dif":
         first, end = PARTS[part]
         bytes_of_part = field[first:end] if len(field) == 8 else field
-        return int.from_bytes(bytes_of_part, "little" if profile.t10_order == "little" else "big")
+        return int.from_bytes(bytes_of_part, "big")
     return int.from_bytes(field, "little" if _reads_little(profile, kind) else "big")
 
 
@@ -57,7 +57,7 @@ def offset(profile: Profile, field_size: int, block_size: int, k: int) -> int:
 def _reads_little(profile: Profile, kind: str) -> bool:
     """Whether the number is read little endian. CRC32 is printed as it stands in memory; the others are open."""
     if kind == "crc32c":
-        return profile.err_value_order_crc32c == "value" and profile.crc32c_order == "little"
+        return profile.err_value_order_crc32c == "value"
     if kind == "crc64_xp10":
-        return profile.err_value_order_crc64 == "value" and profile.crc64_order == "little"
+        return profile.err_value_order_crc64 == "value"
     return False

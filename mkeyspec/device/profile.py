@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import errno as numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.constants import CAPABILITIES, RAW_OPCODES, WC_STATUS
+from mkeyspec.constants import CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS
 from mkeyspec.device.errno import ERRNO
 
 if sys.version_info >= (3, 11):
@@ -31,7 +31,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ORDERS = ("big", "little")
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
 _LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
 _LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
@@ -60,8 +59,13 @@ def _value(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
 
 
-def _status(default: str, about: str) -> Any:
-    return _one_of(default, about, *WC_STATUS)
+ERRORS = tuple(name for name in WC_STATUS if name != "success")
+LOCAL, REMOTE = STATUS_CLASS["local_protection"], STATUS_CLASS["remote_access"]
+
+
+def _status(default: str, about: str, choices: Sequence[str] = ERRORS) -> Any:
+    """`choices`: what the pages, or the transport's standard, leave open of it."""
+    return _one_of(default, about, *choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +76,10 @@ class Profile:
     without: tuple[str, ...] = _value((), "offers of the model that this device lacks")
     require: tuple[str, ...] = _value((), "capabilities whose absence fails a case that needs them, not skips it")
 
-    # Arithmetic (table 0 of the signature notes).
-    crc32_reflect: bool = _value(False, "CRC32 takes bits least significant first")
-    crc32_order: str = _one_of("big", "CRC32 field's bytes", *ORDERS)
-    crc32_final_xor: bool = _value(True, "CRC32 is inverted at the end, whatever the seed")
-    crc32c_reflect: bool = _value(True, "CRC32C takes bits least significant first")
-    crc32c_order: str = _one_of("little", "CRC32C field's bytes (X-OPEN-13)", *ORDERS)
-    crc32c_final_xor: bool = _value(True, "CRC32C is inverted at the end")
-    crc64_reflect: bool = _value(True, "CRC64_XP10 takes bits least significant first")
-    crc64_order: str = _one_of("little", "CRC64_XP10 field's bytes (X-OPEN-13)", *ORDERS)
-    crc64_final_xor: bool = _value(True, "CRC64_XP10 is inverted at the end")
-    t10_order: str = _one_of("big", "bytes of guard, app tag and ref tag", *ORDERS)
-    t10_final_xor: bool = _value(False, "the T10 CRC guard is inverted at the end")
-    csum_invert: bool = _value(True, "the checksum guard is the inverted sum (X-OPEN-14)")
+    # Signature operation.
     csum_seed_ffff: str = _one_of(
         "start-value", "bg 0xffff of a checksum guard (X-OPEN-14)", "start-value", "same-as-0"
     )
-    seed_polarity: str = _one_of(
-        "normal", "CRC seeds as given, or swapped as rdma-core v35 to v37.1 wrote them", "normal", "inverted"
-    )
-
-    # Signature operation.
     mask_le_fields: str = _one_of(
         "memory-order", "mask bit 7 of a little-endian field: its first byte or its highest (X-OPEN-12)",
         "memory-order", "value-order",
@@ -135,19 +122,22 @@ class Profile:
 
     # Completions.
     recv_byte_len: str = _one_of("wire", "byte_len of a receive into a signature mkey (X-OPEN-17)", "wire", "memory")
-    status_local: str = _status("loc_prot_err", "a local key refuses (X-OPEN-18)")
-    status_local_bounds: str = _status("loc_prot_err", "beyond a local key's end")
-    status_length: str = _status("loc_len_err", "message too long")
-    status_remote: str = _status("rem_access_err", "a remote key refuses, at the requester")
-    status_remote_bounds: str = _status("rem_access_err", "beyond a remote key's end, at the requester")
-    status_receive: str = _status("loc_prot_err", "a receive's own key refuses, at the receiver")
-    status_receive_sender: str = _status("rem_op_err", "the same, at the sender")
-    status_overrun: str = _status("loc_len_err", "message longer than the receive, at the receiver")
-    status_overrun_sender: str = _status("rem_inv_req_err", "the same, at the sender")
-    status_atomic: str = _status("rem_inv_req_err", "a misaligned atomic, at the requester")
-    status_crypto: str = _status("loc_prot_err", "no crypto attributes, another keytag, an unfit length (X-OPEN-26)")
+    status_local: str = _status("loc_prot_err", "a local key refuses (X-OPEN-18)", LOCAL)
+    status_local_bounds: str = _status("loc_prot_err", "beyond a local key's end", LOCAL)
+    status_length: str = _status("loc_len_err", "message too long", LOCAL)
+    status_remote: str = _status("rem_access_err", "a remote key refuses, at the requester", REMOTE)
+    status_remote_bounds: str = _status("rem_access_err", "beyond a remote key's end, at the requester", REMOTE)
+    status_receive: str = _status("loc_prot_err", "a receive's own key refuses, at the receiver", LOCAL)
+    status_receive_sender: str = _status("rem_op_err", "the same, at the sender", REMOTE)
+    status_overrun: str = _status("loc_len_err", "message longer than the receive, at the receiver", LOCAL)
+    status_atomic: str = _status("rem_inv_req_err", "a misaligned atomic, at the requester", REMOTE)
+    status_crypto: str = _status(
+        "loc_prot_err", "no crypto attributes, another keytag, an unfit length (X-OPEN-26)", LOCAL
+    )
     status_raw: str = _status("loc_qp_op_err", "a raw WQE that can't be read")
-    status_dct: str = _status("retry_exc_err", "no DCT of that number and key, at the initiator")
+    status_dct: str = _status(
+        "retry_exc_err", "no DCT of that number and key, at the initiator", ("retry_exc_err", "rem_access_err")
+    )
     status_stream: str = _status("loc_qp_op_err", "a stream that the DCI does not have")
     status_configure: str = _status("loc_qp_op_err", "a configuration that fails when it runs (X-OPEN-19)")
     status_invalidate: str = _status("loc_prot_err", "invalidation refused, at the mkey's side (X-OPEN-27)")
@@ -156,6 +146,10 @@ class Profile:
     def __post_init__(self) -> None:
         for item in fields(self):
             _check(item, getattr(self, item.name))
+        for sges in (1, 4):
+            whole = -(-(self.wqe_overhead + 16 * sges) // self.wqe_unit) * self.wqe_unit
+            if (fit := (whole - self.wqe_overhead) // 16) != 4:
+                raise ProfileError(f"`wqe_overhead`, `wqe_unit`: the default WQE holds 4 SGEs (LST-03), not {fit}")
 
     def errno_of(self, rule: str) -> int:
         """The positive number that a broken rule earns; EINVAL where nothing is known."""

@@ -88,24 +88,13 @@ class Arithmetic:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.crc = {
-            int(CrcType.CRC32): _crc(CRC32, profile.crc32_reflect, profile.crc32_order, profile.crc32_final_xor),
-            int(CrcType.CRC32C): _crc(CRC32C, profile.crc32c_reflect, profile.crc32c_order, profile.crc32c_final_xor),
-            int(CrcType.CRC64_XP10): _crc(
-                CRC64_XP10, profile.crc64_reflect, profile.crc64_order, profile.crc64_final_xor
-            ),
-        }
-        little = profile.t10_order == "little"
+            int(CrcType.CRC32): CRC32, int(CrcType.CRC32C): CRC32C, int(CrcType.CRC64_XP10): CRC64_XP10
+        }  # fmt: skip
         self.guards: dict[int, Guard] = {
-            int(BgType.CRC): _crc(T10, False, profile.t10_order, profile.t10_final_xor),
-            int(BgType.CSUM): replace(
-                CSUM,
-                xorout=0xFFFF if profile.csum_invert else 0,
-                order="little" if little else "big",
-                seed_mask=0xFFFF if profile.csum_seed_ffff == "start-value" else 0,
-            ),
+            int(BgType.CRC): T10,
+            int(BgType.CSUM): replace(CSUM, seed_mask=0xFFFF if profile.csum_seed_ffff == "start-value" else 0),
         }
         self.parts = tuple((part, *error_record.PARTS[part]) for part in profile.err_priority)
-        self.tags_little = little
 
     # From the API's structs ------------------------------------------------------------------
 
@@ -116,8 +105,6 @@ class Arithmetic:
         if isinstance(sig, SigCrc):
             parameters = self.crc[sig.type]
             seed = sig.seed & parameters.mask
-            if self.profile.seed_polarity == "inverted":
-                seed ^= parameters.mask
             return Domain(CRC_KINDS[sig.type], block, parameters.size, parameters, seed)
         return Domain(
             "t10dif", block, T10_SIZE, None, 0, self.guards[sig.bg_type], sig.bg_type,
@@ -231,14 +218,10 @@ class Arithmetic:
         """The field of every block of `data`, as it stands behind the block."""
         if domain.crc is not None:
             return crc_blocks(domain.crc, data, domain.block, domain.seed)
-        fields = dif_blocks(
+        return dif_blocks(
             data, domain.block, guard=domain.guard, bg=domain.bg, app_tags=domain.app_tag, ref_tag=domain.ref_tag,
             step=domain.flags & REF_REMAP, index=before // domain.block,
         )  # fmt: skip
-        if self.tags_little:
-            fields[:, 2:4] = fields[:, 3:1:-1].copy()
-            fields[:, 4:8] = fields[:, 7:3:-1].copy()
-        return fields
 
     def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         """Each field byte is copied from the input or calculated for the output (MSK-14)."""
@@ -318,13 +301,3 @@ def _data_bytes(domain: Domain | None, length: int) -> int:
         return length
     whole, tail = divmod(length, domain.frame)
     return whole * domain.block + min(tail, domain.block)
-
-
-def _crc(known: CrcParameters, reflect: bool, order: str, final_xor: bool) -> CrcParameters:
-    return replace(
-        known,
-        refin=reflect,
-        refout=reflect,
-        xorout=known.mask if final_xor else 0,
-        order="little" if order == "little" else "big",
-    )

@@ -27,6 +27,8 @@ LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = (
 REMOTE_INVALIDATE = int(MkeyFlag.REMOTE_INVALIDATE)
 BOUNDS = ("beyond_layout", "no_layout")
 SUCCESS = "success"
+TOO_LONG = "rem_inv_req_err"
+"""At the sender, of a message longer than the receive (IBTA 9.9.3, responder errors: NAK invalid request)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Transfer:
         key = request.invalidate_rkey
         try:
             if length > _length(receive.sges):
-                return self._refused(peer, receive, self.profile.status_overrun, self.profile.status_overrun_sender)
+                return self._refused(peer, receive, self.profile.status_overrun, TOO_LONG)
             targets = self.movement.local(peer, receive.sges, LOCAL_WRITE, length)
         except Violation:
             return self._refused(peer, receive, self.profile.status_receive, self.profile.status_receive_sender)

@@ -138,22 +138,26 @@ static bool tell_stranger(const struct transfer *transfer, struct key *key,
     return true;
 }
 
-/* What is still written of a place in which an error was found. */
+/* What is still written of a place in which an error was found; no place: of the message that it was sent in. */
 static struct {
     const struct place *place;
+    bool sent;
     uint64_t left;
 } stopped;
 
 static void stop(const struct place *place, const struct sigerr *error)
 {
-    const struct signature_domain *wire = &place->key->sig->domain[DOMAIN_WIRE];
-    const struct signature_domain *memory = &place->key->sig->domain[DOMAIN_MEMORY];
-    if (error->domain != DOMAIN_WIRE || error->type != SIGNATURE_OF_BLOCK) return;
-    uint64_t frame = wire->block + (uint64_t)wire->field;
-    uint64_t block = (error->offset + 1) / frame - 1 - place->before / wire->block;
-    uint64_t kept = memory->kind == SIGNATURE_NONE ? 0 : memory->field;
-    stopped.place = place;
-    stopped.left = fault(error_stops_behind_block) ? block * (wire->block + kept) : 0;
+    const struct signature_domain *in = &place->key->sig->domain[error->domain];
+    bool received = error->domain == DOMAIN_WIRE;
+    const struct signature_domain *out =
+        &place->key->sig->domain[received ? DOMAIN_MEMORY : DOMAIN_WIRE];
+    if (error->type != SIGNATURE_OF_BLOCK) return;
+    uint64_t frame = in->block + (uint64_t)in->field;
+    uint64_t block = (error->offset + 1) / frame - 1 - place->before / in->block;
+    uint64_t kept = out->kind == SIGNATURE_NONE ? 0 : out->field;
+    stopped.place = received ? place : NULL;
+    stopped.sent = !received;
+    stopped.left = fault(error_stops_behind_block) ? block * (in->block + kept) : 0;
 }
 
 void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error)
@@ -220,11 +224,11 @@ static bool scatter_stopped(const struct transfer *transfer, const struct place 
                             const uint8_t *from)
 {
     const struct piece *piece = pieces_of(transfer, place);
-    uint64_t left = stopped.left;
-    for (size_t i = 0; i < place->pieces && left; i++) {
-        struct piece part = { piece[i].addr, piece[i].length < left ? piece[i].length : left };
+    for (size_t i = 0; i < place->pieces && stopped.left; i++) {
+        struct piece part = { piece[i].addr, piece[i].length };
+        if (part.length > stopped.left) part.length = stopped.left;
         if (!memory_scatter(&part, 1, from)) return false;
-        from += part.length, left -= part.length;
+        from += part.length, stopped.left -= part.length;
     }
     return true;
 }
@@ -245,7 +249,7 @@ bool place_scatter(const struct transfer *transfer, const struct place *place, c
 {
     if (no_fault) return right_place_scatter(transfer, place, from);
     const struct key *mkey = mkey_of(transfer, place);
-    if (stopped.place == place) return scatter_stopped(transfer, place, from);
+    if (stopped.sent || stopped.place == place) return scatter_stopped(transfer, place, from);
     if (fault(page_crossing_lost) && mkey) return scatter_without_pages(transfer, place, from);
     if (!right_place_scatter(transfer, place, from)) return false;
     if (mkey) stray(transfer, place, mkey);
@@ -285,6 +289,7 @@ static void tags_count(const struct transfer *transfer)
 
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire)
 {
+    stopped.sent = false;
     tags_shift(transfer, false);
     enum violation bad = right_transfer_emit(transfer, wire);
     tags_shift(transfer, true);
@@ -302,6 +307,7 @@ enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire)
         transfer->reach.piece[transfer->reach.pieces - 1].length--;
     tags_shift(transfer, false);
     enum violation bad = right_transfer_absorb(transfer, wire);
+    stopped.sent = false;
     tags_shift(transfer, true);
     tags_count(transfer);
     if (fault(error_twice)) tell_again(transfer);

@@ -103,6 +103,8 @@ class Bench:
     expectations: Expectations = field(default_factory=Expectations)
     tidy: Callable[[Device, bool], None] = lambda device, green: None
     """Called behind every run: the device, and whether the row passed."""
+    profile: Profile = PROFILE
+    """What the judge is told of the device."""
 
     def run(
         self, row: Row, disturbance: Disturbance | None = None, *, keep: bool = False, slow: bool = False
@@ -113,7 +115,7 @@ class Bench:
 
     def _run(self, row: Row, disturbance: Disturbance | None, keep: bool, slow: bool) -> Outcome:
         tap = Tap(self.make(), disturbance, keep=keep)
-        rig = Rig(tap, PROFILE, self.expectations, deadline=self.patience if slow else self.deadline)
+        rig = Rig(tap, self.profile, self.expectations, deadline=self.patience if slow else self.deadline)
         case, steps = row.case, row.row.steps
         info = CaseInfo(row.id, row.source, case.verifies, row.row.needs, None, case.at, case.isolated)
         try:

@@ -1,0 +1,180 @@
+"""Devices that answer what the pages leave open in another way than the model does: no shipped row is red on one.
+
+What a profile can say of a device is said to the judge as well; what it can't say, every row takes either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mkeyspec import requirement
+from mkeyspec.device.errno import ERRNO
+from mkeyspec.device.key import gather, scatter
+from mkeyspec.device.model import Model
+from mkeyspec.device.movement import Movement, Place
+from mkeyspec.device.parts import PARTS
+from mkeyspec.device.profile import DRIVER_ERRNO, Profile
+from mkeyspec.device.protocol import Sge
+from mkeyspec.device.queue import Notice, Queue
+from mkeyspec.device.signature import Arithmetic, Domain
+from mkeyspec.device.violation import Bytes, Violation
+from mkeyspec.run.expectation import Expectations
+from tests.quality.subject import PROFILE, Bench, rows
+
+OTHERWISE: dict[str, tuple[Any, ...]] = {
+    "csum_seed_ffff": ("same-as-0",),
+    "mask_le_fields": ("value-order",),
+    "escape_scope": ("guard",),
+    "copy_compares_flags": (True,),
+    "ref_tag_restart": ("configuration",),
+    "mixed_block_sizes": (False,),
+    "err_actual": ("computed",),
+    "err_value_order_crc32c": ("value",),
+    "err_value_order_crc64": ("value",),
+    "err_offset": ("block-start", "data-start"),
+    "wqe_overhead": (64, 256),
+    "wqe_unit": (128,),
+    "wqe_max": (768, 2048),
+    "bsf_bytes": (128, 0),
+    "max_wr_memcpy_length": (4096, 1 << 20),
+    "entries_rounding": (1, 16),
+    "few_setters": ("dropped",),
+    "strided_entry": ("completion",),
+    "failed_configuration": ("kept",),
+    "invalidate_clears": (False,),
+    "initial_access": (15, 1),
+    "max_message": (1 << 22,),
+    "recv_byte_len": ("memory",),
+    "errno": (tuple(sorted(dict.fromkeys(ERRNO | DRIVER_ERRNO, "EPERM").items())),),
+    "status_raw": ("loc_access_err", "fatal_err"),
+    "status_stream": ("loc_access_err", "fatal_err"),
+    "status_configure": ("mw_bind_err", "loc_access_err"),
+    "status_invalidate": ("mw_bind_err", "loc_qp_op_err"),
+    "status_invalidate_sender": ("rem_op_err", "rem_access_err"),
+}
+"""The other values of open points; a status that has a class of the pages takes all of that class."""
+DEPARTURES: dict[str, tuple[Any, str]] = {
+    "copy_compares_seed": (False, "X-DIFF-10"),
+    "err_priority": (("ref", "app", "guard"), "X-DIFF-22"),
+    "err_unread": ("last", "X-DIFF-23"),
+    "dci_mkey_operations": (False, "X-DIFF-14"),
+    "stride_bits": (16, "X-DIFF-07"),
+    "access_supported": (15, "X-DIFF-01"),
+}
+"""Members by which a device parts from a page; the rows that see it name the departure."""
+OFFERS = {"name", "without", "require"}
+
+
+def others(name: str) -> tuple[Any, ...]:
+    member = next(one for one in fields(Profile) if one.name == name)
+    given = OTHERWISE.get(name)
+    return given or tuple(one for one in member.metadata["choices"] if one != member.default)
+
+
+OPEN = [one.name for one in fields(Profile) if one.name not in DEPARTURES and one.name not in OFFERS]
+TURNS = [
+    Profile(name=f"turn{turn}", **{name: value for name, value in zip(OPEN, values, strict=True) if value is not None})
+    for turn, values in enumerate(zip_longest(*(others(name) for name in OPEN)))
+]
+"""Each value of each open member is in one of them."""
+
+
+def red(bench: Bench, most: int) -> list[tuple[str, int, str]]:
+    found = [(row.id, bench.run(row)) for row in rows(most=most)]
+    return [(id, out.line, out.text) for id, out in found if not out.green and out.status != "skip"]
+
+
+@pytest.mark.parametrize("profile", TURNS, ids=lambda profile: profile.name)
+def test_no_row_is_red_on_a_device_whose_profile_says_otherwise(profile: Profile) -> None:
+    assert red(Bench(lambda: Model(profile), profile=profile), 2) == []
+
+
+def test_no_row_is_red_on_a_device_whose_departures_are_listed() -> None:
+    profile = Profile(**{name: value for name, (value, _) in DEPARTURES.items()})
+    listed = Expectations({id: ("lab.toml", "") for _, id in DEPARTURES.values()})
+    assert red(Bench(lambda: Model(profile), profile=profile, expectations=listed), 2) == []
+    assert {id for _, id in DEPARTURES.values()} <= requirement.departure_ids()
+
+
+class ScattersNothing(Movement):
+    """Of a message with a bad block nothing is laid down (X-OPEN-10)."""
+
+    kept = 0.0
+
+    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+        before = [gather(place.pieces, place.memory).copy() for place in places]
+        told = sum(isinstance(entry, Notice) for entry in queue.entries)
+        super().absorb(queue, places, wire)
+        if sum(isinstance(entry, Notice) for entry in queue.entries) == told:
+            return
+        for place, old in zip(places, before, strict=True):
+            now = gather(place.pieces, place.memory).copy()
+            first = int(len(now) * self.kept)
+            scatter(place.pieces, np.concatenate((now[:first], old[first:])))
+
+
+class ScattersHalf(ScattersNothing):
+    kept = 0.5
+
+
+class OneSignedSge(Movement):
+    """A signature key goes alone (X-OPEN-24)."""
+
+    def local(self, queue: Queue, sges: Any, right: int, limit: int | None = None) -> list[Place]:
+        places = super().local(queue, sges, right, limit)
+        if len([sge for sge in sges if not isinstance(sge, Sge) or sge.length]) > 1:
+            if any(place.signature is not None for place in places):
+                raise Violation("access")
+        return places
+
+
+class WholeBlocks(Movement):
+    """A transfer ends with a block and its field, on both sides (X-OPEN-03)."""
+
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+        place = super().place(queue, key, addr, length, right, write)
+        signature = place.signature
+        if signature is not None:
+            wire, mem = signature.wire, signature.mem
+            if (wire is not None and length % wire.frame) or (wire is None and mem is not None and length % mem.block):
+                raise Violation("access")
+        return place
+
+
+class FromTheBeginning(Movement):
+    """A key with a signature or with crypto is used from its beginning (X-OPEN-02, X-OPEN-25)."""
+
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+        place = super().place(queue, key, addr, length, right, write)
+        if addr and (place.signature is not None or place.crypto is not None):
+            raise Violation("access")
+        return place
+
+
+class StaysAtTheEnd(Arithmetic):
+    """A reference tag stays at 0xffffffff (X-OPEN-20)."""
+
+    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+        made = super().calculate(domain, data, before).copy()
+        if domain.crc is None and domain.flags & 1:
+            numbers = domain.ref_tag + before // domain.block + np.arange(len(made))
+            made[numbers > 0xFFFFFFFF, 4:8] = 0xFF
+        return made
+
+
+PARTED: list[tuple[str, type]] = [
+    ("movement", ScattersNothing), ("movement", ScattersHalf), ("movement", OneSignedSge), ("movement", WholeBlocks),
+    ("movement", FromTheBeginning), ("arithmetic", StaysAtTheEnd),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "part"), PARTED, ids=[part.__name__ for _, part in PARTED])
+def test_no_row_is_red_on_a_device_that_answers_an_open_point_otherwise(place: str, part: Callable[..., Any]) -> None:
+    parts = replace(PARTS, **{place: part})
+    assert red(Bench(lambda: Model(PROFILE, parts)), 3) == []
