@@ -334,8 +334,8 @@ def profile_table() -> str:
         if isinstance(value, bool):
             shown = "true" if value else "false"
         choices = ", ".join(f"`{choice}`" for choice in item.metadata.get("choices", ()))
-        if item.name.startswith("status_"):
-            choices = "a completion status"
+        if len(item.metadata.get("choices", ())) > 10:
+            choices = "a status of an error"
         kind = {bool: "`true`, `false`", int: "a number", str: "text", tuple: "a list"}[type(value)]
         if item.name == "errno":
             kind = "a table"

@@ -248,8 +248,8 @@ class EscapeTagsOnly(Arithmetic):
         if source.crc is not None:
             return super()._first_bad(signature, source, data, stored, before)
         found = [
-            super(EscapeTagsOnly, self)._first_bad(guard, strict, data, stored, before),
-            super(EscapeTagsOnly, self)._first_bad(tags, source, data, stored, before),
+            super()._first_bad(guard, strict, data, stored, before),
+            super()._first_bad(tags, source, data, stored, before),
         ]
         return min((bad for bad in found if bad is not None), key=lambda bad: bad.block, default=None)
 

@@ -324,7 +324,7 @@ def test_messages_to_a_target() -> None:
 
 def test_addresses() -> None:
     """WRP-31: another number or key gets no answer; no address, or one where none belongs, is refused."""
-    for profile in (Profile(), Profile(status_dct="rem_inv_req_err")):
+    for profile in (Profile(), Profile(status_dct="rem_access_err")):
         bench = Initiator(profile=profile)
         for dc in (bench.to(key=0x1123), bench.to(key=0), bench.to(dct=bench.dct + 1), bench.to(dct=0)):
             assert bench.post(bench.write(1, dc)) == 0
