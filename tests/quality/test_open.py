@@ -158,7 +158,7 @@ class StaysAtTheEnd(Arithmetic):
     """A reference tag stays at 0xffffffff (X-OPEN-20)."""
 
     def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
-        made = super().calculate(domain, data, before).copy()
+        made: Bytes = super().calculate(domain, data, before).copy()
         if domain.crc is None and domain.flags & 1:
             numbers = domain.ref_tag + before // domain.block + np.arange(len(made))
             made[numbers > 0xFFFFFFFF, 4:8] = 0xFF
