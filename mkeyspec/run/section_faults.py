@@ -102,8 +102,7 @@ def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
         status = due.got.status
         if due is failed.request:
             # A responder that can't take the message says so (IBTA 9.7.5.2.8).
-            told = (SUCCESS, *STATUS_CLASS["remote_access"], bench.profile.status_receive_sender,
-                    bench.profile.status_overrun_sender)  # fmt: skip
+            told = (SUCCESS, *STATUS_CLASS["remote_access"], bench.profile.status_receive_sender)
             if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
                 continue
             want = " or ".join(STATUS_CLASS["remote_access"])

@@ -239,7 +239,7 @@ class EscapeFlagsSwapped(Arithmetic):
         return super().escaped(swapped, stored)
 
 
-@defect("escape_tags_only")
+@fault("escape_tags_only")
 class EscapeTagsOnly(Arithmetic):
     def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
         strict = replace(source, flags=source.flags & ~(APP_ESCAPE | APP_REF_ESCAPE))
