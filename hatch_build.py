@@ -23,10 +23,10 @@ INSIDE = "mkeyspec/_data/softnic"
 
 
 def _softnic(root: Path) -> ModuleType:
-    """mkeyspec/device/softnic.py, without importing mkeyspec: its dependencies are not there when it is built."""
-    spec = importlib.util.spec_from_file_location("softnic", root / "mkeyspec" / "device" / "softnic.py")
+    """mkeyspec/device/soft/softnic.py, without importing mkeyspec: its dependencies are not there when it is built."""
+    spec = importlib.util.spec_from_file_location("softnic", root / "mkeyspec" / "device" / "soft" / "softnic.py")
     if spec is None or spec.loader is None:
-        raise ImportError("mkeyspec/device/softnic.py can't be loaded")
+        raise ImportError("mkeyspec/device/soft/softnic.py can't be loaded")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

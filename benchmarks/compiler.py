@@ -25,14 +25,14 @@ from typing import Any
 from lark import Lark, Token
 from shipped import shipped, write
 
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.compiler.loader import load
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Source
 from mkeyspec.emit.header import Header
 from mkeyspec.emit.writer import write as emit
-from mkeyspec.lang import newline
-from mkeyspec.lang.compile import compile_file
-from mkeyspec.lang.diagnostic import Diagnostics
-from mkeyspec.lang.lexer import TEXT
-from mkeyspec.lang.source import Source
-from mkeyspec.lang.suite import load
+from mkeyspec.syntax import terminators
+from mkeyspec.syntax.lexer import TEXT
 
 AIM = 4.0
 HEADER = Header("suite.mks", (), "", "", "")
@@ -44,7 +44,7 @@ class LineEnds:
     always_accept = ("NEWLINE", "SEMI", "BADQUOTE", "BADSTRING", "BADINT", "BADNAME", "BADSIGN")
 
     def process(self, stream: Iterator[Any]) -> Iterator[Any]:
-        words: list[Any] = newline.arrange(Source("", ""), list(stream), Diagnostics()).tokens
+        words: list[Any] = terminators.arrange(Source("", ""), list(stream), Diagnostics()).tokens
         return (word if isinstance(word, Token) else Token(word.type, word.value) for word in words)
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.device import verbs_place
+from mkeyspec.device.verbs import pyverbs_location
 
-verbs_place.adopt()
+pyverbs_location.adopt()
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "softnic"))
 

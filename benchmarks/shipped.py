@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
-from mkeyspec.lang import tree
-from mkeyspec.lang.compile import compile_file, compile_loaded
-from mkeyspec.lang.diagnostic import Diagnostics
-from mkeyspec.lang.parse import parse
-from mkeyspec.lang.source import Source
-from mkeyspec.lang.suite import Loaded
+from mkeyspec.compiler.compile import compile_file, compile_loaded
+from mkeyspec.compiler.loader import Loaded
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Source
+from mkeyspec.syntax import ast
+from mkeyspec.syntax.parser import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT / "cases"
@@ -105,10 +105,10 @@ def write(texts: dict[str, str], folder: Path) -> list[Path]:
     return paths
 
 
-def _folded(case: tree.Case, whole: Case, end: int, loaded: Loaded) -> Case:
+def _folded(case: ast.Case, whole: Case, end: int, loaded: Loaded) -> Case:
     """The case with fewer values, except where it would say nothing without the others (a `where`, a claim)."""
     text = loaded.file.source.text
-    edits = [_first_only(statement, text) for statement in case.body if isinstance(statement, tree.For)]
+    edits = [_first_only(statement, text) for statement in case.body if isinstance(statement, ast.For)]
     folded = _edited(case, whole, end, loaded, edits)
     if folded is not None:
         return folded
@@ -123,18 +123,18 @@ Edit = tuple[int, int, str]
 """Put this text in the place of [start, end)."""
 
 
-def _first_only(statement: tree.For, text: str) -> Edit:
+def _first_only(statement: ast.For, text: str) -> Edit:
     first, last = statement.items[0].value, statement.items[-1].value
     if first is not last:
         return first.span.end, last.span.end, ""
-    if isinstance(first, tree.List):
+    if isinstance(first, ast.List):
         return first.items[0].span.end, first.items[-1].span.end, ""
-    if isinstance(first, tree.Range):
+    if isinstance(first, ast.Range):
         return first.start.span.end, first.span.end, ""
     return first.span.end, first.span.end, "[0]"
 
 
-def _edited(case: tree.Case, whole: Case, end: int, loaded: Loaded, edits: list[Edit]) -> Case | None:
+def _edited(case: ast.Case, whole: Case, end: int, loaded: Loaded, edits: list[Edit]) -> Case | None:
     """The case after `edits`; None if it does not compile then."""
     text = loaded.file.source.text
     parts, at = [], case.name.span.end

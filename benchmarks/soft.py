@@ -34,8 +34,9 @@ from typing import Any, NamedTuple
 
 import rates
 
-from mkeyspec.device import preload, softnic, verbs_names
 from mkeyspec.device.protocol import Unavailable
+from mkeyspec.device.soft import preload, softnic
+from mkeyspec.device.verbs import names
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -127,7 +128,7 @@ def machine() -> float:
 def missing(tests: Path) -> str | None:
     """What this machine lacks, and what brings it."""
     try:
-        verbs_names.load()
+        names.load()
     except Unavailable as error:
         return error.message
     if softnic.library() is None:

@@ -13,20 +13,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from mkeyspec.code import CODES
-from mkeyspec.device.profile import OFFERS, Profile
-from mkeyspec.lang import limit
-from mkeyspec.lang.description import KIND_NAMES
-from mkeyspec.lang.function import KINDS
-from mkeyspec.lang.function_bytes import BYTE_FUNCTIONS
-from mkeyspec.lang.function_list import LIST_FUNCTIONS
-from mkeyspec.lang.function_signature import SIGNATURE_FUNCTIONS
-from mkeyspec.lang.meaning import Function, Parameter, Word
-from mkeyspec.lang.member import BUT_MEMBERS, LIVE_MEMBERS
-from mkeyspec.lang.verbs import PLACE_NAMES, PLACES, REQUEST_NAMES, Slot, Verb
-from mkeyspec.lang.words import DOCS, WORDS
-from mkeyspec.lang.words import KINDS as WORD_KINDS
-from mkeyspec.requirement import departures, requirements
+from mkeyspec.compiler.eval.access import BUT_MEMBERS, LIVE_MEMBERS
+from mkeyspec.compiler.eval.builtins import DOCS, WORDS
+from mkeyspec.compiler.eval.builtins import KINDS as WORD_KINDS
+from mkeyspec.compiler.eval.describe import KIND_NAMES
+from mkeyspec.compiler.eval.functions.bytes import BYTE_FUNCTIONS
+from mkeyspec.compiler.eval.functions.lists import LIST_FUNCTIONS
+from mkeyspec.compiler.eval.functions.signatures import SIGNATURE_FUNCTIONS
+from mkeyspec.compiler.eval.functions.table import KINDS
+from mkeyspec.compiler.eval.values import Function, Parameter, Word
+from mkeyspec.compiler.statements.verbs import PLACE_NAMES, PLACES, REQUEST_NAMES, Slot, Verb
+from mkeyspec.device.profile.profile import OFFERS, Profile
+from mkeyspec.diagnostics import limits as limit
+from mkeyspec.diagnostics.codes import CODES
+from mkeyspec.requirements.ledger import departures, requirements
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -55,7 +55,7 @@ from mkeyspec.plan import (
     Wire,
     Write,
 )
-from mkeyspec.run.mark import Row, case, row, rows, suite
+from mkeyspec.run.marks import Row, case, row, rows, suite
 from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import (
     ByteString,

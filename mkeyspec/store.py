@@ -19,16 +19,17 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from mkeyspec import __version__, resource
+from mkeyspec import __version__
 from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
-from mkeyspec.emit.place import module_name, source_name
-from mkeyspec.file_replace import forget_bytecode, replace
-from mkeyspec.project import SUFFIX, find_sources
+from mkeyspec.emit.module_path import module_name, source_name
+from mkeyspec.files import resource
+from mkeyspec.files.atomic_write import forget_bytecode, replace
+from mkeyspec.files.project import SUFFIX, find_sources
 
 if TYPE_CHECKING:
-    from mkeyspec.lang.compile import Compiled
-    from mkeyspec.lang.diagnostic import Diagnostic
-    from mkeyspec.lang.severity import Levels
+    from mkeyspec.compiler.compile import Compiled
+    from mkeyspec.compiler.warning_levels import Levels
+    from mkeyspec.diagnostics.diagnostic import Diagnostic
 
 State = Literal["fresh", "written", "library", "broken"]
 
@@ -87,7 +88,7 @@ class Result:
 class Store:
     """The modules of one project: `project` is the directory that sources are named from.
 
-    `levels` (`lang.severity.Levels`): which warnings are errors, and which aren't shown; None: all are shown.
+    `levels` (`compiler.warning_levels.Levels`): which warnings are errors, and which aren't shown; None: all are shown.
     """
 
     def __init__(self, project: Path, generated: Path | None = None, levels: Levels | None = None) -> None:
@@ -315,7 +316,7 @@ def _header_of(module: Path) -> Header | None:
 
 def warnings_of(compiled: Compiled) -> tuple[str, ...]:
     """The warnings of a file that has a suite: `cases/a.mks:4:9: warning[MKS0602]: …` each, in order."""
-    from mkeyspec.lang.render import one_line
+    from mkeyspec.diagnostics.render import one_line
 
     if compiled.suite is None:
         return ()
@@ -330,7 +331,7 @@ def code_of(line: str) -> str:
 
 def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
     """`compiled`, with warnings dropped or made errors as a command line says; with an error there is no suite."""
-    from mkeyspec.lang.severity import settle
+    from mkeyspec.compiler.warning_levels import settle
 
     diagnostics = settle(compiled.diagnostics, None, levels)
     suite = None if diagnostics.errors else compiled.suite
@@ -342,8 +343,8 @@ def compile_source(path: Path, project: Path) -> Compiled:
 
     A suite that marks no root of its own has the project's. A link out of the project is refused (MKS0808).
     """
-    from mkeyspec.lang.compile import compile_file
-    from mkeyspec.lang.suite import MARKERS, find_root
+    from mkeyspec.compiler.compile import compile_file
+    from mkeyspec.compiler.loader import MARKERS, find_root
 
     root, around = find_root(path), project.resolve()
     marked = any((root / marker).exists() for marker in MARKERS)
@@ -368,8 +369,8 @@ def compiler_digest() -> str:
     from importlib.metadata import version
 
     package = Path(__file__).resolve().parent
-    files = [package / "__init__.py", package / "constants.py", package / "requirement.py"]
-    for room in ("lang", "emit", "plan", "value", "reference"):
+    files = [package / "__init__.py", package / "requirements" / "ledger.py"]
+    for room in ("diagnostics", "syntax", "compiler", "emit", "plan", "value", "reference", "abi"):
         files += sorted((package / room).rglob("*.py"))
     for kind, pattern in (("templates", "*.j2"), ("grammar", "*.lark"), ("requirements", "*.toml")):
         files += sorted(resource.directory(kind).glob(pattern))

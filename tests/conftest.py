@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = os.environ.get("MKEYSPEC_REQUIRE_SOFT") == "1"
 
 ORDER = (
-    "reference", "value", "lang", "ui", "emit", "run", "device", "docs", "verbs", "softnic", "upstream", "plugin",
-    "cli", "cases",
+    "reference", "value", "diagnostics", "syntax", "compiler", "ui", "emit", "run", "device", "docs", "softnic",
+    "upstream", "plugin", "cli", "cases",
 )  # fmt: skip
 """Folders by what a test in them takes; one that is not named comes before the last."""
 

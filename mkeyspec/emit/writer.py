@@ -13,10 +13,11 @@ from typing import Any
 
 import jinja2
 
-from mkeyspec import plan, resource
+from mkeyspec import plan
 from mkeyspec.emit.align import Aligned, align
 from mkeyspec.emit.header import Header, with_header
 from mkeyspec.emit.printer import Document, Printer, call, layout
+from mkeyspec.files import resource
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 

@@ -1,6 +1,6 @@
 """The plan: what a checked case asks of a device, step by step, with every value typed.
 
-`lang` lowers a case to a plan, `emit` writes it down as Python (the `repr` of these classes is
+`compiler` lowers a case to a plan, `emit` writes it down as Python (the `repr` of these classes is
 the text of a generated module), `run` carries it out. A plan knows neither the language's tree
 nor a device. Numbers are the pages' own (flags, masks, enum values). Where a number may depend on
 the device it is an `Int`: an int, or a `Live` value that the rig reads when it gets there.
@@ -8,8 +8,8 @@ the device it is an `Int`: an int, or a `Live` value that the rig reads when it 
 
 from mkeyspec.plan.case import Case, Comparison, Need, Row, Suite
 from mkeyspec.plan.claim import Accepted, Claim, Completes, Entry, Known, Outcome, Rejected, is_rejected
+from mkeyspec.plan.location import At
 from mkeyspec.plan.observation import Any, Content, Expected, Observed, OneOf, Sequence, Unchanged, Wire
-from mkeyspec.plan.place import At
 from mkeyspec.plan.request import (
     ATOMIC_BYTES,
     CONFIGURING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-from mkeyspec.plan.place import At
+from mkeyspec.plan.location import At
 from mkeyspec.plan.step import Step
 from mkeyspec.value.live import Live
 

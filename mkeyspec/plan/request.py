@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
-from mkeyspec.constants import BLOCK_ENUM, RAW_OPCODES, BgType, QpOps
-from mkeyspec.plan.place import At
+from mkeyspec.abi.constants import BLOCK_ENUM, RAW_OPCODES, BgType, QpOps
+from mkeyspec.plan.location import At
 from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part

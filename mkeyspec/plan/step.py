@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
-from mkeyspec.constants import MkeyFlag, QpOps
+from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.plan.claim import Claim, Known, is_rejected
+from mkeyspec.plan.location import At
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
-from mkeyspec.plan.place import At
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
 from mkeyspec.plan.use import RECEIVE, TRANSMIT, End
 from mkeyspec.value.bytestring import ByteString

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mkeyspec.constants import Access
+from mkeyspec.abi.constants import Access
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
 

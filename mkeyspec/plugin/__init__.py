@@ -5,6 +5,7 @@ parametrization and selection are pytest's own. Light on purpose: pytest loads i
 of an environment, so devices and the language are imported when they are needed.
 """
 
+from mkeyspec.plugin.case_report import pytest_report_teststatus, pytest_runtest_makereport, pytest_terminal_summary
 from mkeyspec.plugin.collect import (
     pytest_collect_file,
     pytest_ignore_collect,
@@ -12,22 +13,11 @@ from mkeyspec.plugin.collect import (
     pytest_report_header,
 )
 from mkeyspec.plugin.compilation import pytest_configure_node
-from mkeyspec.plugin.fixture import (
-    device,
-    pytest_pyfunc_call,
-    pytest_runtest_setup,
-    pytest_runtest_teardown,
-    rig,
-)
-from mkeyspec.plugin.irregular import pytest_make_collect_report
-from mkeyspec.plugin.opening import pytest_sessionstart, pytest_unconfigure
-from mkeyspec.plugin.option import pytest_addoption, pytest_configure, pytest_load_initial_conftests
-from mkeyspec.plugin.outcome import (
-    pytest_report_teststatus,
-    pytest_runtest_makereport,
-    pytest_terminal_summary,
-)
-from mkeyspec.plugin.property import pytest_sessionfinish, pytest_testnodedown
+from mkeyspec.plugin.device_opening import pytest_sessionstart, pytest_unconfigure
+from mkeyspec.plugin.fixtures import device, pytest_pyfunc_call, pytest_runtest_setup, pytest_runtest_teardown, rig
+from mkeyspec.plugin.irregular_files import pytest_make_collect_report
+from mkeyspec.plugin.options import pytest_addoption, pytest_configure, pytest_load_initial_conftests
+from mkeyspec.plugin.report_properties import pytest_sessionfinish, pytest_testnodedown
 from mkeyspec.plugin.selected import pytest_collection_modifyitems
 
 __all__ = [

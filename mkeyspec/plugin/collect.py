@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.files.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, path_of
 from mkeyspec.plugin.nodes import MksFile, WrongModule
-from mkeyspec.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.store import code_of
 
 

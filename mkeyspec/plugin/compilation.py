@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkeyspec.files.project import Unreadable, find_sources
 from mkeyspec.plugin.option_values import read_levels
-from mkeyspec.project import Unreadable, find_sources
 from mkeyspec.store import Result, Store, Unwritable
 
 if TYPE_CHECKING:
-    from mkeyspec.lang.severity import Levels
+    from mkeyspec.compiler.warning_levels import Levels
 
 _KEY = "mkeyspec"
 
@@ -98,7 +98,7 @@ def _outcome(result: Result) -> Outcome:
         return Outcome(str(result.module), warnings=result.warnings)
     if result.state == "library":
         return Outcome(warnings=result.warnings)
-    from mkeyspec.lang import render
+    from mkeyspec.diagnostics import render
 
     errors = [finding for finding in result.diagnostics if finding.severity == "error"]
     if not errors:

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.plugin.junit import report_of
 from mkeyspec.plugin.nodes import mark_of
-from mkeyspec.plugin.property import SESSION, case_properties
+from mkeyspec.plugin.report_properties import SESSION, case_properties
+from mkeyspec.report.junit import report_of
 
 NOTE = "mkeyspec_note"
 """In a worker's input: the file that its watchdog leaves its last word in."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.emit.place import source_name
+from mkeyspec.emit.module_path import source_name
+from mkeyspec.files.project import SUFFIX
+from mkeyspec.plugin.case_report import case_report
 from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, path_of
-from mkeyspec.plugin.outcome import case_report
-from mkeyspec.project import SUFFIX
-from mkeyspec.run.mark import CaseMark, case_of, row_count
+from mkeyspec.run.marks import CaseMark, case_of, row_count
 
 
 class MksFile(pytest.Module):
@@ -108,10 +108,10 @@ class Broken(Exception):
 
 def _nothing_to_run(path: Path, name: str) -> Outcome:
     """What is wrong with a library where it was named."""
-    from mkeyspec.lang import render
-    from mkeyspec.lang.diagnostic import Diagnostics
-    from mkeyspec.lang.source import Source
-    from mkeyspec.lang.suite import report_nothing_to_run
+    from mkeyspec.compiler.loader import report_nothing_to_run
+    from mkeyspec.diagnostics import render
+    from mkeyspec.diagnostics.diagnostic import Diagnostics
+    from mkeyspec.diagnostics.source import Source
 
     diagnostics = Diagnostics()
     report_nothing_to_run(Source(name, path.read_text(encoding="utf-8"), path), diagnostics)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from mkeyspec.device.choice import Choice
-    from mkeyspec.device.profile import Profile
+    from mkeyspec.compiler.warning_levels import Levels
+    from mkeyspec.device.profile.profile import Profile
     from mkeyspec.device.protocol import Info
-    from mkeyspec.lang.severity import Levels
-    from mkeyspec.run.expectation import Expectations
+    from mkeyspec.device.select import Choice
+    from mkeyspec.run.departures import Expectations
 
 
 def read_choice(text: str) -> Choice:
     """What `--device` names; raises UsageError for what it can't."""
-    from mkeyspec.device.choice import parse
     from mkeyspec.device.protocol import Unavailable
+    from mkeyspec.device.select import parse
 
     try:
         return parse(text)
@@ -29,7 +29,7 @@ def read_choice(text: str) -> Choice:
 
 def read_profile(file: str | None) -> Profile:
     """The profile in a TOML file, or the default's; raises UsageError for one that can't be used."""
-    from mkeyspec.device.profile import Profile, ProfileError, load
+    from mkeyspec.device.profile.profile import Profile, ProfileError, load
 
     try:
         return load(Path(file)) if file is not None else Profile()
@@ -42,9 +42,9 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
 
     The shipped files speak of drivers, which the model has none of; `files` are read besides.
     """
-    from mkeyspec import resource
     from mkeyspec.device.protocol import Info
-    from mkeyspec.run.expectation import ExpectationError, Expectations
+    from mkeyspec.files import resource
+    from mkeyspec.run.departures import ExpectationError, Expectations
 
     paths = [Path(name) for name in files]
     if choice.kind != "model":
@@ -57,7 +57,7 @@ def read_expectations(files: Sequence[str], choice: Choice, device: Info | None)
 
 def read_fault(name: str) -> str:
     """The environment's variable that the software NIC takes a fault's name from; UsageError if no fault has it."""
-    from mkeyspec.device.preload import FAULT
+    from mkeyspec.device.soft.preload import FAULT
     from mkeyspec.sabotage.catalogue import UnknownFaultError, named
 
     try:
@@ -69,7 +69,7 @@ def read_fault(name: str) -> str:
 
 def read_selection(name: str, root: Path) -> frozenset[str]:
     """The items of a profile of cases; raises UsageError for what is none."""
-    from mkeyspec import selection
+    from mkeyspec.files import selection
 
     try:
         return selection.read(name, root)
@@ -79,7 +79,7 @@ def read_selection(name: str, root: Path) -> frozenset[str]:
 
 def read_levels(allow: list[str], deny: list[str]) -> Levels:
     """What becomes of the compiler's warnings; raises UsageError for a code that is none's."""
-    from mkeyspec.lang.severity import Levels
+    from mkeyspec.compiler.warning_levels import Levels
 
     try:
         return Levels.of(allow, deny)

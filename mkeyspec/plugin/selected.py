@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.emit.place import source_name
+from mkeyspec.emit.module_path import source_name
+from mkeyspec.files.selection import file_of
 from mkeyspec.plugin.compilation import Outcome, compilation
 from mkeyspec.plugin.nodes import BrokenFile
-from mkeyspec.plugin.option import SELECTED
-from mkeyspec.run.mark import case_of
-from mkeyspec.selection import file_of
+from mkeyspec.plugin.options import SELECTED
+from mkeyspec.run.marks import case_of
 
 _TOLD_GONE = 5
 """So many ids are written out."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mkeyspec.constants import MEMBER_BITS
+from mkeyspec.abi.constants import MEMBER_BITS
 from mkeyspec.device import protocol
 from mkeyspec.plan import Options
-from mkeyspec.run.bench import Bench, MkeyState
 from mkeyspec.run.buffer import inside
+from mkeyspec.run.case_state import Bench, MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import NoValue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import describe, show
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import SUCCESS, Due
+from mkeyspec.run.outcomes import describe, show
 from mkeyspec.run.verdict import Failure
 
 

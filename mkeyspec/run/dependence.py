@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.run.suspect import ANY, NOTHING, Reach
+from mkeyspec.run.culprits import ANY, NOTHING, Reach
 
 TARGETS = "the receives of the case's DCTs"
 """One queue for the messages of all DCIs: they meet its receives in the order in which they come."""

@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from errno import ENOMEM
 from time import monotonic, sleep
 
-from mkeyspec.constants import SendFlag
+from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
 from mkeyspec.plan import At, Step
 from mkeyspec.run import wait
-from mkeyspec.run.bench import Bench, errno_name
-from mkeyspec.run.claim import describe
+from mkeyspec.run.case_state import Bench, errno_name
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.dependence import Touched, meet, touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.outcomes import describe
 from mkeyspec.run.verdict import Failure
 
 QUIET = 5e-3

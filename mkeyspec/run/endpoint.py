@@ -19,7 +19,7 @@ from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 
 if TYPE_CHECKING:
-    from mkeyspec.run.bench import MkeyState
+    from mkeyspec.run.case_state import MkeyState
 
 
 ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})

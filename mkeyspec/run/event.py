@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from mkeyspec.constants import QP_EVENTS
+from mkeyspec.abi.constants import QP_EVENTS
 from mkeyspec.device.protocol import AsyncEvent, Qp
 from mkeyspec.plan import Await
 from mkeyspec.run import wait
-from mkeyspec.run.bench import QP_ERROR_EVENTS, Bench
+from mkeyspec.run.case_state import QP_ERROR_EVENTS, Bench
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.verdict import Failure

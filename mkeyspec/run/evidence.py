@@ -14,7 +14,7 @@ from mkeyspec.device.protocol import AsyncEvent, Completion, DcAddress
 from mkeyspec.plan import At
 
 if TYPE_CHECKING:
-    from mkeyspec.run.bench import MkeyState
+    from mkeyspec.run.case_state import MkeyState
     from mkeyspec.run.endpoint import End, Receive
 
 SUCCESS = "success"

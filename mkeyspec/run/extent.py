@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec import plan
-from mkeyspec.run import suspect
+from mkeyspec.run import culprits
 from mkeyspec.run.buffer import Buffer
-from mkeyspec.run.suspect import ANY, Span
+from mkeyspec.run.culprits import ANY, Span
 
 if TYPE_CHECKING:
-    from mkeyspec.run.bench import Bench
+    from mkeyspec.run.case_state import Bench
 
 Mask = npt.NDArray[np.bool_]
 
 
 def key_of(bench: Bench, buffer: Buffer) -> str:
-    """The name of a buffer; of a short form's, `suspect.unnamed`."""
-    return buffer.name if bench.buffers.get(buffer.name) is buffer else suspect.unnamed(buffer.at)
+    """The name of a buffer; of a short form's, `culprits.unnamed`."""
+    return buffer.name if bench.buffers.get(buffer.name) is buffer else culprits.unnamed(buffer.at)
 
 
 class Extent:
@@ -43,7 +43,7 @@ class Extent:
 
     def add_unseen(self, bench: Bench, steps: Sequence[plan.Step] | None = None) -> None:
         """All that some step may have written and nobody has looked at since. `steps`: the first ones only."""
-        for number, (_, written, _) in suspect.moves(bench.taken if steps is None else steps):
+        for number, (_, written, _) in culprits.moves(bench.taken if steps is None else steps):
             for buffer, start, end in _resolve(bench, written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
                 mask[start:end] |= buffer.looked()[start:end] <= number

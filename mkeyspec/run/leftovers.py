@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from mkeyspec.plan import At
 from mkeyspec.run import drain, wait
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import describe
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End, Pair
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.outcomes import describe
 from mkeyspec.run.verdict import Failure
 
 MOST_TOLD = 8

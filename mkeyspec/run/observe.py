@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mkeyspec.plan import Content, Wire
-from mkeyspec.run.bench import Bench, WireView
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
+from mkeyspec.run.case_state import Bench, WireView
 from mkeyspec.run.endpoint import Unobserved
 
 _RANGE = re.compile(r"(\w+)\[(0x[0-9a-fA-F]+|[0-9]+) *(?:\+:|\.\.)[^\[\]]*\]\Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import NoSuchCall
-from mkeyspec.run.bench import Bench
+from mkeyspec.run.case_state import Bench
 
 
 class Members:

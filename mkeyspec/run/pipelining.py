@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mkeyspec.plan import Cancel, Resume
 from mkeyspec.run import drain
-from mkeyspec.run.bench import Bench, errno_name
-from mkeyspec.run.claim import Attempt
+from mkeyspec.run.case_state import Bench, errno_name
 from mkeyspec.run.endpoint import End, Label
+from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 
 

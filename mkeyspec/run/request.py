@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
-from mkeyspec.constants import SendFlag
+from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import At, Options
 from mkeyspec.run.addresses import Addresses
-from mkeyspec.run.bench import Bench, MkeyState
 from mkeyspec.run.buffer import inside
+from mkeyspec.run.case_state import Bench, MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.setters import Setters
 from mkeyspec.value.layout import Part

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mkeyspec.plan import At
 from mkeyspec.run import leftovers
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import Attempt
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.endpoint import End, Pair, Receive
+from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.section import post_receive
 from mkeyspec.run.verdict import Failure
 

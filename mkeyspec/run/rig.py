@@ -8,13 +8,13 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Need, Step
-from mkeyspec.run import diagnosis, probe
-from mkeyspec.run.bench import DEVICE_EVENTS, Bench, errno_name
-from mkeyspec.run.course import Course
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run import diagnosis, health_check
+from mkeyspec.run.case_state import DEVICE_EVENTS, Bench, errno_name
+from mkeyspec.run.departures import Expectations
+from mkeyspec.run.executor import Course
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -201,7 +201,7 @@ class Rig:
         self._settle()
         if verdict.status == "pass":
             return
-        verdict.unhealthy = probe.symptom(self.device, self.deadline)  # gives back once more what is left
+        verdict.unhealthy = health_check.symptom(self.device, self.deadline)  # gives back once more what is left
         with contextlib.suppress(Exception):
             self.device.events()  # of the canary transfer: the case that follows has no part in them
         if not verdict.unhealthy:

@@ -7,12 +7,12 @@ does not. A known departure of a step ends it too.
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.run import claim, closing, reset, section_faults, suspect
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import Attempt
+from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
+from mkeyspec.run.case_state import Bench
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.endpoint import End
-from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.extent import Extent
+from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 
@@ -54,7 +54,7 @@ class Rulings:
         if attempt.earlier is not None:
             self.fail(attempt.earlier)
             return False
-        ruling = claim.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
+        ruling = outcomes.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
         failure = ruling.failure
         if failure is None and isinstance(ruling.outcome, plan.Completes):
             assert end is not None
@@ -67,7 +67,7 @@ class Rulings:
             self.over = True
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
-            self.excused.add(bench, suspect.reach(bench.taken))
+            self.excused.add(bench, culprits.reach(bench.taken))
             self.excused.add_unseen(bench)  # those who would have looked are not run
             return False
         if failure is not None:
@@ -75,12 +75,12 @@ class Rulings:
             return False
         if attempt.phase is not None and end is not None:
             messages = 0
-            if done is not None and claim.admits_both(claimed):
+            if done is not None and outcomes.admits_both(claimed):
                 messages = sum(one.delivers is not None for one in done.planned)
             for left in reset.recover(bench, end, attempt, messages):
                 self.fail(left)
         if attempt.phase == "complete":
-            for moved in closing.moved(bench, attempt.at):
+            for moved in teardown_checks.moved(bench, attempt.at):
                 self.fail(moved)
         return True
 
@@ -98,7 +98,7 @@ class Rulings:
         if known is None:
             self.fail(failure)
             return
-        ruling = claim.depart(failure, known, stated, self.expectations)
+        ruling = outcomes.depart(failure, known, stated, self.expectations)
         if ruling.departure is not None:
             self._depart(ruling.departure)
         elif ruling.failure is not None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from mkeyspec import plan
 from mkeyspec.device.protocol import Refused, Sge
 from mkeyspec.plan import At, Claim, Completes, Known
-from mkeyspec.run.bench import Bench, byte_lens, errno_name
-from mkeyspec.run.claim import Attempt, describe
+from mkeyspec.run.case_state import Bench, byte_lens, errno_name
 from mkeyspec.run.endpoint import End, Receive
 from mkeyspec.run.evidence import Due
+from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.request import Planned
 from mkeyspec.run.verdict import Failure
 

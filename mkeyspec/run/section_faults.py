@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mkeyspec.constants import STATUS_CLASS
+from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.plan import At, Completes
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import ERROR, Attempt, arrange, describe
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.completion import late, misfit, unowed
 from mkeyspec.run.endpoint import ACKNOWLEDGED, End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.outcomes import ERROR, Attempt, arrange, describe
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
 

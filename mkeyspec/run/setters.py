@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Union
 
 from mkeyspec import plan
-from mkeyspec.constants import BLOCK_ENUM, SigBlockFlag, SigType
+from mkeyspec.abi.constants import BLOCK_ENUM, SigBlockFlag, SigType
 from mkeyspec.device import protocol
 from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run.addresses import Addresses

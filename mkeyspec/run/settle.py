@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mkeyspec.plan import At, Completes
 from mkeyspec.run import drain, wait
-from mkeyspec.run.bench import Bench
-from mkeyspec.run.claim import Attempt, arrange
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, Due
+from mkeyspec.run.outcomes import Attempt, arrange
 from mkeyspec.run.section import Section
 from mkeyspec.run.section_faults import blame, earlier, failed_by, far_alone, fault_of
 from mkeyspec.run.verdict import Failure

@@ -12,11 +12,11 @@ from mkeyspec.plan import Accepted, At, Receive, Transmit
 from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
 from mkeyspec.run.addresses import Addresses
-from mkeyspec.run.bench import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.buffer import GUARD, inside
-from mkeyspec.run.claim import Attempt
+from mkeyspec.run.case_state import Bench, MkeyState, WireView, byte_lens
 from mkeyspec.run.endpoint import End, Label
 from mkeyspec.run.endpoint import Receive as PostedReceive
+from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.request import Planned, flags_of
 from mkeyspec.run.section import Section

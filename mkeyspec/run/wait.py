@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from mkeyspec.run.bench import Bench
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due
 

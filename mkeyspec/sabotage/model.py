@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
-from mkeyspec.sabotage import cipher, completion, crc, dif, driver, field, layout, posting, report, request, rights
-from mkeyspec.sabotage.bend import BENDS
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.sabotage.catalogue import named
+from mkeyspec.sabotage.fault import BENDS
+from mkeyspec.sabotage.faults import (
+    access,
+    check_and_copy,
+    completion,
+    crc,
+    crypto,
+    dif,
+    driver,
+    error_report,
+    layout,
+    posting,
+    request,
+)
 
-ROOMS = (cipher, completion, crc, dif, driver, field, layout, posting, report, request, rights)
+ROOMS = (crypto, completion, crc, dif, driver, check_and_copy, layout, posting, error_report, request, access)
 """Importing them is what fills BENDS."""
 
 

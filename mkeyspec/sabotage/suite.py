@@ -9,9 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
+from mkeyspec.files.project import find_sources
 from mkeyspec.plan import Need
-from mkeyspec.project import find_sources
-from mkeyspec.run.mark import Row, case_of
+from mkeyspec.run.marks import Row, case_of
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseInfo, CaseSkipped
 from mkeyspec.store import Store

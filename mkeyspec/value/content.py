@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mkeyspec.constants import BgType, CrcType
+from mkeyspec.abi.constants import BgType, CrcType
 from mkeyspec.reference import xts
 from mkeyspec.reference.buffer import Buffer, Octets, octets
 from mkeyspec.reference.crc import CRC32, CRC32C, CRC64_XP10, T10, CrcParameters, crc_blocks

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mkeyspec.constants import BgType
+from mkeyspec.abi.constants import BgType
 from mkeyspec.value.node import (
     ByteString,
     Counter,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mkeyspec.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
+from mkeyspec.abi.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
 from mkeyspec.value.expression import Expression
 from mkeyspec.value.live import Int
 from mkeyspec.value.range import Range

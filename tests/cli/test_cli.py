@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from mkeyspec import __version__, cli
-from mkeyspec.code import CODES
-from mkeyspec.session import Tally
+from mkeyspec.cli.session import Tally
+from mkeyspec.diagnostics.codes import CODES
 from mkeyspec.store import Unwritable
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Done, Project, properties
 
@@ -294,7 +294,7 @@ def test_a_folder_that_cannot_be_searched(
         return []
 
     monkeypatch.chdir(project.path)
-    monkeypatch.setattr("mkeyspec.project.os.walk", refuse)
+    monkeypatch.setattr("mkeyspec.files.project.os.walk", refuse)
     for command in ("check", "compile", "run", "list"):
         assert cli.main([command, "cases"]) == 2
         assert "error[MKS0801]: can't search cases: Permission denied" in capsys.readouterr().err

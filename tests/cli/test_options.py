@@ -69,7 +69,7 @@ def test_an_id_that_is_not_there_is_told_by_workers(project: Project, id: str) -
 
 RERUNS = """\
 from _pytest.runner import runtestprotocol
-from mkeyspec.device.model import Model
+from mkeyspec.device.model.device import Model
 
 post, calls = Model.post, 0
 

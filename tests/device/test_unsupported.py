@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.device.profile import OFFERS
-from tests.lang.lower.lower_text import rows
+from mkeyspec.device.profile.profile import OFFERS
+from tests.compiler.statements.lower_text import rows
 from tests.shipped import ROOT
 
 if sys.version_info >= (3, 11):
@@ -20,7 +20,7 @@ else:
     import tomli as tomllib
 
 LACKS: list[dict[str, Any]] = tomllib.loads((ROOT / "tests/device/unsupported.toml").read_text())["lack"]
-MODEL = ("mkeyspec/device/section.py", "mkeyspec/device/wqe.py")
+MODEL = ("mkeyspec/device/model/section.py", "mkeyspec/device/model/wqe.py")
 
 
 def raising(node: ast.AST, name: str = "") -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mkeyspec.lang.verbs import PLACES
+from mkeyspec.compiler.statements.verbs import PLACES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 ANNOUNCED = {"compare_swap", "compare", "swap"}

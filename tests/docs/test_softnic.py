@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from mkeyspec import resource
-from mkeyspec.device.personality import ALIASES, names
+from mkeyspec.device.soft.personality import ALIASES, names
+from mkeyspec.files import resource
+from tests.device.verbs import soft
 from tests.docs.test_docs import ROOT, blocks, commands_of
 from tests.plugin.project import Done, Project
-from tests.verbs import soft
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,12 +19,12 @@ from mkeyspec.emit.align import align
 from mkeyspec.emit.header import Header
 from mkeyspec.emit.printer import WIDTH, Printer
 from mkeyspec.emit.writer import write
-from mkeyspec.run.mark import case_of, row_needs
+from mkeyspec.run.marks import case_of, row_needs
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal
 from mkeyspec.value.signature import Crc, Domain
 from tests.emit.handmade import HOSTILE, everything, hostile, strip
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def header(source: str) -> Header:

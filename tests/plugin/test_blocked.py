@@ -40,7 +40,7 @@ LIST = """\
 ids = { X-DIFF-22 = "the first byte is wrong" }
 """
 RELEASE_FAILS = """\
-from mkeyspec.device.model import Model
+from mkeyspec.device.model.device import Model
 
 release, calls = Model.release, 0
 
@@ -54,14 +54,14 @@ def failing(self, *, healthy):
 Model.release = failing
 """
 CANARY_FAILS = """\
-from mkeyspec.run import probe
+from mkeyspec.run import health_check as probe
 
 probe.symptom = lambda device, deadline: "the canary transfer did not complete"
 """
 WEDGED = """\
-from mkeyspec.device.model import Model
+from mkeyspec.device.model.device import Model
 from mkeyspec.device.protocol import Completion
-from mkeyspec.run import probe
+from mkeyspec.run import health_check as probe
 
 release, close, symptom = Model.release, Model.close, probe.symptom
 calls, sick = 0, set()

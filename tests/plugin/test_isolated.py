@@ -26,7 +26,7 @@ case shares
 """
 
 WATCH = """\
-from mkeyspec.device.model import Model
+from mkeyspec.device.model.device import Model
 
 made = Model.qp_pair
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device import preload
-from mkeyspec.device.choice import parse
+from mkeyspec.device.select import parse
+from mkeyspec.device.soft import preload
 from tests.quality.kind import PLACES, Kind, Place, kinds
 from tests.quality.subject import Bench, Outcome, Row, Subject, match, model, rows
 from tests.quality.tap import Record

@@ -17,8 +17,8 @@ from pathlib import Path
 from time import monotonic
 
 from mkeyspec import plan
-from mkeyspec.device import preload
-from mkeyspec.device.choice import parse
+from mkeyspec.device.select import parse
+from mkeyspec.device.soft import preload
 from tests.quality.mutation import Mutant, Mutation, mutants, mutations
 from tests.quality.subject import Bench, Outcome, Row, match, model, rows
 

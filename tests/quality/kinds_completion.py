@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.constants import STATUS_CLASS, SendFlag
+from mkeyspec.abi.constants import STATUS_CLASS, SendFlag
 from mkeyspec.device.protocol import Completion
 from tests.quality.kind import AtBoundary, OnCompletion, Place, places
 from tests.quality.subject import Subject

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.constants import MkeyError
+from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.protocol import AsyncEvent, Mkey, Qp, SignatureError
 from tests.quality.kind import OnEvents, Place, places
 from tests.quality.kinds_call import calls, made, refuse

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
-from mkeyspec import resource
-from mkeyspec.device.choice import open_choice, parse
 from mkeyspec.device.protocol import Device
-from mkeyspec.run import probe
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.device.select import open_choice, parse
+from mkeyspec.files import resource
+from mkeyspec.run import health_check
+from mkeyspec.run.departures import Expectations
 from tests.quality.subject import PROFILE, Bench
 
 CANARY = 2.0
@@ -36,7 +36,7 @@ class Lent:
             return
         try:
             device.release(healthy=False)
-            sick = probe.symptom(device, CANARY)
+            sick = health_check.symptom(device, CANARY)
         except Exception as error:
             sick = f"{type(error).__name__}: {error}"
         if sick:

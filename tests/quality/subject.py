@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.constants import MkeyFlag
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused
-from mkeyspec.lang.compile import compile_file
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
 from mkeyspec.value.layout import Interleaved, List, Part, walk

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mkeyspec import requirement
-from mkeyspec.device.errno import ERRNO
-from mkeyspec.device.key import gather, scatter
-from mkeyspec.device.model import Model
-from mkeyspec.device.movement import Movement, Place
-from mkeyspec.device.parts import PARTS
-from mkeyspec.device.profile import DRIVER_ERRNO, Profile
-from mkeyspec.device.queue import Notice, Queue
-from mkeyspec.device.signature import Arithmetic, Domain
-from mkeyspec.device.violation import Bytes, Violation
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.device.model.access_error import Bytes, Violation
+from mkeyspec.device.model.components import PARTS
+from mkeyspec.device.model.data_path import Movement, Place
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.model.key import gather, scatter
+from mkeyspec.device.model.queue import Notice, Queue
+from mkeyspec.device.model.signature import Arithmetic, Domain
+from mkeyspec.device.profile.errno import ERRNO
+from mkeyspec.device.profile.profile import DRIVER_ERRNO, Profile
+from mkeyspec.requirements import ledger
+from mkeyspec.run.departures import Expectations
 from tests.quality.subject import PROFILE, Bench, rows
 
 OTHERWISE: dict[str, tuple[Any, ...]] = {
@@ -97,7 +97,7 @@ def test_no_row_is_red_on_a_device_whose_departures_are_listed() -> None:
     profile = Profile(**{name: value for name, (value, _) in DEPARTURES.items()})
     listed = Expectations({id: ("lab.toml", "") for _, id in DEPARTURES.values()})
     assert red(Bench(lambda: Model(profile), profile=profile, expectations=listed), 2) == []
-    assert {id for _, id in DEPARTURES.values()} <= requirement.departure_ids()
+    assert {id for _, id in DEPARTURES.values()} <= ledger.departure_ids()
 
 
 class ScattersNothing(Movement):

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.constants import Access
-from mkeyspec.device.key import Violation
-from mkeyspec.device.model import Model
-from mkeyspec.device.parts import PARTS
+from mkeyspec.abi.constants import Access
+from mkeyspec.device.model.components import PARTS
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.model.key import Violation
+from mkeyspec.device.model.queue import Queue
+from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, QpPair, Read, Send, Sge, WorkRequest, Write
-from mkeyspec.device.queue import Queue
-from mkeyspec.device.transfer import SUCCESS, Transfer
 from tests.quality.subject import PROFILE, Bench, rows
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (

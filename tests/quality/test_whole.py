@@ -28,9 +28,9 @@ case copies
 CULPRIT = "copies[n=3]"
 CONFTEST = """\
 import os, signal, time
-from mkeyspec.device import choice
-from mkeyspec.device.model import Model
-from mkeyspec.plugin import watch
+from mkeyspec.device import select as choice
+from mkeyspec.device.model.device import Model
+from mkeyspec.plugin import watchdog as watch
 
 watch.GRACE, watch.DEADLINES = 1.0, 0
 

@@ -12,10 +12,10 @@ import pytest
 
 from mkeyspec import plan
 from mkeyspec.cli import main
-from mkeyspec.coverage import count_bins, cover, space
-from mkeyspec.coverage_page import coverage_page
-from mkeyspec.lang.compile import compile_file
-from mkeyspec.requirement import Requirement, requirements
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.requirements.coverage import count_bins, cover, space
+from mkeyspec.requirements.coverage_page import coverage_page
+from mkeyspec.requirements.ledger import Requirement, requirements
 from tests.shipped import suites
 
 ROOT = Path(__file__).resolve().parents[2]

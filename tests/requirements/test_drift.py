@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.cli import main
-from mkeyspec.drift import drift, mark, sentences, words
-from mkeyspec.requirement import Requirement, requirements
+from mkeyspec.requirements.drift import drift, mark, sentences, words
+from mkeyspec.requirements.ledger import Requirement, requirements
 
 MARKDOWN = """\
 # NAME

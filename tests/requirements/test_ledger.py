@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.lang.compile import compile_file
-from mkeyspec.requirement import Requirement, departure_ids, departures, requirements
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.requirements.ledger import Requirement, departure_ids, departures, requirements
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -185,6 +185,6 @@ ELSEWHERE = {
 def test_every_open_point_is_in_a_case_or_a_point_of_the_profile() -> None:
     """X-OPEN: one of several, recorded, or chosen by the profile; never a guess that isn't called one."""
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "cases").rglob("*.mks"))
-    text += (ROOT / "mkeyspec" / "device" / "profile.py").read_text(encoding="utf-8")
+    text += (ROOT / "mkeyspec" / "device" / "profile" / "profile.py").read_text(encoding="utf-8")
     missing = {one for one in departures() if one.startswith("X-OPEN") and one not in text}
     assert missing == set(ELSEWHERE)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Qp, QpPair
 
 

@@ -28,7 +28,7 @@ from mkeyspec.plan import (
 from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp
-from tests.run.bed import SIGNALED, at, changed, codes, content, failures, plain, rig, run
+from tests.run.fixtures import SIGNALED, at, changed, codes, content, failures, plain, rig, run
 
 ENTRIES = Live("k", "max_entries")
 NOTHING = LiveOp("-", (ENTRIES, ENTRIES))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, WorkRequest, Write
 from tests.run.text import one, told
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import AsyncEvent, Qp
 from tests.run.text import KEY, one, told
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Qp
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.verdict import Verdict
 from tests.run.text import told, verdicts
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mkeyspec.code import CODES, explanation
+from mkeyspec.diagnostics.codes import CODES, explanation
 from mkeyspec.plan import At
 from mkeyspec.run import difference
 from mkeyspec.run.diagnosis import render
 from mkeyspec.run.verdict import CaseFailed, CaseInfo, Failure, Verdict
 from mkeyspec.value.bytestring import ByteString, Counter, Fill, Framed, Join, Slice
 from mkeyspec.value.signature import Crc, Domain, T10Dif
-from tests.run.bed import generating, rig, run
+from tests.run.fixtures import generating, rig, run
 
 SOURCE = """mks 1
     memory m = counter(1024)

@@ -30,7 +30,20 @@ from mkeyspec.plan import (
 from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.layout import Part
-from tests.run.bed import SIGNALED, SIGNATURE, at, changed, codes, failures, generating, plain, rig, run, transmit, wire
+from tests.run.fixtures import (
+    SIGNALED,
+    SIGNATURE,
+    at,
+    changed,
+    codes,
+    failures,
+    generating,
+    plain,
+    rig,
+    run,
+    transmit,
+    wire,
+)
 
 # Receives of the short forms -------------------------------------------------------------------
 

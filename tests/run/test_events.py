@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import AsyncEvent, QpPair
 from mkeyspec.run.verdict import Verdict
 from tests.run.text import one, told, verdicts

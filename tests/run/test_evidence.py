@@ -40,13 +40,14 @@ from mkeyspec.plan import (
     Wr,
     Write,
 )
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.evidence import Entry as LedgerEntry
-from mkeyspec.run.expectation import Expectations
 from mkeyspec.run.verdict import CaseFailed, CaseSkipped
 from mkeyspec.value.bytestring import Counter, Flip, Framed, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.bed import (
+from tests.run.faulty_device import double
+from tests.run.fixtures import (
     ALL,
     CRC32,
     SIGNALED,
@@ -64,7 +65,6 @@ from tests.run.bed import (
     transmit,
     wire,
 )
-from tests.run.crooked import double
 from tests.run.test_rig import refusing_raw
 
 LATE = 300e-6

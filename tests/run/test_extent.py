@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Memory, Qp, Write
 from mkeyspec.run.buffer import GUARD
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed, CaseInfo
 from tests.run.text import compiled, told

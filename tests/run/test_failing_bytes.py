@@ -8,8 +8,8 @@ from typing import Any as Whatever
 import pytest
 
 from mkeyspec.device import protocol
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Qp, SignatureError, WorkRequest, Write
 from mkeyspec.plan import (
     Any,
@@ -33,7 +33,7 @@ from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveBytes, LiveOp
 from mkeyspec.value.signature import Crc
 from tests.oracle.bitwise import stored
-from tests.run.bed import (
+from tests.run.fixtures import (
     CRC32,
     at,
     changed,

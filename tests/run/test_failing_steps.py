@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.constants import Access, MkeyFlag
+from mkeyspec.abi.constants import Access, MkeyFlag
 from mkeyspec.device.protocol import AsyncEvent
 from mkeyspec.plan import (
     Accepted,
@@ -41,7 +41,8 @@ from mkeyspec.plan import (
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.bed import (
+from tests.run.faulty_device import change, double
+from tests.run.fixtures import (
     ALL,
     INDIRECT,
     SIGNALED,
@@ -56,7 +57,6 @@ from tests.run.bed import (
     transmit,
     wire,
 )
-from tests.run.crooked import change, double
 
 TWICE: tuple[Setter, ...] = (SetAccess(ALL), SetAccess(ALL))
 BEYOND = Transmit(at(5), Part("k", 60, 64), "send")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Completion, Qp
 from mkeyspec.run.verdict import Verdict
 from tests.run.text import one, verdicts

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mkeyspec.device.protocol import Qp, QpAttributes
-from mkeyspec.device.verbs import Verbs
-from mkeyspec.device.verbs_queue import End, Pair
+from mkeyspec.device.verbs.device import Verbs
+from mkeyspec.device.verbs.queue import End, Pair
 from mkeyspec.plan import Qp as DeclareQp
 from mkeyspec.run.verdict import CaseInfo
-from tests.run.bed import at, changed, plain, rig, transmit
+from tests.run.fixtures import at, changed, plain, rig, transmit
 
 
 @pytest.mark.parametrize("isolated", [True, False])

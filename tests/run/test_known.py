@@ -22,10 +22,11 @@ from mkeyspec.plan import (
     SetLayout,
     Wire,
 )
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.value.bytestring import Counter, Flip, Framed, Literal
 from mkeyspec.value.layout import List, Part
-from tests.run.bed import (
+from tests.run.faulty_device import double
+from tests.run.fixtures import (
     ALL,
     CRC32,
     SIGNALED,
@@ -41,7 +42,6 @@ from tests.run.bed import (
     validating,
     wire,
 )
-from tests.run.crooked import double
 
 ID = "X-DIFF-08"
 LISTED = Expectations({ID: ("driver.toml", "is too strict")})

@@ -13,8 +13,21 @@ from mkeyspec.run.buffer import GUARD
 from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import Counter, Flip, Framed
 from mkeyspec.value.layout import Part
-from tests.run.bed import CRC32, at, changed, codes, failures, generating, plain, rig, run, transmit, validating, wire
-from tests.run.crooked import Crooked, change, double
+from tests.run.faulty_device import Crooked, change, double
+from tests.run.fixtures import (
+    CRC32,
+    at,
+    changed,
+    codes,
+    failures,
+    generating,
+    plain,
+    rig,
+    run,
+    transmit,
+    validating,
+    wire,
+)
 
 W = Memory(at(3), "w", 64, Counter(64), peer=True)
 QUIET = Write(at(9), (Part("m", 0, 64),), Part("w", 0, 64))

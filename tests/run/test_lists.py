@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, Send, Write
 from mkeyspec.run.verdict import Verdict
 from tests.run.test_before_failure import Twisted, lost, other

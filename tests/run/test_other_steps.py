@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.constants import MkeyFlag
+from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import (
     Cancel,
@@ -31,7 +31,7 @@ from mkeyspec.run.verdict import CaseSkipped
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.bed import SIGNALED, at, changed, codes, configured, plain, rig, run, transmit, wire
+from tests.run.fixtures import SIGNALED, at, changed, codes, configured, plain, rig, run, transmit, wire
 
 
 def answering(**answers: Any) -> tuple[Rig, Any]:

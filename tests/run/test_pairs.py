@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Qp, QpAttributes, QpPair, Sge
 from tests.run.text import one, told
 

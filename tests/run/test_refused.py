@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Configure, Qp
 from mkeyspec.run.buffer import GUARD
 from tests.run.test_extent import Known

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.constants import SendFlag
+from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device import protocol
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.plan import Options
-from mkeyspec.run import declare
-from mkeyspec.run.bench import Bench
+from mkeyspec.run import declarations
 from mkeyspec.run.buffer import GUARD
+from mkeyspec.run.case_state import Bench
 from mkeyspec.run.request import Builder
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveBytes, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
-from tests.run.bed import INDIRECT, at
+from tests.run.fixtures import INDIRECT, at
 
 INLINE = int(SendFlag.INLINE)
 SIGNALED = int(SendFlag.SIGNALED)
@@ -30,9 +30,9 @@ SIGNALED = int(SendFlag.SIGNALED)
 @pytest.fixture
 def bench() -> Bench:
     made = Bench(Model(), Profile(), 0.1, "case")
-    declare.memory(made, plan.Memory(at(1), "m", 256, Counter(256)))
-    declare.memory(made, plan.Memory(at(1), "w", 256, None, True))
-    declare.mkey(made, plan.Mkey(at(2), "k", INDIRECT, 4))
+    declarations.memory(made, plan.Memory(at(1), "m", 256, Counter(256)))
+    declarations.memory(made, plan.Memory(at(1), "w", 256, None, True))
+    declarations.mkey(made, plan.Mkey(at(2), "k", INDIRECT, 4))
     return made
 
 
@@ -56,7 +56,7 @@ def test_parts_of_memories_have_addresses_and_parts_of_mkeys_offsets(bench: Benc
 
 
 def test_misaligned_is_counted_at_the_first_byte_of_the_buffer(bench: Bench) -> None:
-    declare.memory(bench, plan.Memory(at(1), "odd", 16, None, misaligned=3))
+    declarations.memory(bench, plan.Memory(at(1), "odd", 16, None, misaligned=3))
     assert bench.buffers["odd"].addr % 64 == 3
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from mkeyspec import plan
 from mkeyspec.device import protocol
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.plan import (
     Comparison,
@@ -26,13 +26,13 @@ from mkeyspec.plan import (
     Transmit,
     Wire,
 )
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live
-from tests.run.bed import SIGNALED, at, content, generating, plain, rig, run, transmit, wire
+from tests.run.fixtures import SIGNALED, at, content, generating, plain, rig, run, transmit, wire
 
 
 def test_a_right_device_passes_and_goes_back_to_the_pool() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.model.queue import Done, Notice
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import AsyncEvent, Completion, Configure, Qp
-from mkeyspec.device.queue import Done, Notice
 from tests.run.slow import Slow
 from tests.run.text import one, told
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mkeyspec.run.verdict import CaseFailed
-from tests.lang.lower.lower_text import rows, steps
-from tests.run.bed import rig, run
+from tests.compiler.statements.lower_text import rows, steps
+from tests.run.fixtures import rig, run
 
 BASE = """
 memory m = counter(64)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device
-from mkeyspec.lang.compile import compile_file
 from mkeyspec.plan import Case
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
 

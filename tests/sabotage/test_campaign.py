@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.profile import Profile
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Info
-from mkeyspec.run.expectation import Expectations
+from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseInfo, CaseSkipped
 from mkeyspec.sabotage.campaign import Killed, campaign, order

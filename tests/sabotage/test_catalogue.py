@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from mkeyspec.device.model import Model
-from mkeyspec.device.parts import PARTS
-from mkeyspec.device.profile import Profile
-from mkeyspec.requirement import ids
-from mkeyspec.sabotage.bend import BENDS
+from mkeyspec.device.model.components import PARTS
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.requirements.ledger import ids
 from mkeyspec.sabotage.catalogue import PARTS as OF
 from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, faults, named, of_device
+from mkeyspec.sabotage.fault import BENDS
 from mkeyspec.sabotage.model import bent
 
 ALL = faults()

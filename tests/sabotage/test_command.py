@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import cli
-from mkeyspec.device.preload import FAULT
-from mkeyspec.sabotage.bend import BENDS, Bend
+from mkeyspec.device.soft.preload import FAULT
 from mkeyspec.sabotage.catalogue import faults
+from mkeyspec.sabotage.fault import BENDS, Bend
 
 CASE = """\
 mks 1

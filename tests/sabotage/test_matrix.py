@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec import selection
+from mkeyspec.files import selection
 from mkeyspec.sabotage.campaign import Killed
 from mkeyspec.sabotage.matrix import Matrix, MatrixError, cover, read
 

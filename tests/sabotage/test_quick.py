@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec import selection
+from mkeyspec.files import selection
 from mkeyspec.sabotage.catalogue import faults
 
 ROOT = Path(__file__).resolve().parents[2]

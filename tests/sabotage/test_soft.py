@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from mkeyspec.sabotage.catalogue import of_device
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 SOURCES = Path(__file__).resolve().parents[2] / "softnic"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 HERE = Path(__file__).parent
 

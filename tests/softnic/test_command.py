@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 SHOW = """
 import json, os, signal, sys

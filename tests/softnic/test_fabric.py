@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 PORTS = iter(range(21000 + os.getpid() % 20000, 65000))
 SECONDS = 60

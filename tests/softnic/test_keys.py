@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.verbs import soft
+from tests.device.verbs import soft
 
 PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "keys.py"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 C = '__attribute__((visibility("default"))) int softnic_says(void) { return 42; }\n'
 needs_compiler = pytest.mark.skipif(softnic.compiler() is None, reason="no C compiler")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec import resource
-from mkeyspec.device.personality import ALIASES, DEFAULT, VARIABLE, PersonalityError, names, personality
+from mkeyspec.device.soft.personality import ALIASES, DEFAULT, VARIABLE, PersonalityError, names, personality
+from mkeyspec.files import resource
 from tests.softnic import pure
 
 FIVE = ["bluefield3-plaintext", "bluefield3-wrapped", "connectx5", "connectx6dx", "connectx7"]

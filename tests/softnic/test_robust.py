@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from tests.softnic import stress
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from tests.softnic.test_robust import compiled
 from tests.softnic.test_traffic import OK
 from tests.softnic.test_wire import play

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 HERE = Path(__file__).parent
 CASE = "cases/signature/pipelining.mks::a_cancelled_configuration_is_one_request"

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 HERE = Path(__file__).parent
 OK, LOCAL_LENGTH, LOCAL_PROTECTION, FLUSHED, REMOTE_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRY, RNR = (

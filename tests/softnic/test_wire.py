@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from tests.softnic.test_traffic import (
     FLUSHED,
     HERE,

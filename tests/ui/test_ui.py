@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.lang import render
-from mkeyspec.lang.compile import compile_file
-from mkeyspec.lang.diagnostic import Diagnostic
+from mkeyspec.compiler.compile import compile_file
+from mkeyspec.diagnostics import render
+from mkeyspec.diagnostics.diagnostic import Diagnostic
 
 HERE = Path(__file__).parent
 FILES = sorted(p for p in HERE.glob("*/**/*.mks") if not p.name.startswith("_"))

@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from tests.upstream.test_upstream import HERE, PYTHON, Outcome, differences, environment, unpack
 
 if sys.version_info >= (3, 11):

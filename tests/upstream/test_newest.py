@@ -68,7 +68,7 @@ def test_an_archive_that_does_not_answer_is_no_failure(
     apt.write_text("#!/bin/sh\necho 'E: Failed to fetch http://deb.debian.org' >&2; exit 100\n")
     apt.chmod(0o755)
     monkeypatch.setattr(newest, "KEYRING", apt)
-    monkeypatch.setattr("mkeyspec.device.softnic.library", lambda: tmp_path)
+    monkeypatch.setattr("mkeyspec.device.soft.softnic.library", lambda: tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert newest.main(["--suite", "sid"]) == 0
     assert capsys.readouterr().out == "not run: sid: E: Failed to fetch http://deb.debian.org\n"

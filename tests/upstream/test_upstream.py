@@ -20,7 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 from mkeyspec.sabotage.catalogue import of_device
 from tests.upstream.test_upstream import HERE, PYTHON, RUNS, differences, environment, missing, unpack
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkeyspec.constants import CrcType
+from mkeyspec.abi.constants import CrcType
 from mkeyspec.value import bytestring, layout, live, signature
 from mkeyspec.value import range as range_module
 from mkeyspec.value.bytestring import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkeyspec.constants import SigMask
+from mkeyspec.abi.constants import SigMask
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, Signature, T10Dif
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device import softnic
+from mkeyspec.device.soft import softnic
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,0 +1,1 @@
+"""ABI values of verbs.h and mlx5dv.h."""

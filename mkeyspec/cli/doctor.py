@@ -1,0 +1,68 @@
+"""`mkeyspec doctor` on the command line, and what it shares with `run`: starting the process on the software NIC."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec.cli.session import FAILED, OK, Failure
+
+_HELP = "say what this machine has for real NICs and the software NIC, and what to install"
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec doctor
+  $ mkeyspec doctor --device mlx5_0           # opens it, and lists its capabilities
+  $ mkeyspec doctor --device soft:cx5 --format json
+  $ mkeyspec doctor --link-pyverbs            # the system's pyverbs into this virtual environment
+Exit code: 0 if the named device opens, or without one if `--device soft` can run; 1 if something is
+missing; 2 for a wrong option. Of --link-pyverbs: 0 if pyverbs is there afterwards."""
+
+
+def add(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
+    """The verb, on the command line's subparsers; `command` makes one of its parsers."""
+    parser = command(commands, "doctor", _doctor, _HELP, _EXAMPLE)
+    parser.add_argument("--device", metavar="NAME", help="open this one: model, soft[:PERSONALITY] or mlx5_0[:PORT]")
+    parser.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--link-pyverbs", action="store_true", help="link the system's pyverbs into this environment")
+
+
+def start_on(device: str, *, whole: bool) -> None:
+    """Nothing, unless `device` is the software NIC and this process is not on it: then it starts itself anew if its
+    own command line tells it all. Raises Failure for a device that can't be named."""
+    from mkeyspec.device.protocol import Unavailable
+    from mkeyspec.device.select import parse
+
+    try:
+        choice = parse(device)
+        if choice.kind == "soft" and whole:
+            from mkeyspec.device.soft import preload
+
+            preload.ensure(choice.personality, whole=True)
+    except Unavailable as error:
+        raise Failure(error.code, error.message) from None
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from mkeyspec.doctor import findings, machine
+
+    if options.link_pyverbs:
+        there, line = findings.link_pyverbs(machine.examine())
+        print(f"mkeyspec: {line}", file=sys.stdout if there else sys.stderr)
+        return OK if there else FAILED
+    if options.device is not None:
+        start_on(options.device, whole=options.whole)
+    facts = machine.examine()
+    found = findings.findings(facts)
+    opened = None
+    if options.device is not None:
+        opened = findings.look_at(options.device, allow_busy_port=options.allow_busy_port)
+    if options.format == "json":
+        print(json.dumps(findings.data(facts, found, opened), indent=2))
+    else:
+        sys.stdout.write(findings.text(found, opened))
+    return OK if findings.healthy(found, opened) else FAILED

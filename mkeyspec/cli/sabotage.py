@@ -1,0 +1,68 @@
+"""`mkeyspec sabotage` on the command line: does the suite notice each fault, and is each case good for something?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mkeyspec.cli import doctor
+from mkeyspec.cli.session import Failure
+from mkeyspec.device.soft import preload
+
+_HELP = "give a device one fault at a time, and see whether the cases notice"
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec sabotage -n 2                               # up to each fault's first kill
+  $ mkeyspec sabotage --only crc32_polynomial copy_never
+  $ mkeyspec sabotage --device soft --profile quick
+  $ mkeyspec sabotage --matrix reports/matrix.json -n 2  # every case against every fault
+  $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
+  $ mkeyspec sabotage --choose quick --from reports/matrix.json
+Exit code: 0 if every fault was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
+3 if there are no cases."""
+
+Sources = Callable[[Sequence[str]], list[Path]]
+
+
+def add(
+    command: Callable[..., argparse.ArgumentParser], commands: Any, sources: Sources, project: Callable[[], Path]
+) -> None:
+    """The verb, on the command line's subparsers. `sources` finds `.mks` files, `project` the directory they are of."""
+    parser = command(commands, "sabotage", lambda options: _sabotage(options, sources, project()), _HELP, _EXAMPLE)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: cases)")
+    parser.add_argument("--device", default="model", metavar="NAME", help="model or soft (default: model)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these faults")
+    parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
+    parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
+    parser.add_argument("--rows", type=int, metavar="N", help="N rows of each case, the others where they show nothing")
+    parser.add_argument("--matrix", metavar="FILE", help="every case against every fault; FILE gets what kills what")
+    parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
+    parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
+    parser.add_argument("--list", action="store_true", help="name the faults, and run nothing")
+    parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
+    parser.add_argument("--deadline", type=float, metavar="S", help="longest wait for anything, in seconds")
+    parser.add_argument("--generated", metavar="DIR", help="where the modules are kept (default: generated/)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> int:
+    from mkeyspec.cli import sabotage_command
+
+    if options.choose is not None:
+        return sabotage_command.choose(options.choose, options.matrices, project)
+    device = sabotage_command.device_named(options.device)
+    faults = sabotage_command.faults_of(device, options.only)
+    if options.list:
+        return sabotage_command.show(faults, options.format)
+    if options.rows is not None and options.rows < 1:
+        raise Failure("MKS0905", f"--rows {options.rows}: at least one row of a case")
+    if options.workers < 1:
+        raise Failure("MKS0905", f"-n {options.workers}: at least one process")
+    if device.kind == "soft":
+        os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
+    doctor.start_on(options.device, whole=options.whole)
+    return sabotage_command.Command(options, device, faults, sources(options.paths), project).run()

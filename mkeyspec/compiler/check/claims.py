@@ -1,0 +1,200 @@
+"""What is broken against what is claimed.
+
+Source: docs/design/language.md, truth. Without a claim (or with `accepted` only) every broken rule is an error of its
+own. With a claimed rejection the one broken rule is the reason that the device must give; no broken rule, two, or one
+that shows in another phase are errors of the claim.
+
+What is written with `but` is wrong on purpose. It is not an error without a claim (the run shows what happens), and it
+is the rule that a claimed rejection is pinned to. A rule that a live value decides, or that the pages leave open, is
+never an error; it makes a claimed rejection possible, and pins it if it is the only one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkeyspec import plan
+from mkeyspec.compiler.check.allowed import allowed
+from mkeyspec.compiler.check.rules import Broken, Spans
+from mkeyspec.compiler.check.unchanged_members import overrides
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+
+UNDEFINED_HELP = "what happens is undefined; no claim covers it"
+ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3}
+"""Phases of one step in time: what is refused at one never gets to a later one."""
+
+
+def settle(
+    broken: list[Broken],
+    claim: plan.Claim,
+    spans: Spans,
+    step: plan.Step,
+    diagnostics: Diagnostics,
+    when_false: bool = False,
+) -> plan.Claim:
+    """The claim, its rejections pinned to the one broken rule; diagnostics where they do not go together.
+
+    `when_false`: a claim stood there, but its `when` is false in this row.
+    """
+    undefined = [b for b in broken if not b.rule.phases and b.certain]
+    for found in undefined:
+        _report(found, diagnostics, help=found.help or UNDEFINED_HELP)
+    if undefined:
+        return claim
+    broken = [b for b in broken if b.rule.phases]
+    rejections = [outcome for outcome in claim if isinstance(outcome, plan.Rejected)]
+    if not rejections:
+        for found in broken:
+            if found.certain and not found.forced:
+                _report(found, diagnostics, notes=_when_note(when_false), help=_claim_help(found))
+        return claim
+    certain = [b for b in broken if b.certain]
+    if not broken and not overrides(step):
+        _every_outcome(claim, rejections, spans, step, diagnostics)
+    if not certain:
+        _nothing_certain(broken, claim, rejections, spans, step, diagnostics)
+        return _pinned(claim, [b for b in broken if _matches(b, rejections)])
+    first = min(_phase(b) for b in certain)
+    earliest = [b for b in certain if _phase(b) == first]
+    matching = [b for b in earliest if _matches(b, rejections)]
+    if not matching:
+        _wrong_phase(earliest[0], rejections, spans, step, diagnostics)
+        return claim
+    names = {b.rule.name for b in matching}
+    if len(names) > 1:
+        if any(outcome.reason is None for outcome in rejections):
+            _two(matching, rejections, spans, step, diagnostics)
+        return _placed(claim, matching)
+    return _placed(_pinned(claim, matching), matching)
+
+
+def _phase(broken: Broken) -> int:
+    return min(ORDER[phase] for phase in broken.rule.phases)
+
+
+def _matches(broken: Broken, rejections: list[plan.Rejected]) -> bool:
+    return any(outcome.phase in broken.rule.phases for outcome in rejections)
+
+
+def _pinned(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+    """The claim with its rule filled in, if `matching` is of one rule."""
+    if len({b.rule.name for b in matching}) != 1:
+        return claim
+    found = matching[0]
+
+    def pin(outcome: plan.Outcome) -> plan.Outcome:
+        if not isinstance(outcome, plan.Rejected) or outcome.phase not in found.rule.phases:
+            return outcome
+        reason = found.reason if outcome.reason is None and outcome.phase == "completion" else outcome.reason
+        return replace(outcome, rule=found.rule.name, reason=reason)
+
+    return tuple(pin(outcome) for outcome in claim)
+
+
+def _placed(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+    """The claim with the requests that an error completion is due to, of a section of several."""
+
+    def place(outcome: plan.Outcome) -> plan.Outcome:
+        if not isinstance(outcome, plan.Rejected) or outcome.phase != "completion":
+            return outcome
+        which = {b.request for b in matching if b.request is not None and outcome.phase in b.rule.phases}
+        return replace(outcome, requests=tuple(sorted(which))) if which else outcome
+
+    return tuple(place(outcome) for outcome in claim)
+
+
+# Diagnostics -----------------------------------------------------------------------------------
+
+
+def _report(found: Broken, diagnostics: Diagnostics, notes: tuple[Note, ...] = (), help: str = "") -> None:
+    diagnostics.error(
+        found.rule.code, found.message, found.span, notes=(*found.notes, *notes), help=help, page=found.rule.reference
+    )
+
+
+def _claim_help(found: Broken) -> str:
+    refusal = f"if the device must refuse it, say so: `rejected at {found.rule.phases[-1]}`"
+    return f"{found.help}; {refusal}" if found.help else refusal
+
+
+def _when_note(when_false: bool) -> tuple[Note, ...]:
+    return (Note("in this row the claim's `when` is false, so plain success is claimed"),) if when_false else ()
+
+
+def _nothing_certain(
+    broken: list[Broken],
+    claim: plan.Claim,
+    rejections: list[plan.Rejected],
+    spans: Spans,
+    step: plan.Step,
+    diagnostics: Diagnostics,
+) -> None:
+    """MKS0502, unless a live value may break a rule, the claim allows success too, or it brings its own reason."""
+    if any(_matches(b, rejections) for b in broken) or len(rejections) < len(claim):
+        return
+    bare = [outcome for outcome in rejections if outcome.reason is None]
+    if bare:
+        diagnostics.error(
+            "MKS0502",
+            "nothing here is forbidden by the pages, so why should it be rejected?",
+            spans.get(bare[0], "", step),
+            notes=tuple(Note(text) for text in allowed(step)),
+            help="drop the claim, or say why: `with ERRNO`, and the requirement",
+        )
+
+
+PHASES: dict[type, frozenset[str]] = {
+    plan.Post: frozenset({"complete", "completion"}),
+    plan.Transmit: frozenset({"complete", "completion"}),
+    plan.Receive: frozenset({"complete", "completion"}),
+    plan.Mkey: frozenset({"create"}),
+    plan.Qp: frozenset({"create"}),
+    plan.Dek: frozenset({"create"}),
+    plan.Cancel: frozenset({"cancel"}),
+}
+"""Where a step may be refused."""
+
+
+def _every_outcome(
+    claim: plan.Claim, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    """A claim that names success and a refusal at each phase, for whatever reason, where the pages forbid nothing."""
+    bare = {outcome.phase for outcome in rejections if outcome.reason is None}
+    everywhere = PHASES.get(type(step))
+    if everywhere is not None and everywhere <= bare and any(isinstance(item, plan.Accepted) for item in claim):
+        diagnostics.warning(
+            "MKS0612",
+            "this claim cannot fail: it names everything that can happen, and the pages forbid nothing here",
+            spans.get(step, "claim"),
+            help="drop it: what breaks no rule goes through",
+        )
+
+
+def _wrong_phase(
+    found: Broken, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    phases = " or ".join(found.rule.phases)
+    diagnostics.error(
+        "MKS0503",
+        f"{found.rule.title}: that is refused at {phases}, not at {rejections[0].phase}",
+        spans.get(rejections[0], "", step),
+        notes=(Note(found.message, found.span),),
+        help=f"rejected at {found.rule.phases[0]}",
+        page=found.rule.reference,
+    )
+
+
+def _two(
+    matching: list[Broken], rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    by_name = {b.rule.name: b for b in reversed(matching)}
+    faults = sorted(by_name.values(), key=lambda b: (b.span.start, b.rule.code))
+    listed = ", ".join(f"{b.rule.title} ({b.rule.requirement})" for b in faults)
+    number = "two" if len(faults) == 2 else str(len(faults))
+    diagnostics.error(
+        "MKS0501",
+        f"rejected for which reason? {number} rules are broken: {listed}",
+        spans.get(rejections[0], "", step),
+        notes=tuple(Note(b.message, b.span) for b in faults),
+        help="one fault a case",
+    )

@@ -1,0 +1,133 @@
+"""Rules of the builder: mlx5dv_wr_mkey_configure(3), its counts, flags and generic setters; mr_list, mr_interleaved."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import Access, ConfFlag
+from mkeyspec.compiler.check import crypto, layout, signature
+from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.state import overridden
+from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.value.live import Int
+
+_ACCESS_BITS = 0
+for _flag in Access:
+    _ACCESS_BITS |= int(_flag)
+
+_KINDS = (
+    (plan.SetAccess, "access"),
+    (plan.SetLayout, "layout"),
+    (plan.SetSignature, "signature"),
+    (plan.SetCrypto, "crypto"),
+)
+
+
+def look_configure(look: Look, request: plan.Configure, strays: int) -> None:
+    """`strays`: setters that follow further on in the section, outside (SIG-25)."""
+    but = request.options.but
+    _inline(look, request, but)
+    _attributes(look, request)
+    _counts(look, request, strays)
+    _repeats(look, request)
+    for setter in request.setters:
+        if isinstance(setter, plan.SetAccess):
+            value, forced = overridden(setter.but, "access_flags", setter.flags)
+            _access(look, setter, "", setter.flags if value is None else value, forced, request)
+    layout.look_layouts(look, request)
+    key = look.mkey(request.mkey)
+    if key is None:
+        return
+    for setter in request.setters:
+        if isinstance(setter, plan.SetSignature):
+            signature.look_signature(look, request, setter, key)
+        elif isinstance(setter, plan.SetCrypto):
+            crypto.look_crypto(look, request, setter, key)
+    crypto.look_order(look, request, key)
+
+
+def look_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> None:
+    """mlx5dv_wr_mr_list and mlx5dv_wr_mr_interleaved: access and one layout (WRP-12..15)."""
+    but = request.options.but
+    _inline(look, request, but)
+    access, forced = overridden(but, "access_flags", request.access)
+    place = "access_flags" if forced else "access"
+    _access(look, request, place, request.access if access is None else access, forced, request)
+    layout.look_one(look, request, request, "layout", request.layout, request.mkey, blocks=0)
+
+
+def look_stray(look: Look, request: plan.StraySetter) -> None:
+    """A setter where nothing is open: no builder before it, or its last announced setter was called (SIG-25)."""
+    kind = next(name for type_, name in _KINDS if isinstance(request.setter, type_))
+    look.broken(
+        "setter_outside",
+        f"`{kind}` stands outside a configuration",
+        request,
+        notes=(Note("the last operation posted must be mlx5dv_wr_mkey_configure or one of its setters, still open"),),
+        help=f"move it into the braces of a `configure`: {{ {kind} … }}",
+    )
+
+
+def _inline(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved, but: plan.Overrides) -> None:
+    inline, forced = overridden(but, "inline", 1)
+    if inline == 0:
+        look.broken("inline_missing", "IBV_SEND_INLINE is left out of wr_flags", request, "inline", forced=forced)
+
+
+def _attributes(look: Look, request: plan.Configure) -> None:
+    but = request.options.but
+    flags, forced = overridden(but, "conf_flags", int(ConfFlag.RESET_SIG_ATTR) if request.reset_signature else 0)
+    excess = None if flags is None else flags & ~int(ConfFlag.RESET_SIG_ATTR)
+    if excess is None or excess:
+        message = "conf_flags is read from the device" if excess is None else (
+            f"conf_flags {flags:#x}: {excess:#x} is none of the page's flags"
+        )  # fmt: skip
+        look.broken("conf_flags", message, request, "conf_flags", forced=forced, certain=excess is not None)
+    comp_mask, forced = overridden(but, "comp_mask", 0)
+    if comp_mask != 0:
+        look.broken("conf_comp_mask", "comp_mask is reserved and must be 0", request, "comp_mask", forced=forced,
+                    certain=comp_mask is not None)  # fmt: skip
+
+
+def _counts(look: Look, request: plan.Configure, strays: int) -> None:
+    called = len(request.setters)
+    announced, forced = overridden(request.options.but, "num_setters", called)
+    if announced is None or announced == called:
+        return
+    if announced > called:
+        # Setters that come too late are one fault, the place they stand in (SIG-25), not two.
+        if announced > called + strays:
+            message = f"num_setters {announced}, and {count(called, 'setter')} called"
+            look.broken("too_few_setters", message, request, "num_setters", forced=forced)
+    else:
+        message = f"num_setters {announced}, and {count(called, 'setter')} called"
+        look.broken("too_many_setters", message, request, "num_setters", forced=forced)
+
+
+def _repeats(look: Look, request: plan.Configure) -> None:
+    """Each setter once (CFG-07); of the layout setters, one in all (LAY-03)."""
+    if len(request.setters) < 2:
+        return
+    for type_, kind in _KINDS:
+        calls = [setter for setter in request.setters if isinstance(setter, type_)]
+        if len(calls) < 2:
+            continue
+        first = Note("the first call", look.spans.get(calls[0], "", request))
+        if type_ is plan.SetLayout:
+            look.broken("two_layouts", "at most one layout setter may follow the builder", calls[1], fallback=request,
+                        notes=(first,))  # fmt: skip
+        else:
+            look.broken("setter_called_twice", f"`{kind}` is called {count(len(calls), 'time')} in one configuration",
+                        calls[1], fallback=request, notes=(first,))  # fmt: skip
+
+
+def _access(look: Look, thing: object, member: str, flags: Int, forced: bool, request: plan.Wr) -> None:
+    """0 or an OR of enum ibv_access_flags (ACC-05).
+
+    Which of the enum's members a device takes is its own matter (X-DIFF-01).
+    """
+    if not isinstance(flags, int):
+        look.broken("access_bits", "access is read from the device", thing, member, fallback=request, forced=forced,
+                    certain=False)  # fmt: skip
+    elif flags & ~_ACCESS_BITS:
+        message = f"access {flags:#x}: {flags & ~_ACCESS_BITS:#x} is none of enum ibv_access_flags"
+        look.broken("access_bits", message, thing, member, fallback=request, forced=forced)

@@ -1,0 +1,69 @@
+"""What every family of rules is given: where we are, and where to put what is broken."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check.rules import RULES, Broken, Spans
+from mkeyspec.compiler.check.state import MkeyState, QpState, World
+from mkeyspec.diagnostics.diagnostic import Note
+
+
+class Look:
+    """One look at one step in one world; `found` grows. A section's requests share it (`world` moves on)."""
+
+    __slots__ = ("found", "peer", "qp", "spans", "step", "world")
+
+    def __init__(self, world: World, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
+        self.world = world
+        self.step = step
+        self.spans = spans
+        self.qp = qp
+        self.peer = peer
+        self.found: list[Broken] = []
+
+    def broken(
+        self,
+        rule: str,
+        message: str,
+        thing: object,
+        member: str = "",
+        *,
+        fallback: object = None,
+        notes: tuple[Note, ...] = (),
+        help: str = "",
+        forced: bool = False,
+        certain: bool = True,
+        reason: str | None = None,
+        phases: tuple[str, ...] | None = None,
+    ) -> None:
+        """Put down that `rule` is broken at `member` of `thing`. `phases`: if narrower than the rule's.
+
+        What the responder of an unreliable connection refuses it drops, and the requester's completion is a success
+        (IBTA 9.8.3): there such a rule decides nothing.
+        """
+        if reason == "remote_access" and self.qp.type == "uc":
+            certain = False
+        span = self.spans.get(thing, member, self.step if fallback is None else fallback)
+        row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
+        self.found.append(Broken(row, span, message, notes, help, forced, certain, reason))
+
+    def declared(self, name: str) -> tuple[Note, ...]:
+        """A note that says where `name` was declared."""
+        thing = self.world.things.get(name)
+        if thing is None or thing.at is None:
+            return ()
+        return (Note(f"`{name}` is declared at {place(thing.at)}"),)
+
+    def mkey(self, name: str) -> MkeyState | None:
+        """The mkey of that name if it is one and was created; a name of another kind is not this room's matter."""
+        return self.world.mkey(name)
+
+
+def place(at: plan.At) -> str:
+    """`12:5`, as the diagnostics write a place of the same file."""
+    return f"{at.line}:{at.column}"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 byte`, `2 bytes`, `4 entries`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

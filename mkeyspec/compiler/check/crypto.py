@@ -1,0 +1,94 @@
+"""Rules of the crypto setter: mlx5dv_wr_set_mkey_crypto(3)."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.create import look_keytag
+from mkeyspec.compiler.check.state import MkeyState, overridden
+from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.value.signature import Domain
+
+AES_XTS = 0
+_AFTER = int(CryptoOrder.SIGNATURE_AFTER_CRYPTO_ON_TX)
+_BEFORE = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX)
+
+ONE_DOMAIN = {(True, _AFTER), (False, _BEFORE)}
+"""(encrypt_on_tx, order) whose rows of the page's table have one signature domain only (XCRY-07)."""
+
+
+def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key: MkeyState) -> None:
+    """One call of mlx5dv_wr_set_mkey_crypto on `key`."""
+    if not key.has(MkeyFlag.CRYPTO):
+        look.broken(
+            "mkey_without_crypto",
+            f"`{request.mkey}` was created without CRYPTO",
+            setter,
+            fallback=request,
+            notes=look.declared(request.mkey),
+            help=f"mkey {request.mkey} {{ crypto }}",
+        )
+    if setter.keytag is not None:
+        look_keytag(look, len(setter.keytag), setter, request)
+    comp_mask, forced = overridden(setter.but, "comp_mask", 0)
+    if comp_mask != 0:
+        look.broken("crypto_comp_mask", "comp_mask is reserved and must be 0", setter, "comp_mask", fallback=request,
+                    forced=forced, certain=comp_mask is not None)  # fmt: skip
+    standard, forced = overridden(setter.but, "crypto_standard", AES_XTS)
+    if standard != AES_XTS:
+        look.broken("crypto_standard", "crypto_standard is AES_XTS (0) or nothing", setter, "crypto_standard",
+                    fallback=request, forced=forced, certain=standard is not None)  # fmt: skip
+    order, forced = overridden(setter.but, "signature_crypto_order", setter.order)
+    if order not in (_AFTER, _BEFORE):
+        look.broken("crypto_order", f"signature_crypto_order {order} is none of the page's two", setter, "order",
+                    fallback=request, forced=forced, certain=order is not None)  # fmt: skip
+    unit, forced = overridden(setter.but, "data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1))
+    if unit not in BLOCK_BYTES:
+        look.broken(
+            "crypto_data_unit",
+            f"data_unit_size {unit} is none of enum mlx5dv_block_size"
+            if forced
+            else f"data units of {setter.data_unit} bytes: the pages have {', '.join(map(str, BLOCK_ENUM))}",
+            setter,
+            "data_unit",
+            fallback=request,
+            help="" if forced else "to pass a value outside the enum: `crypto, but data_unit_size 5 { … }`",
+            forced=forced,
+            certain=unit is not None,
+            # What no value of the enum says, no device can be asked to refuse.
+            phases=None if forced else (),
+        )
+
+
+def look_order(look: Look, request: plan.Configure, key: MkeyState) -> None:
+    """The order against the signature domains as they are after this configuration, whoever set them (XCRY-07)."""
+    crypto, mem, wire = key.crypto, key.mem, key.wire
+    touched: plan.Setter | None = None
+    if request.reset_signature:
+        mem, wire = None, None
+    for setter in request.setters:
+        if isinstance(setter, plan.SetCrypto):
+            crypto, touched = setter, setter
+        elif isinstance(setter, plan.SetSignature):
+            mem, wire = setter.mem, setter.wire
+            touched = touched or setter
+    if touched is None or crypto is None or mem is None or wire is None:
+        return
+    encrypt, forced = overridden(crypto.but, "encrypt_on_tx", int(crypto.encrypt_on_tx))
+    order, forced_order = overridden(crypto.but, "signature_crypto_order", crypto.order)
+    if (bool(encrypt), order) in ONE_DOMAIN:
+        look.broken(
+            "crypto_order_domains",
+            f"signature {'after' if order == _AFTER else 'before'} crypto on TX, with "
+            f"{'en' if encrypt else 'de'}cryption on TX, goes with one signature domain; here are two",
+            touched,
+            "order",
+            fallback=request,
+            notes=(Note(f"mem is {_text(mem)}, wire is {_text(wire)}"),),
+            forced=forced or forced_order,
+        )
+
+
+def _text(domain: Domain) -> str:
+    return f"{domain.signature.describe()} every {domain.block}"

@@ -1,0 +1,212 @@
+"""Warnings (MKS06xx): what is allowed but hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import SigMask
+from mkeyspec.compiler.check.context import place
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.state import MkeyState, World
+from mkeyspec.compiler.check.unchanged_members import look_same
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.value.bytestring import ByteString, Fill, Framed, Repeat
+from mkeyspec.value.layout import Part
+from mkeyspec.value.signature import Domain, T10Dif
+
+EQUAL_BLOCKS_MEANT = frozenset({"CRC-05", "DIF-06"})
+"""Requirements (a seed starts every block anew) whose cases want blocks that are all equal."""
+
+KIND_MASK = {
+    "bad_guard": int(SigMask.T10DIF_GUARD),
+    "bad_apptag": int(SigMask.T10DIF_APPTAG),
+    "bad_reftag": int(SigMask.T10DIF_REFTAG),
+}
+"""The bits of check_mask that can lead to each kind of error of a T10-DIF."""
+
+_SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
+
+
+def lint_step(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> None:
+    """Warnings about one step, before it happens in `world`."""
+    if isinstance(step, (plan.Transmit, plan.Receive)):
+        _use(world, step, step.part, spans, diagnostics)
+    elif isinstance(step, plan.Check):
+        _check(world, step, spans, diagnostics)
+    elif isinstance(step, plan.Post) and not step.abort:
+        # Later requests of a section see the configurations before them.
+        several = len(step.requests) > 1
+        now = world.fork() if several else world
+        for request in step.requests:
+            for end in request.ends():
+                _use(now, request, end.part, spans, diagnostics)
+            _both_ends(now, step, request, spans, diagnostics)
+            if several:
+                now.request(request, (step.qp, not step.peer))
+
+
+def lint_case(
+    rows: Sequence[plan.Row], verifies: tuple[str, ...], spans: Spans, span: Span, diagnostics: Diagnostics
+) -> None:
+    """Warnings about a whole case. `span`: of the case's name."""
+    if not verifies:
+        diagnostics.warning("MKS0606", "this case does not say what it verifies", span,
+                            help="verifies ID, …   (`mkeyspec list --requirements` shows them)")  # fmt: skip
+    if rows and not any(_observes(step) for row in rows for step in row.steps):
+        diagnostics.warning(
+            "MKS0602",
+            "this case observes nothing",
+            span,
+            notes=(Note("only that its steps succeed, and that nothing else changes"),),
+            help="expect …, check …, or a claim",
+        )
+    look_same(rows, spans, diagnostics)
+    if not EQUAL_BLOCKS_MEANT.intersection(verifies):
+        _equal_blocks(rows, spans, diagnostics)
+
+
+# Steps -----------------------------------------------------------------------------------------
+
+
+def _use(
+    world: World, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
+) -> None:
+    key = world.mkey(part.name)
+    if key is None or (key.mem is None and key.wire is None):
+        return
+    if part.start != 0:
+        diagnostics.warning(
+            "MKS0603",
+            f"an offset into `{part.name}`, which has a signature: the pages do not say what it counts",
+            spans.get(part, "", request),
+            help="record it, or claim `accepted or rejected at completion`",
+            page="X-OPEN-02",
+        )
+    if not key.transfers:
+        return
+    if key.reported:
+        _again(part, request, "after a reported error", spans, diagnostics)
+    elif any(isinstance(d.signature, T10Dif) and d.signature.remap for d in (key.mem, key.wire) if d is not None):
+        _again(part, request, "for a second run of reference tags", spans, diagnostics)
+
+
+def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Diagnostics) -> None:
+    diagnostics.warning(
+        "MKS0604",
+        f"`{part.name}` is used again {why} without being configured in between",
+        spans.get(part, "", request),
+        help=f"configure {part.name} {{ }}   before it",
+        page=f"{_SIG} ref_tag, X-OPEN-07",
+    )
+
+
+def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+    """A kind of error that check_mask, or the type of the signature, rules out."""
+    if {"ok", *KIND_MASK}.issubset(step.kind):
+        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
+    key = world.mkey(step.mkey)
+    domain = step.domain
+    if key is None or key.unknown or domain is None or "ok" in step.kind:
+        return
+    if domain not in (key.mem, key.wire):
+        return  # of a transfer before the last configuration
+    never = [kind for kind in step.kind if not _reportable(domain, key, kind)]
+    if not never:
+        return
+    kinds = " or ".join(never)
+    if isinstance(domain.signature, T10Dif):
+        why = f"check_mask {key.check_mask:#04x} covers no byte of it"
+    elif "bad_guard" in never:
+        why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
+    else:
+        why = f"{domain.signature.kind} has no tags"
+    diagnostics.warning(
+        "MKS0605",
+        f"{kinds} cannot be reported: {why}",
+        spans.get(step),
+        page=f"{_SIG} check_mask, MSK-01",
+    )
+
+
+def _reportable(domain: Domain, key: MkeyState, kind: str) -> bool:
+    if isinstance(domain.signature, T10Dif):
+        return bool(key.check_mask & KIND_MASK.get(kind, 0xFF))
+    return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
+
+
+def _both_ends(
+    world: World, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+) -> None:
+    """Both ends apply the same wire domain, and the wire is seen by neither."""
+    remote = request.remote()
+    far: tuple[Part, ...] = () if remote is None else (remote,)
+    if not far and request.meets_receive():
+        far = world.receive((step.qp, not step.peer)) or ()
+    wires = {key.wire for key in map(world.mkey, (part.name for part in far)) if key is not None}
+    for part in request.local():
+        key = world.mkey(part.name)
+        if key is not None and key.wire is not None and key.wire in wires:
+            diagnostics.warning(
+                "MKS0601",
+                "this case cannot see what it claims: both ends apply "
+                f"`{key.wire.signature.describe()} every {key.wire.block}` on the wire, and nothing looks at it",
+                spans.get(request, "", step),
+                notes=(Note(f"`{part.name}` is declared at {place(key.at)}"),),
+                help=f"use a plain peer buffer (`transmit {part.name}`), or verify acceptance only",
+            )
+            return
+
+
+# Cases -----------------------------------------------------------------------------------------
+
+
+def _observes(step: plan.Step) -> bool:
+    """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do."""
+    if isinstance(step, plan.Expect):
+        items = step.expected.items if isinstance(step.expected, plan.Sequence) else (step.expected,)
+        return not all(isinstance(item, plan.Any) or getattr(item, "length", None) == 0 for item in items)
+    if isinstance(step, (plan.Check, plan.Await)):
+        return True
+    return bool(getattr(step, "claim", ()))
+
+
+def _equal_blocks(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) -> None:
+    seen: set[int] = set()
+    for row in rows:
+        for step in row.steps:
+            data = step.expected if isinstance(step, plan.Expect) else getattr(step, "data", None)
+            if isinstance(data, ByteString) and id(data) not in seen:
+                seen.add(id(data))
+                for framed in _framed(data):
+                    if all_equal(framed.of, framed.domain.block):
+                        diagnostics.warning(
+                            "MKS0607",
+                            f"all blocks of {framed.domain.block} bytes are equal: a swap of two goes unseen",
+                            spans.get(step),
+                            help="counter(n), or random(n, seed=1)",
+                        )
+                        break
+
+
+def _framed(value: ByteString) -> Iterator[Framed]:
+    """The framed strings inside, as far as one is the whole or what another was made of."""
+    while True:
+        if isinstance(value, Framed):
+            yield value
+            return
+        inner = getattr(value, "of", None)
+        if not isinstance(inner, ByteString):
+            return
+        value = inner
+
+
+def all_equal(data: ByteString, block: int) -> bool:
+    """Two blocks or more, all the same, as far as the expression tells (no byte is computed)."""
+    if data.length < 2 * block:
+        return False
+    if isinstance(data, Fill):
+        return True
+    period = data.of.length if isinstance(data, Repeat) else 0
+    return period > 0 and block % period == 0

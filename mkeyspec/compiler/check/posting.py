@@ -1,0 +1,83 @@
+"""Rules of where a request is posted: the QP's existence, type, operations, SGEs; and an atomic's address."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check.context import Look, count, place
+from mkeyspec.compiler.check.create import REQUESTS
+from mkeyspec.compiler.check.state import MemoryState
+from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.value.live import Int
+
+DATAGRAM = 4096
+"""The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
+
+
+def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, operation: int = 0) -> None:
+    qp = look.qp
+    if not qp.created and qp.at is not None:
+        look.broken("not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected",
+                    request)  # fmt: skip
+    if operation and not qp.send_ops & operation:
+        look.broken(
+            "qp_operation_missing",
+            "the QP was created without this operation",
+            request,
+            notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
+            help="add it to the QP's send_ops" if qp.at is not None else "a QP that has it: qp q { send_ops [ … ] }",
+        )
+    options = getattr(request, "options", None)
+    if isinstance(options, plan.Options) and options.dct is not None and qp.type != "dci":
+        look.broken("dct_on_other_qp", f"only a DCI addresses a DCT, and this QP is of type {qp.type}", request, "dct",
+                    help="on a QP of type dci: qp q { type dci }")  # fmt: skip
+    if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
+        look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+
+
+def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
+    """Whether QPs of the type have such a request at all, and a datagram can be so long."""
+    kind = look.qp.type
+    has = REQUESTS.get(kind)
+    if has is None:
+        return
+    if not has:
+        look.broken("qp_type_operation", f"no data goes over this QP: {kind} has no other end that could take it",
+                    request, help="of such a QP only the creation, and `raw`, can be tried")  # fmt: skip
+    elif operation not in has:
+        look.broken("qp_type_operation", f"a QP of type {kind} has no `{operation}`", request,
+                    help="it has " + ", ".join(f"`{name}`" for name in sorted(has)))  # fmt: skip
+    elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
+        look.broken("qp_type_operation", f"{count(length, 'byte')} are more than a datagram can have", request,
+                    help=f"{DATAGRAM} is the largest path MTU")  # fmt: skip
+
+
+def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, member: str) -> None:
+    """A driver may make a QP for more than was asked, so that neither success nor a refusal can be claimed."""
+    if pieces > most:
+        look.broken(
+            "too_many_sges",
+            f"{count(pieces, 'SGE')}, and the QP was made for {most}",
+            request,
+            notes=() if look.qp.at is None else (Note(f"the QP is declared at {place(look.qp.at)}"),),
+            help=f"a QP of the case's own: qp q {{ {member} {pieces} }}",
+        )
+
+
+def look_boundary(look: Look, request: plan.FetchAdd) -> None:
+    """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
+    part = request.source
+    thing = look.world.things.get(part.name)
+    start = part.start
+    if not isinstance(start, int) or part.but or request.options.but:
+        return
+    if isinstance(thing, MemoryState):
+        start += thing.misaligned
+    if start % plan.ATOMIC_BYTES:
+        above = start % plan.ATOMIC_BYTES
+        look.broken(
+            "atomic_boundary",
+            f"the remote address of an atomic must be a multiple of 8, and this one is {above} above",
+            part,
+            fallback=request,
+            help=f"{part.name}[0 +: 8]",
+        )

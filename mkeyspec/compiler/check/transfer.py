@@ -1,0 +1,353 @@
+"""Rules of data work requests: an mkey's layout, its length against the blocks, crypto units
+
+Lengths of a request on an mkey count wire bytes (HW-12); what that takes in memory follows from the domains.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
+from mkeyspec.compiler.check import access, mkey_state
+from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.posting import look_boundary, look_posted, look_sges, look_type
+from mkeyspec.compiler.check.state import MemoryState, MkeyState, OtherState, overridden
+from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.value.layout import List, Part
+from mkeyspec.value.live import Int
+
+CQE_PAYLOAD = 64
+"""Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
+
+
+SHORT_FORMS = {
+    "peer_read": "read", "write_imm": "write", "peer_write": "write", "peer_write_imm": "write", "recv": "send",
+}  # fmt: skip
+"""What is posted by an operation of `transmit` and `receive` that is called otherwise."""
+
+CONTROL_BYTES = 16
+"""struct mlx5_wqe_ctrl_seg, which mlx5dv_wr_raw_wqe reads."""
+
+
+def look_transmit(look: Look, step: plan.Transmit) -> None:
+    look_posted(look, step, data=True)
+    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
+    _part(look, step, step.end(), of_peer=False)
+
+
+def look_receive(look: Look, step: plan.Receive) -> None:
+    look_posted(look, step, data=True)
+    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
+    _part(look, step, step.end(), of_peer=False)
+
+
+def look_request(look: Look, request: plan.Wr) -> None:
+    """A work request other than the configuring ones and stray setters."""
+    look_posted(look, request, data=request.addressed, operation=request.operation)
+    if request.addressed:
+        look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
+    if request.addressed or isinstance(request, plan.Invalidate):
+        look_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
+    for end in request.ends():
+        _part(look, request, end)
+    match request:
+        case plan.Send():
+            _receive(look, request)
+            _remote_invalidate(look, request)
+        case plan.FetchAdd():
+            look_boundary(look, request)
+        case plan.Memcpy():
+            if request.source.length != 0:
+                look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
+        case plan.RawWqe():
+            if request.wqe.length < CONTROL_BYTES:
+                needs = f"a WQE begins with {CONTROL_BYTES} bytes of control segment"
+                look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
+        case plan.Invalidate():
+            if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
+                look.broken("aborted_post_send", "ibv_post_send posts at once: no abort takes it back", request,
+                            help=f"invalidate {request.mkey}")  # fmt: skip
+            mkey_state.look_exists(look, request, request.mkey)
+
+
+def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
+    """Where a configuration is posted; False if there is no such mkey."""
+    look_posted(look, request, operation=request.operation)
+    return mkey_state.look_exists(look, request, request.mkey)
+
+
+def look_recv(look: Look, step: plan.Recv) -> None:
+    """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
+    look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
+    if look.qp.type == "dci" and not step.peer:
+        look.broken("qp_type_operation", "a DCI has no receive queue: what it is sent arrives at a DCT", step,
+                    help=f"peer recv … on {step.qp}")  # fmt: skip
+    else:
+        look_type(look, step, "recv")
+    for part in step.into:
+        key = look.mkey(part.name)
+        if key is None or not mkey_state.look_exists(look, step, part.name):
+            continue
+        if not key.unknown or mkey_state.look_state(look, step, part, key, plan.RECEIVE["recv"]):
+            mkey_state.look_inside(look, step, part, key)
+
+
+# One key of one request ------------------------------------------------------------------------
+
+
+def _part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
+    """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
+    part, length, use = of_request
+    thing = look.world.things.get(part.name)
+    if of_peer is None:
+        of_peer = look.peer != use.remote
+    if not isinstance(thing, (MemoryState, MkeyState)) or not mkey_state.look_exists(look, request, part.name):
+        return
+    if access.look_side(look, request, part, thing.peer, of_peer):
+        return
+    pd = None if of_peer else look.qp.pd
+    if isinstance(thing, MemoryState):
+        access.look_memory(look, request, part, use, thing, pd)
+        _within_memory(look, request, part, use, thing, length)
+        return
+    known = mkey_state.look_state(look, request, part, thing, use) and mkey_state.look_inside(
+        look, request, part, thing
+    )
+    if not known or access.look_keys(look, request, part, use, thing):
+        return
+    reach = _reach(request, part, use, length)
+    length = reach.length
+    _scatter_to_cqe(look, request, part, use, length)
+    access.look_pd(look, request, part, use, part.name, thing.pd, pd)
+    if thing.layout is None:
+        if length != 0:
+            look.broken(
+                "no_layout",
+                f"`{part.name}` has no layout",
+                part,
+                fallback=request,
+                notes=look.declared(part.name),
+                help=f"configure {part.name} {{ layout … }}",
+                reason=use.reason,
+            )
+        return
+    access.look_right(look, request, part, use, thing.access, thing.at)
+    need = memory_need(thing, length)
+    end = None if need is None or not isinstance(reach.start, int) else reach.start + need.bytes
+    access.look_entries(look, request, part, use, thing, end)
+    _bounds(look, request, part, use, thing, reach, need)
+    _crypto(look, request, part, thing, length, need)
+
+
+def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int) -> None:
+    """A plain buffer must have the bytes: behind it lie its guard, which the MR covers too, so no device refuses."""
+    reach = _reach(request, part, use, length)
+    if reach.forced or not isinstance(reach.start, int) or not isinstance(reach.length, int):
+        return
+    end = reach.start + reach.length
+    if end > state.length:
+        look.broken(
+            "beyond_memory",
+            f"{count(reach.length, 'byte')} from offset {reach.start} end at {end}, "
+            f"and `{part.name}` has {state.length}",
+            part,
+            fallback=request,
+            notes=look.declared(part.name),
+            help=f"both ends of a request have the same length: memory {part.name}[{end}], or fewer bytes",
+        )
+
+
+def _receive(look: Look, request: plan.Send) -> None:
+    """The receive that a SEND meets must have room for it, in its buffers or behind its mkeys."""
+    step = look.step
+    if not isinstance(step, plan.Post) or request.options.dct is not None:
+        return
+    into = look.world.receive((step.qp, not step.peer))
+    length, room = plan.total(request.data), plan.total(into or ())
+    forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
+    if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
+        return
+    if length > room:
+        look.broken(
+            "receive_room",
+            f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
+            request,
+        )
+        return
+    use = plan.RECEIVE["recv"]
+    for part in into:
+        assert isinstance(part.length, int)
+        here = min(part.length, length)
+        length -= here
+        key = look.mkey(part.name)
+        if key is not None and key.layout is not None and not key.unknown and not part.but and here:
+            _bounds(look, request, part, use, key, Reach(part.start, here, False), memory_need(key, here))
+
+
+class Reach(NamedTuple):
+    """What a request asks of an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
+
+    start: Int
+    length: Int
+    forced: bool
+
+
+def _reach(request: object, part: Part, use: plan.Use, length: Int) -> Reach:
+    options = getattr(request, "options", None)
+    overrides = dict(options.but) if isinstance(options, plan.Options) else {}
+    overrides.update(part.but)
+    address = "remote_addr" if use.remote else "addr"
+    forced = address in overrides or "length" in overrides
+    return Reach(overrides.get(address, part.start), overrides.get("length", length), forced)
+
+
+class Need(NamedTuple):
+    """What a transfer takes of the layout. `exact`: whole blocks; else the pages leave it open (X-OPEN-03)."""
+
+    bytes: int
+    blocks: int
+    block: int
+    exact: bool
+
+
+def memory_need(key: MkeyState, length: Int) -> Need | None:
+    """Bytes in memory for `length` wire bytes through the mkey's domains; None when live."""
+    if not isinstance(length, int):
+        return None
+    raw, exact, block, blocks = length, True, 0, 0
+    if key.wire is not None:
+        whole, tail = divmod(length, key.wire.frame)
+        raw = whole * key.wire.block + min(tail, key.wire.block)
+        exact, block, blocks = tail == 0, key.wire.block, whole
+    if key.mem is None:
+        return Need(raw, blocks, block, exact)
+    blocks, tail = divmod(raw, key.mem.block)
+    return Need(raw + blocks * key.mem.signature.field_size, blocks, key.mem.block, exact and tail == 0)
+
+
+def _bounds(
+    look: Look, request: object, part: Part, use: plan.Use, key: MkeyState, reach: Reach, need: Need | None
+) -> None:
+    if need is None or key.length is None or not isinstance(reach.start, int):
+        look.broken("beyond_layout", f"whether `{part.name}` is long enough is read from the device", part,
+                    fallback=request, forced=reach.forced, certain=False, reason=use.reason)  # fmt: skip
+        return
+    end = reach.start + need.bytes
+    if end <= key.length:
+        return
+    signed = key.mem is not None or key.wire is not None
+    if signed and reach.start == 0:
+        domain = f"mem domain {key.mem.signature.describe()} every {key.mem.block}" if key.mem else "no mem domain"
+        look.broken(
+            "layout_too_short",
+            f"layout too short: {count(need.blocks, 'block')} of {need.block} need {need.bytes} bytes in memory, "
+            f"{_of(key, part)} has {key.length}",
+            part,
+            fallback=request,
+            notes=(
+                Note(
+                    f"{domain} stores {count(key.mem.signature.field_size, 'byte')} behind each block"
+                    if key.mem
+                    else f"the {reach.length} bytes on the wire are {count(need.blocks, 'block')} and their fields"
+                ),
+            ),
+            help=_memory_help(key, need),
+            forced=reach.forced,
+            certain=need.exact,
+            reason=use.reason,
+        )
+        return
+    look.broken(
+        "beyond_layout",
+        f"{count(need.bytes, 'byte')} from offset {reach.start} end at {end}, beyond the {key.length} of `{part.name}`",
+        part,
+        fallback=request,
+        forced=reach.forced,
+        certain=not signed,
+        reason=use.reason,
+    )
+
+
+def _of(key: MkeyState, part: Part) -> str:
+    name = _only_memory(key)
+    return f"the layout of `{part.name}`" if name is None else f"`{name}`"
+
+
+def _only_memory(key: MkeyState) -> str | None:
+    """The buffer's name, if the layout is one buffer or part of it."""
+    layout = key.layout
+    if isinstance(layout, List) and len(layout.parts) == 1:
+        part = layout.parts[0]
+        return part.name if isinstance(part, Part) else None
+    return None
+
+
+def _memory_help(key: MkeyState, need: Need) -> str:
+    name = _only_memory(key)
+    if name is None or not need.exact or not need.blocks:
+        return ""
+    return f"memory {name}[{need.blocks} * {need.bytes // need.blocks}]"
+
+
+def _crypto(look: Look, request: object, part: Part, key: MkeyState, length: Int, need: Need | None) -> None:
+    if key.flags is None or not key.flags & MkeyFlag.CRYPTO:
+        return
+    crypto = key.crypto
+    if crypto is None:
+        look.broken(
+            "crypto_missing",
+            f"`{part.name}` was created with CRYPTO and has no crypto attributes",
+            part,
+            fallback=request,
+            notes=look.declared(part.name),
+            help=f"configure {part.name} {{ crypto {{ dek … }} }}",
+        )
+        return
+    dek = look.world.things.get(crypto.dek)
+    tag = dek.keytag if isinstance(dek, OtherState) else None
+    if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
+        look.broken("crypto_keytag", f"the keytag of `{part.name}` is not that of `{crypto.dek}`", part,
+                    fallback=request, notes=look.declared(crypto.dek))  # fmt: skip
+    unit, _ = overridden(crypto.but, "data_unit_size", -1)
+    size = crypto.data_unit if unit == -1 else BLOCK_BYTES.get(unit if unit is not None else -1)
+    job = length if crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX else None if need is None else need.bytes
+    if size is None or not isinstance(job, int):
+        return
+    rest = job % size
+    if rest and (job % 16 or not 16 <= rest <= size - 16):
+        look.broken(
+            "crypto_job",
+            f"{count(job, 'byte')} are no job for data units of {size}",
+            part,
+            fallback=request,
+            notes=(Note("a multiple of the unit, or of 16 with 16 to unit - 16 bytes in the last unit"),),
+        )
+
+
+def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, length: Int) -> None:
+    small = not isinstance(length, int) or length <= CQE_PAYLOAD
+    if look.qp.scatter_to_cqe and use.writes and not use.remote and small:
+        look.broken(
+            "scatter_to_cqe",
+            f"`{part.name}` cannot receive through a CQE",
+            part,
+            fallback=request,
+            help="a QP without scatter_to_cqe",
+        )
+
+
+def _remote_invalidate(look: Look, request: plan.Send) -> None:
+    name = request.invalidate
+    if name is None or not mkey_state.look_exists(look, request, name):
+        return
+    key = look.mkey(name)
+    if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):
+        look.broken(
+            "remote_invalidate_flag",
+            f"`{name}` was created without REMOTE_INVALIDATE",
+            request,
+            "key",
+            notes=look.declared(name),
+            help=f"mkey {name} {{ remote_invalidate }}",
+        )

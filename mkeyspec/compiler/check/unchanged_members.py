@@ -1,0 +1,164 @@
+"""`but` that sets a member to what it is without it (MKS0327), in every row that has the statement.
+
+One row may do so, as the right one among wrong ones (`for n in 0, 1 … but inline n`); a case in which all do has
+nothing wrong in it, and passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from typing_extensions import assert_never
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import BLOCK_ENUM, SigBlockFlag
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.value.layout import Interleaved, Layout, Part, Repeated
+from mkeyspec.value.live import Int, Live
+from mkeyspec.value.signature import Crc, Domain
+
+Values = Mapping[str, Int]
+"""Members, and what they are without `but`."""
+
+
+class _Set(NamedTuple):
+    """An override of `thing`, and what is there without it: None if that can't be told."""
+
+    thing: object
+    member: str
+    value: Int
+    otherwise: Int | None
+
+
+def overrides(step: plan.Step) -> bool:
+    """Whether something of the step is set wrong on purpose."""
+    return bool(getattr(step, "but", ())) or any(True for _ in _step(step, frozenset()))
+
+
+def look_same(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) -> None:
+    """Report every `but` that changes nothing in any row."""
+    changes: dict[tuple[Span, str], bool] = {}
+    for row in rows:
+        mkeys = frozenset(step.name for step in row.steps if isinstance(step, plan.Mkey))
+        for step in row.steps:
+            for found in _step(step, mkeys):
+                key = spans.get(found.thing, found.member, step), found.member
+                changes[key] = changes.get(key, False) or found.value != found.otherwise
+    for (span, member), some in changes.items():
+        if not some:
+            diagnostics.error(
+                "MKS0327",
+                f"`but {member}` has no effect: that is what stands there without it",
+                span,
+                help="leave it out, or set another value",
+            )
+
+
+def _step(step: plan.Step, mkeys: frozenset[str]) -> Iterator[_Set]:
+    if isinstance(step, (plan.Transmit, plan.Receive)):
+        there = dict(_part(step.part, mkeys))
+        if isinstance(step, plan.Receive):
+            there["length"] = step.data.length
+        yield from _sets(step.part, step.part.but, there)
+        yield from _sets(step, step.options.but, there)
+    elif isinstance(step, plan.Recv):
+        yield from _parts(step.into, mkeys)
+    elif isinstance(step, plan.Post):
+        for request in step.requests:
+            yield from _request(request, mkeys)
+
+
+def _request(request: plan.Wr, mkeys: frozenset[str]) -> Iterator[_Set]:
+    there: dict[str, Int] = {}
+    match request:
+        case plan.StraySetter():
+            yield from _setter(request.setter, mkeys)
+        case plan.Configure():
+            there = {"num_setters": len(request.setters), "conf_flags": int(request.reset_signature)}
+            there |= {"comp_mask": 0, "inline": 1}
+            for setter in request.setters:
+                yield from _setter(setter, mkeys)
+        case plan.MrList() | plan.MrInterleaved():
+            there = {"inline": 1, "access_flags": request.access}
+            yield from _layout(request.layout, mkeys)
+        case plan.Memcpy():
+            there = {"length": request.source.length}
+            yield from _parts((request.source, request.to), mkeys)
+        case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd():
+            local, remote = request.local(), request.remote()
+            yield from _parts(local, mkeys)
+            if local:
+                there.update(_part(local[0], mkeys))
+            if remote is not None:
+                far = _part(remote, mkeys)
+                yield from _sets(remote, remote.but, far)
+                there["remote_addr"] = far.get("addr", Live("", ""))
+                there["rkey"] = far["rkey"]
+            if request.options.dct is not None:
+                there["dctn"] = Live(request.options.dct, "number")
+        case plan.Invalidate() | plan.RawWqe():
+            pass
+        case _:
+            assert_never(request)
+    yield from _sets(request, request.options.but, there)
+
+
+def _part(part: Part, mkeys: frozenset[str]) -> dict[str, Int]:
+    """The members of an SGE, or of a remote end, that stand for a part."""
+    there: dict[str, Int] = {"length": part.length, "lkey": Live(part.name, "lkey"), "rkey": Live(part.name, "rkey")}
+    if part.name in mkeys:
+        there["addr"] = part.start
+    elif part.start == 0:
+        there["addr"] = Live(part.name, "addr")
+    return there
+
+
+def _parts(parts: tuple[Part, ...], mkeys: frozenset[str]) -> Iterator[_Set]:
+    for part in parts:
+        if part.but:
+            yield from _sets(part, part.but, _part(part, mkeys))
+
+
+def _setter(setter: plan.Setter, mkeys: frozenset[str]) -> Iterator[_Set]:
+    there: dict[str, Int] = {"comp_mask": 0}
+    if isinstance(setter, plan.SetLayout):
+        yield from _layout(setter.layout, mkeys)
+        if isinstance(setter.layout, Interleaved):
+            there = {"repeat_count": setter.layout.repeat}
+    elif isinstance(setter, plan.SetAccess):
+        there = {"access_flags": setter.flags}
+    elif isinstance(setter, plan.SetSignature):
+        there["flags"] = 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)
+        there |= {"check_mask": setter.check_mask, "copy_mask": setter.copy_mask or 0}
+        for domain in (setter.mem, setter.wire):
+            if domain is not None:
+                yield from _domain(domain)
+    else:
+        there |= {"crypto_standard": 0, "encrypt_on_tx": int(setter.encrypt_on_tx)}
+        there |= {"signature_crypto_order": setter.order, "data_unit_size": BLOCK_ENUM.get(setter.data_unit, -1)}
+    yield from _sets(setter, setter.but, there)
+
+
+def _domain(domain: Domain) -> Iterator[_Set]:
+    signature = domain.signature
+    yield from _sets(domain, domain.but, {
+        "sig_type": signature.sig_type, "block_size": BLOCK_ENUM.get(domain.block, -1), "comp_mask": 0,
+    })  # fmt: skip
+    names = ("type", "seed") if isinstance(signature, Crc) else ("bg_type", "bg", "app_tag", "ref_tag", "flags")
+    yield from _sets(signature, signature.but, {name: int(getattr(signature, name)) for name in names})
+
+
+def _layout(layout: Layout, mkeys: frozenset[str]) -> Iterator[_Set]:
+    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
+        inner = entry.part if isinstance(entry, Repeated) else entry
+        if isinstance(inner, Part):
+            yield from _sets(inner, inner.but, _part(inner, mkeys))
+        # With the part of an interleaved entry `but` says that its repeats leave the buffer on purpose (MKS0454).
+
+
+def _sets(thing: object, but: plan.Overrides, there: Values) -> Iterator[_Set]:
+    for member, value in but:
+        yield _Set(thing, member, value, there.get(member))

@@ -1,0 +1,155 @@
+"""One `.mks` file to a suite. The passes, in order:
+
+1. Load: the file and those that it uses are read and parsed (`loader`, `syntax.parser`).
+2. Resolve: every name is known, also in branches that no row takes (`resolve`).
+3. Evaluate the `let`s of the files (`expand.expand.library_scope`).
+4. Count: a file with too many rows is refused before any row is made (`expand.count`).
+
+Then, case by case:
+
+5. Requirements: the ids that a case names are in the ledger (this module).
+6. Shape: each statement is what the table of verbs says it takes (`statements.shape`).
+7. Expand: the body is walked, with one row for each combination of `for` values (`expand.expand`). In that walk each
+   statement is evaluated (`eval`),
+8. lowered to a step of the plan (`statements.lower`), and the step
+9. checked against the rules of the man pages, in the state that the steps before it left (`check.check_step`).
+10. Warn of what a case without errors can hardly mean (`check.lint`, `eval.branches`).
+
+And last, of all that was found:
+
+11. Levels: which warnings are not shown, and which are errors (`warning_levels`).
+
+Nothing is raised for bad input: everything that is wrong is in the diagnostics, and a file with an
+error has no suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import Spans, lint_case
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.expand.count import count_rows, most_rows
+from mkeyspec.compiler.expand.expand import Tally, expand, library_scope
+from mkeyspec.compiler.loader import Loaded, load
+from mkeyspec.compiler.resolve import resolve
+from mkeyspec.compiler.statements.lower import Lowering
+from mkeyspec.compiler.statements.shape import check_sentences
+from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
+from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
+from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.diagnostics.suggest import id_meant
+from mkeyspec.requirements import ledger
+from mkeyspec.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What became of a file. `suite` None: it has errors. `loaded` None: nothing of it could be read."""
+
+    suite: plan.Suite | None
+    diagnostics: Diagnostics
+    loaded: Loaded | None
+
+
+def compile_file(path: Path, *, root: Path | None = None, levels: Levels = PLAIN) -> Compiled:
+    """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`).
+
+    `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
+    """
+    diagnostics = Diagnostics()
+    loaded: Loaded | None = None
+    try:
+        loaded = load(path, diagnostics, root)
+        suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
+    except TooManyErrors:
+        suite = None
+    diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
+    return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
+
+
+def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
+    """All passes after parsing. The suite is worth something only if there is no error."""
+    file = loaded.file
+    resolve(file, loaded.library, diagnostics)
+    scope = library_scope(loaded.library, diagnostics)
+    tally = Tally()
+    found = () if _too_many_rows(file.cases, scope, diagnostics) else file.cases
+    cases = tuple(compile_case(case, scope, diagnostics, tally) for case in found)
+    return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
+
+
+def _too_many_rows(cases: tuple[ast.Case, ...], library: Scope, diagnostics: Diagnostics) -> bool:
+    """Whether the file has more rows than it may have; found, and reported, before one of them is lowered."""
+    bounds = [min(most_rows(case) or CASE_ROWS.most, CASE_ROWS.most) for case in cases]
+    left = FILE_ROWS.most
+    if sum(bounds) <= left:
+        return False
+    for case, bound in zip(cases, bounds, strict=True):
+        left -= count_rows(case, library, CASE_ROWS.most).rows if bound > 1 else bound
+        if left < 0:
+            diagnostics.error(FILE_ROWS.code, FILE_ROWS.broken(), case.name.span, help="divide the file")
+            return True
+    return False
+
+
+def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: Tally) -> plan.Case:
+    """A case with its rows; rows with a mistake are left out."""
+    _check_ids(case, diagnostics)
+    check_sentences(case, diagnostics)
+    before = len(diagnostics.found)
+    spans = Spans(case.name.span)
+    lowering = Lowering(case, diagnostics, spans, library)
+    rows = expand(case, library, lowering, diagnostics, tally)
+    verifies = tuple(name.text for name in case.verifies)
+    if not any(found.severity == "error" and _within(found.span, case.span) for found in diagnostics.found):
+        lint_case(rows, verifies, spans, case.name.span, diagnostics)
+        library.budget.outcomes.report(case, diagnostics)
+        if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
+            for held in lowering.held:
+                diagnostics.add(held)
+    at = case.span.source.location(case.span.start)
+    title = "" if case.title is None else case.title.value
+    return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated)
+
+
+def _within(place: Span, around: Span) -> bool:
+    return place.source is around.source and around.start <= place.start < around.end
+
+
+# Requirement ids -----------------------------------------------------------------------------
+
+
+def _check_ids(case: ast.Case, diagnostics: Diagnostics) -> None:
+    """Every id that a case names is one of the ledger."""
+    known = ledger.ids()
+    for name in case.verifies:
+        if name.text not in known:
+            _unknown("MKS0220", "requirement", name, known, diagnostics)
+    departures = ledger.departure_ids()
+    for departure in _departures(case.body):
+        if departure.requirement.text not in departures:
+            _unknown("MKS0221", "departure", departure.requirement, departures, diagnostics)
+
+
+def _unknown(code: str, what: str, name: ast.Name, known: frozenset[str], diagnostics: Diagnostics) -> None:
+    diagnostics.error(
+        code,
+        f"the ledger has no {what} `{name.text}`",
+        name.span,
+        help=id_meant(name.text, known) or "`mkeyspec list --requirements` shows them",
+    )
+
+
+def _departures(lines: Iterable[ast.Statement]) -> Iterable[ast.Known]:
+    for line in lines:
+        if isinstance(line, ast.If):
+            yield from _departures(line.then.lines)
+            if line.orelse is not None:
+                yield from _departures(line.orelse.lines)
+        elif isinstance(line, (ast.Step, ast.Expect)) and line.known is not None:
+            yield line.known

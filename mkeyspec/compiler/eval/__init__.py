@@ -1,0 +1,1 @@
+"""Evaluation: what an expression means, and the values that only the compiler has."""

@@ -1,0 +1,253 @@
+"""What stands behind a value: `.member`, `[index]`, `but member override`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Optional, Union
+
+from mkeyspec.abi.constants import ALWAYS_TOLD, DEVICE_NUMBERS
+from mkeyspec.compiler.eval.coercion import (
+    BUFFER_KINDS,
+    as_int,
+    as_live_int,
+    as_part,
+    fault,
+    length_of,
+    measure,
+    moment_of,
+    raise_if_hidden,
+    wrong,
+)
+from mkeyspec.compiler.eval.describe import describe
+from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.operators import range_of
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import LIVE_BYTES, Handle, Int, PartThen, Value, WireRef, Word
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString, slice_of
+from mkeyspec.value.layout import Interleaved, List, Part
+from mkeyspec.value.live import Live, LiveOp
+from mkeyspec.value.range import Range
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+Evaluate = Callable[[ast.Expr, Scope], Value]
+
+LIVE_MEMBERS: dict[str, tuple[str, ...]] = {
+    "memory": ("addr", "lkey", "rkey"),
+    "mkey": ("max_entries", "lkey", "rkey"),
+    "qp": ("qpn", "max_inline_data"),
+    "dct": ("number",),
+    "device": DEVICE_NUMBERS,
+}
+"""Kind of object -> what may be read of it when the case runs. Of a label its verb says it (`Verb.shows`)."""
+
+BUT_MEMBERS: dict[str, tuple[str, ...]] = {
+    "a domain": ("sig_type", "block_size", "comp_mask"),
+    "a CRC": ("type", "seed"),
+    "a T10-DIF": ("bg_type", "bg", "app_tag", "ref_tag", "flags"),
+    "a part": ("lkey", "rkey", "addr", "length"),
+}
+"""What `but` may set wrong: members of the pages' structs."""
+
+
+# .member -------------------------------------------------------------------------------------
+
+
+def attribute(value: Value, expr: ast.Attribute, scope: Scope) -> Value:
+    """`d.block`, `r.start`, `k.max_entries`, `t.wire`."""
+    name = expr.name.text
+    if isinstance(value, Handle):
+        return _of_handle(value, name, expr, scope)
+    if name == "length" and isinstance(
+        value, (ByteString, Range, tuple, Part, WireRef, List, Interleaved, *LIVE_BYTES)
+    ):
+        return measure(value, scope, expr.of.span)
+    members: tuple[str, ...] = ()
+    if isinstance(value, Domain):
+        members = ("block", "signature")
+        if name == "block":
+            return value.block
+        if name == "signature":
+            return value.signature
+    elif isinstance(value, Range):
+        members = ("start", "length", "end")
+        if name == "start":
+            return value.start
+        if name == "end":
+            return value.end
+    elif isinstance(value, (ByteString, tuple, Part, WireRef, List, Interleaved)):
+        members = ("length",)
+    elif value is None and name == "block":
+        raise fault("MKS0205", "`none` has no block size", expr.span, help="keep it away with: where m != none")
+    raise no_member(value, expr.of.span, expr.name, members, scope)
+
+
+def _of_handle(handle: Handle, name: str, expr: ast.Attribute, scope: Scope) -> Value:
+    if handle.kind == "label" and name == "wire":
+        return WireRef(handle.name)
+    if handle.kind in BUFFER_KINDS and name == "length":
+        return measure(handle, scope, expr.of.span)
+    members = handle.shows if handle.kind == "label" else LIVE_MEMBERS.get(handle.kind, ())
+    if name in members:
+        if handle.kind == "device" and name not in ALWAYS_TOLD:
+            scope.budget.device_numbers = True
+        return Live(handle.name, name)
+    more = ("wire",) if handle.step == "transmit" else ("length",) if handle.kind in BUFFER_KINDS else ()
+    raise no_member(handle, expr.of.span, expr.name, members + more, scope)
+
+
+def no_member(value: Value, span: Span, name: ast.Name, members: tuple[str, ...], scope: Scope) -> Exception:
+    """MKS0205: there is no such member; did-you-mean, or the list of those that are."""
+    raise_if_hidden(value, scope, span, f"something with a `{name.text}`")
+    guess = did_you_mean(name.text, members)
+    help = guess or (f"it has {', '.join(f'`{member}`' for member in members)}" if members else "")
+    what = describe(value)
+    verb = "have" if what.endswith(("bytes", "flags")) else "has"
+    return fault("MKS0205", f"{what} {verb} no `{name.text}`", name.span, help=help)
+
+
+# [index] -------------------------------------------------------------------------------------
+
+
+def index(value: Value, expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
+    """A part of bytes, of a buffer or mkey, of the wire; an item or a part of a list.
+
+    A single int takes one byte, or one item. The end of `a[x..]` is the value's own. Parts of an mkey
+    are not held against its length: to go beyond it is a case of its own (LAY-05).
+    """
+    if isinstance(value, tuple):
+        return _of_list(value, expr, scope, evaluate)
+    if isinstance(value, ByteString):
+        start, length = _bounds(expr.index, scope, evaluate, value.length)
+        _inside(start, length, value.length, expr)
+        return slice_of(value, _known(start, scope, expr), _known(length, scope, expr))
+    if isinstance(value, WireRef):
+        return _of_wire(value, expr, scope, evaluate)
+    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
+        return _of_buffer(value, expr, scope, evaluate)
+    raise_if_hidden(value, scope, expr.of.span, "bytes, a buffer or a list")
+    return wrong(value, scope, expr.of.span, "[ ]", "bytes, a buffer or a list")
+
+
+def _of_list(value: tuple[Value, ...], expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
+    start, length = _bounds(expr.index, scope, evaluate, len(value))
+    first, count = _known(start, scope, expr), _known(length, scope, expr)
+    if first < 0 or first + count > len(value):
+        raise fault("MKS0305", f"item {first} of a list of {len(value)}", expr.index.span, help="items count from 0")
+    if _is_range(expr.index, scope, evaluate):
+        return value[first : first + count]
+    return value[first]
+
+
+def _is_range(expr: ast.Expr, scope: Scope, evaluate: Evaluate) -> bool:
+    return isinstance(expr, ast.Range) or isinstance(evaluate(expr, scope), Range)
+
+
+def _of_wire(value: WireRef, expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
+    total = length_of(value, scope)
+    start, length = _bounds(expr.index, scope, evaluate, total)
+    _inside(start, length, total, expr)
+    return WireRef(value.label, value.start + _known(start, scope, expr), _known(length, scope, expr), value.moment)
+
+
+def _of_buffer(value: Union[Part, Handle], expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
+    total: Optional[Int] = value.length if isinstance(value, Part) else length_of(value, scope)
+    start, length = _bounds(expr.index, scope, evaluate, total)
+    whole = isinstance(value, Handle) and value.kind == "mkey"
+    if not whole and isinstance(total, int):
+        _inside(start, length, total, expr)
+    elif isinstance(start, int) and isinstance(length, int) and (start < 0 or length < 0):
+        raise fault("MKS0305", f"a part from {start} of length {length}", expr.index.span)
+    moment = moment_of(value)
+    if isinstance(value, Part):
+        start = _plus(value.start, start)
+    if moment is not None:
+        return PartThen(value.name, start, length, (), moment)
+    return Part(value.name, start, length, value.but if isinstance(value, Part) else ())
+
+
+def _bounds(expr: ast.Expr, scope: Scope, evaluate: Evaluate, total: Optional[Int]) -> tuple[Int, Int]:
+    """Start and length of what an index takes; both may be live."""
+    if isinstance(expr, ast.Range):
+        start = as_live_int(evaluate(expr.start, scope), scope, expr.start.span, "[ ]")
+        if expr.length is not None:
+            return start, as_live_int(evaluate(expr.length, scope), scope, expr.length.span, "`+:`")
+        if expr.end is not None:
+            end = as_live_int(evaluate(expr.end, scope), scope, expr.end.span, "`..`")
+            return start, _minus(end, start)
+        if total is None:
+            raise fault("MKS0308", "where this ends is not known here", expr.span, help="[x +: n] says how long it is")
+        return start, _minus(total, start)
+    value = evaluate(expr, scope)
+    if isinstance(value, Range):
+        return value.start, value.length
+    return as_live_int(value, scope, expr.span, "[ ]"), 1
+
+
+def _inside(start: Int, length: Int, total: Optional[Int], expr: ast.Index) -> None:
+    if not (isinstance(start, int) and isinstance(length, int)):
+        return
+    if length < 0:
+        raise fault("MKS0305", f"[{start}..{start + length}] ends before it begins", expr.index.span)
+    if start < 0 or (isinstance(total, int) and start + length > total):
+        inside = isinstance(total, int) and 0 <= start < total
+        help = "[x +: n] is n bytes from x, [x..y] ends before y" if inside else "bytes count from 0"
+        raise fault("MKS0305", f"[{start}..{start + length}] is not within {total} bytes", expr.index.span, help=help)
+
+
+def _known(number: Int, scope: Scope, expr: ast.Index) -> int:
+    return as_int(number, scope, expr.index.span, "[ ] of bytes or a list")
+
+
+def _plus(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return b if a == 0 else LiveOp("+", (a, b))
+
+
+def _minus(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return a if b == 0 else LiveOp("-", (a, b))
+
+
+# but -----------------------------------------------------------------------------------------
+
+
+def but(value: Value, expr: ast.But, override: Value, scope: Scope) -> Value:
+    """`value` with one member of its struct set wrong on purpose; its bytes stay what they were."""
+    member = expr.member.text
+    if isinstance(value, (Domain, Crc, T10Dif)):
+        kind = "a domain" if isinstance(value, Domain) else "a CRC" if isinstance(value, Crc) else "a T10-DIF"
+        _check_member(value, expr, kind, scope)
+        return replace(value, but=(*value.but, (member, _override(override, expr, value, scope))))
+    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
+        _check_member(value, expr, "a part", scope)
+        part = as_part(value, scope, expr.value.span)
+        return replace(part, but=(*part.but, (member, _override(override, expr, value, scope))))
+    return wrong(value, scope, expr.value.span, "`but`", "a signature, a domain or a part of a buffer")
+
+
+def _check_member(value: Value, expr: ast.But, kind: str, scope: Scope) -> None:
+    members = BUT_MEMBERS[kind]
+    if expr.member.text not in members:
+        raise no_member(value, expr.value.span, expr.member, members, scope)
+
+
+def _override(override: Value, expr: ast.But, value: Value, scope: Scope) -> Int:
+    """The number of an override; words that stand for numbers may be used as well."""
+    what = f"`but {expr.member.text}`"
+    if isinstance(override, Word):
+        if override.kind == "seed":
+            bits = 16 if isinstance(value, T10Dif) else 8 * value.field_size if isinstance(value, Crc) else 64
+            return 0 if override.name == "zeros" else (1 << bits) - 1
+        if override.value is not None:
+            return override.value
+    of = value.kind if isinstance(value, T10Dif) else ""
+    return fitting(as_live_int(override, scope, expr.override.span, what), expr.member.text, expr.override.span, of)
+
+
+__all__ = ["BUT_MEMBERS", "LIVE_MEMBERS", "attribute", "but", "index", "no_member", "range_of"]

@@ -1,0 +1,103 @@
+"""Which way the conditions of a case went, over all of its rows: a branch that no row takes tests nothing.
+
+`if`, `where` and `when` are decided row by row, where nobody sees that they are always decided the same way; a text
+that a parameter never has, `if how == "tpyo"`, is one reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.syntax import ast
+
+
+@dataclass(slots=True)
+class _Compared:
+    """A comparison with a text that is written out: the values on the other side, and whether one was that text."""
+
+    span: Span
+    text: str
+    values: set[str] = field(default_factory=set)
+    equal: bool = False
+
+
+class Outcomes:
+    """Of one file. Conditions are known by the identity of their node, which lives as long as the tree."""
+
+    __slots__ = ("_conditions", "_texts")
+
+    def __init__(self) -> None:
+        self._conditions: dict[int, int] = {}
+        """1: it has held, 2: it has not."""
+        self._texts: dict[int, _Compared] = {}
+
+    def decided(self, condition: ast.Expr, holds: bool) -> bool:
+        """Note, and return, whether a condition holds in a row."""
+        at = id(condition)
+        self._conditions[at] = self._conditions.get(at, 0) | (1 if holds else 2)
+        return holds
+
+    def compared(self, expr: ast.Binary, left: object, right: object) -> None:
+        """Note two texts that are compared, if one of them is written out."""
+        written, value = (expr.right, left) if isinstance(expr.right, ast.Text) else (expr.left, right)
+        if not isinstance(written, ast.Text) or not isinstance(value, str):
+            return
+        found = self._texts.get(id(expr))
+        if found is None:
+            found = self._texts[id(expr)] = _Compared(written.span, written.value)
+        found.values.add(value)
+        found.equal = found.equal or value == written.value
+
+    def report(self, case: ast.Case, diagnostics: Diagnostics) -> None:
+        """Warnings about the conditions of a case whose rows are all there."""
+        told: list[Span] = []
+        for found in self._texts.values():
+            around = found.span
+            inside = around.source is case.span.source and case.span.start <= around.start < case.span.end
+            if inside and not found.equal:
+                told.append(around)
+                values = sorted(found.values)
+                diagnostics.warning(
+                    "MKS0617",
+                    f'"{found.text}" is none of the values that it is compared with',
+                    around,
+                    help=did_you_mean(found.text, values) or "they are: " + ", ".join(f'"{v}"' for v in values[:8]),
+                )
+        for condition, kind, otherwise in _conditions(case.body):
+            if any(condition.span.start <= span.start < condition.span.end for span in told):
+                continue
+            held = self._conditions.get(id(condition), 0)
+            message = ""
+            if held == 2 and kind != "where":
+                message = "no row takes this branch" if kind == "if" else "in no row is this claimed"
+            elif held == 1 and kind == "where":
+                message = "this `where` takes no row away"
+            elif held == 1 and otherwise:
+                message = "every row takes this branch, none the `else`"
+            if message:
+                diagnostics.warning("MKS0617", f"{message}: the condition is always the same", condition.span)
+
+
+def _conditions(lines: tuple[ast.Statement, ...]) -> Iterator[tuple[ast.Expr, str, bool]]:
+    """Every condition in a case: its expression, its word, and whether it has an `else`."""
+    for line in lines:
+        if isinstance(line, ast.If):
+            yield line.condition, "if", line.orelse is not None
+            yield from _conditions(line.then.lines)
+            if line.orelse is not None:
+                yield from _conditions(line.orelse.lines)
+        elif isinstance(line, ast.Where):
+            yield line.condition, "where", False
+        elif isinstance(line, ast.Step):
+            if line.block is not None:
+                yield from _conditions(line.block.lines)
+            if line.claim is not None:
+                if line.claim.when is not None:
+                    yield line.claim.when, "when", False
+                for outcome in line.claim.outcomes:
+                    if isinstance(outcome, ast.Completes):
+                        yield from _conditions(outcome.block.lines)

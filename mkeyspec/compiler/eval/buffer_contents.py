@@ -1,0 +1,385 @@
+"""The ledger of a row: which bytes every buffer and the wire should hold, as far as the case has said.
+
+It holds the bytes a buffer was declared with, then what `store` wrote, then what an `expect` matched
+(language reference, "Time"). What nobody has said (a canary, a range last matched by `any`) can't be used
+as a value. An mkey is the bytes of its layout, strung together.
+
+Everything in it is immutable and replaced, so that a fork is three shallow copies.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mkeyspec.compiler.eval.coercion import fault
+from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef
+from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
+from mkeyspec.diagnostics.diagnostic import Fault, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.reference.layout import Segment, window
+from mkeyspec.value.bytestring import ByteString, join, slice_of
+from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated, layout_length, walk
+from mkeyspec.value.live import LiveContent
+from mkeyspec.value.signature import Domain
+
+MAX_DEPTH = 8
+"""How deep mkeys may stand inside one another's layouts."""
+
+
+class Unsaid(NamedTuple):
+    """Why nobody can say what some bytes are; `span` is the statement that made it so."""
+
+    why: str
+    span: Span
+    help: str = ""
+
+
+class Piece(NamedTuple):
+    """Bytes [start, end) of a buffer; pieces of a buffer are in order, without gaps."""
+
+    start: int
+    end: int
+    data: ByteString | None
+    unsaid: Unsaid | None = None
+
+
+class Buffer(NamedTuple):
+    length: int
+    pieces: tuple[Piece, ...]
+
+
+class Shape(NamedTuple):
+    """What a case has configured an mkey to: `layout` None until a layout was set."""
+
+    layout: Layout | None = None
+    domains: Domains = PLAIN
+    received: bool | None = None
+    """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
+    wire_span: Span | None = None
+    """Where its wire domain was written, for notes."""
+    unread: Domain | None = None
+    """The input domain of a transfer before the last configuration, if nobody has called for its error."""
+
+    @property
+    def input(self) -> Domain | None:
+        """The domain of the data that came in with the last transfer; None: there was none, or it had no signature."""
+        if self.received is None:
+            return None
+        return self.domains.wire if self.received else self.domains.mem
+
+    def cleared(self) -> Shape:
+        """Its configuration is gone, or not known any more. The error that nobody has called for is still there."""
+        return Shape(unread=self.input or self.unread)
+
+
+class OnWire(NamedTuple):
+    """What a transmit put on the wire. `buffer` names it among the ledger's buffers: it is matched like one.
+
+    `length` None: it depends on the device, and there is no such buffer.
+    """
+
+    buffer: str
+    length: int | None
+    domains: Domains = PLAIN
+    domain_span: Span | None = None
+
+
+class Unseen(NamedTuple):
+    """Bytes of a wire, each range with its end left out, that no statement has looked at; `span`: of the transmit."""
+
+    span: Span
+    ranges: tuple[tuple[int, int], ...]
+    whole: bool = True
+
+
+class Doubt(NamedTuple):
+    """Bytes [start, end) of a buffer that depend on whether the statement at `by` is accepted, which is left open."""
+
+    name: str
+    start: int
+    end: int
+    by: Span
+
+
+class Ledger:
+    """See `scope.Ledger` for what expressions ask of it."""
+
+    __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires", "written")
+
+    def __init__(self) -> None:
+        self.saved: dict[str, Moment] = {}
+        """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
+        self.unseen: dict[str, Unseen] = {}
+        """Wires with bytes that no statement has looked at, by the buffer that holds them."""
+        self.buffers: dict[str, Buffer] = {}
+        self.mkeys: dict[str, Shape] = {}
+        self.wires: dict[str | None, OnWire] = {}
+        self.written: frozenset[str] = frozenset()
+        """Buffers that some request may have written into."""
+        self.doubts: tuple[Doubt, ...] = ()
+        """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
+
+    def fork(self) -> Ledger:
+        other = Ledger()
+        other.buffers = self.buffers.copy()
+        other.mkeys = self.mkeys.copy()
+        other.wires = self.wires.copy()
+        other.saved = self.saved.copy()
+        other.unseen = self.unseen.copy()
+        other.doubts = self.doubts
+        other.written = self.written
+        return other
+
+    # What expressions ask ----------------------------------------------------------------------
+
+    def length(self, of: Reference) -> int | None:
+        """In bytes; an mkey's is its layout's. None: unknown, or live."""
+        if isinstance(of, Part):
+            size = of.length
+            return size if isinstance(size, int) else None
+        if isinstance(of, WireRef):
+            wire = self.wires.get(of.label)
+            if of.length is not None:
+                return of.length
+            return None if wire is None or wire.length is None else wire.length - of.start
+        if of.kind == "memory":
+            return self.buffers[of.name].length
+        layout = self.mkeys[of.name].layout if of.kind == "mkey" else None
+        return None if layout is None else layout_length(layout)
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        """The bytes that should be there; `Fault` where nobody can know them."""
+        if isinstance(of, WireRef):
+            return self._memory_content(*self.wire_segment(of, span), span)
+        return join([self._memory_content(*segment, span) for segment in self.segments(of, span)])
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> ByteString | LiveContent:
+        """The bytes that `of`, of a `let` that stands at `moment`, had there."""
+        try:
+            content = moment.ledger.content(of, span)
+            if not moment.moved:
+                return content
+        except Fault as unknown:
+            if unknown.diagnostic.code != "MKS0320":
+                raise
+        whole = moment.place
+        start = 0 if isinstance(of, Handle) else of.start
+        if not isinstance(whole, Handle) and isinstance(start, int) and isinstance(whole.start, int):
+            start -= whole.start
+        length = moment.ledger.length(of)
+        if length is None or not isinstance(start, int):
+            raise fault("MKS0309", "where these bytes lie depends on the device", span)
+        self.saved[moment.name] = moment
+        return LiveContent(moment.name, length, start)
+
+    # What lowering asks ------------------------------------------------------------------------
+
+    def segments(self, of: Handle | Part, span: Span) -> list[Segment]:
+        """The parts of registered buffers behind a reference, in order; neighbours melted into one."""
+        if isinstance(of, Handle):
+            if of.kind == "memory":
+                return [(of.name, 0, self.buffers[of.name].length)]
+            return self._through(of.name, 0, self.length(of), span, 0)
+        start, length = of.start, of.length
+        if not isinstance(start, int) or not isinstance(length, int):
+            raise fault("MKS0309", "where this part lies depends on the device, so its bytes have no names here", span)
+        if of.name in self.buffers:
+            return [(of.name, start, length)]
+        return self._through(of.name, start, length, span, 0)
+
+    def _through(self, mkey: str, start: int, length: int | None, span: Span, depth: int) -> list[Segment]:
+        """Bytes [start, start + length) of an mkey's layout as parts of buffers."""
+        layout = self.mkeys[mkey].layout
+        if layout is None:
+            raise fault("MKS0323", f"`{mkey}` has no layout here, so it has no bytes", span, help="configure it first")
+        total = layout_length(layout)
+        if total is None or length is None:
+            raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help="say it with numbers")
+        if depth == MAX_DEPTH:
+            raise fault("MKS0323", f"the layout of `{mkey}` leads into itself", span)
+        if start < 0 or start + length > total:
+            raise fault(
+                "MKS0305",
+                f"`{mkey}` has {total} bytes by its layout, this part ends at {start + length}",
+                span,
+                help=f"{mkey}[{start} +: {max(total - start, 0)}]",
+            )
+        found: list[Segment] = []
+        for name, first, size in window(walk(layout), start, length):
+            if name in self.buffers:
+                last = found[-1] if found else None
+                if last is not None and last[0] == name and last[1] + last[2] == first:
+                    found[-1] = (name, last[1], last[2] + size)
+                else:
+                    found.append((name, first, size))
+            else:
+                found.extend(self._through(name, first, size, span, depth + 1))
+        return found
+
+    def _memory_content(self, name: str, start: int, length: int, span: Span) -> ByteString:
+        end = start + length
+        parts: list[ByteString] = []
+        for piece in self.buffers[name].pieces:
+            low, high = max(start, piece.start), min(end, piece.end)
+            if low < high:
+                if piece.data is None:
+                    raise _unsaid(name, low, high, piece.unsaid, span)
+                parts.append(slice_of(piece.data, low - piece.start, high - low))
+        return join(parts)
+
+    def wire(self, label: str | None, span: Span) -> OnWire:
+        """The wire of the last transmit, or of the one labelled; `Fault` where there is none."""
+        found = self.wires.get(label)
+        if found is not None:
+            return found
+        if label is None:
+            message = "there is no wire here: no `transmit` before this goes through"
+            raise fault("MKS0321", message, span, help="transmit k by send")
+        raise fault("MKS0321", f"`{label}` has no wire: only a `transmit` has", span)
+
+    def wire_segment(self, of: WireRef, span: Span) -> Segment:
+        """Which bytes of which transmit a reference means."""
+        wire = self.wire(of.label, span)
+        if wire.length is None:
+            self.unseen.pop(wire.buffer, None)
+            raise fault("MKS0309", "how long the wire is depends on the device", span, help="transmit k[0 +: 512] …")
+        length = wire.length - of.start if of.length is None else of.length
+        if of.start < 0 or length < 0 or of.start + length > wire.length:
+            raise fault("MKS0305", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
+        self._seen(wire.buffer, of.start, of.start + length)
+        return (wire.buffer, of.start, length)
+
+    def _seen(self, buffer: str, start: int, end: int) -> None:
+        """A statement looks at these bytes of a wire."""
+        unseen = self.unseen.pop(buffer, None)
+        if unseen is None:
+            return
+        left: list[tuple[int, int]] = []
+        for low, high in unseen.ranges:
+            left += [(a, b) for a, b in ((low, min(high, start)), (max(low, end), high)) if a < b]
+        if left:
+            self.unseen[buffer] = unseen._replace(ranges=tuple(left), whole=False)
+
+    # What statements write ---------------------------------------------------------------------
+
+    def write(self, name: str, start: int, length: int, data: ByteString | None, unsaid: Unsaid | None) -> None:
+        """Bytes of a buffer are now `data`, or nobody knows (`unsaid` says why)."""
+        if not length:
+            return
+        buffer = self.buffers[name]
+        end = start + length
+        if start == 0 and end == buffer.length:
+            pieces: tuple[Piece, ...] = (Piece(0, end, data, unsaid),)
+        else:
+            before = [_cut(p, p.start, start) for p in buffer.pieces if p.start < start and p.end > p.start]
+            after = [_cut(p, end, p.end) for p in buffer.pieces if p.end > end]
+            pieces = (*before, Piece(start, end, data, unsaid), *after)
+        self.buffers[name] = Buffer(buffer.length, pieces)
+
+    def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
+        """The same for parts strung together."""
+        at = 0
+        for name, start, length in segments:
+            self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
+            at += length
+
+    def doubt(self, segments: list[Segment], by: Span) -> None:
+        """These bytes depend on whether the statement at `by` is refused."""
+        unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", by)
+        unsaid = unsaid._replace(help="a `let` behind it takes what is there: let now = …")
+        self.settle(segments)
+        for name, start, length in segments:
+            self.write(name, start, length, None, unsaid)
+            self.doubts = (*self.doubts, Doubt(name, start, start + length, by))
+
+    def doubtful(self, segments: list[Segment]) -> Doubt | None:
+        """The first doubt there is about these bytes."""
+        for doubt in self.doubts:
+            for name, start, length in segments:
+                if name == doubt.name and max(doubt.start, start) < min(doubt.end, start + length):
+                    return doubt
+        return None
+
+    def settle(self, segments: list[Segment]) -> None:
+        """These bytes are written now, whatever became of the statements before."""
+        for name, start, length in segments if self.doubts else ():
+            left: list[Doubt] = []
+            for other, low, high, by in self.doubts:
+                first, last = (start, start + length) if other == name else (high, high)
+                outside = ((low, min(high, first)), (max(low, last), high))
+                left += [Doubt(other, a, b, by) for a, b in outside if a < b]
+            self.doubts = tuple(left)
+
+    def write_into(self, name: str) -> None:
+        """A request may write into a buffer, or into those behind an mkey."""
+        self.written |= self.behind(name)
+
+    def behind(self, name: str) -> frozenset[str]:
+        """A buffer; of an mkey all that its layout leads to, itself among it."""
+        left, seen = [name], set[str]()
+        while left:
+            name = left.pop()
+            shape = self.mkeys.get(name)
+            if name in seen:
+                continue
+            seen.add(name)
+            if shape is not None and shape.layout is not None:
+                left += names_in(shape.layout)
+        return frozenset(seen)
+
+    def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:
+        """Where a request that writes `length` bytes to `part` may write, as far as that is known here."""
+        start = part.start if not part.but else None
+        try:
+            if part.name in self.buffers:
+                whole = self.buffers[part.name].length
+                known = isinstance(start, int) and length is not None
+                return [(part.name, start, length)] if known else [(part.name, 0, whole)]  # type: ignore[list-item]
+            shape = self.mkeys[part.name]
+            if shape.domains == PLAIN and isinstance(start, int) and length is not None:
+                return self.segments(Part(part.name, start, length), span)
+            return self.segments(Handle("mkey", part.name), span)
+        except (Fault, KeyError):
+            return []
+
+    def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
+        """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good.
+
+        Not `sure`: no claim has it go through.
+        """
+        buffer = f"wire@{len(self.wires)}.{span.start}"
+        if length is not None:
+            unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
+            self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
+        if sure and length != 0:
+            self.unseen[buffer] = Unseen(span, ((0, 1 if length is None else length),))
+        self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
+        if label is not None:
+            self.wires[label] = wire
+
+
+def names_in(layout: Layout) -> set[str]:
+    """What stands in a layout: buffers and mkeys."""
+    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
+    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
+    return {one.part.name if isinstance(one, Chunk) else one.name for one in bare}
+
+
+def _cut(piece: Piece, start: int, end: int) -> Piece:
+    low, high = max(start, piece.start), min(end, piece.end)
+    if (low, high) == (piece.start, piece.end):
+        return piece
+    data = None if piece.data is None else slice_of(piece.data, low - piece.start, high - low)
+    return Piece(low, high, data, piece.unsaid)
+
+
+def _unsaid(name: str, low: int, high: int, unsaid: Unsaid | None, span: Span) -> Fault:
+    shown = name.split("@")[0]
+    return fault(
+        "MKS0320",
+        f"nothing says what `{shown}[{low}..{high}]` holds",
+        span,
+        notes=() if unsaid is None else (Note(unsaid.why, unsaid.span),),
+        help=(unsaid.help if unsaid is not None else "")
+        or f"write the bytes themselves, or say first what `{shown}` holds",
+    )

@@ -1,0 +1,1 @@
+"""The functions of the language: one table, a module for each family."""

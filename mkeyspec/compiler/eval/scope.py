@@ -1,0 +1,144 @@
+"""Names and what they mean: one namespace per case over one per file over the language's words.
+
+A scope also carries the ledger of the row that is being expanded, because a buffer used as bytes
+means what the ledger says it should hold *there* (language reference, "Time").
+"""
+
+from __future__ import annotations
+
+from typing import Optional, Protocol, Union
+
+from mkeyspec.compiler.eval.branches import Outcomes
+from mkeyspec.compiler.eval.values import Moment, Reference, Value
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Fault
+from mkeyspec.diagnostics.limits import EVALUATION_STEPS
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import LiveContent
+
+
+class Ledger(Protocol):
+    """What every buffer, mkey and wire should hold at this point of a row."""
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        """The bytes that should be there; raises `Fault` (at `span`) where nobody can know them."""
+        ...
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> Union[ByteString, LiveContent]:
+        """The bytes that were there at a `let`, known now or by the rig."""
+        ...
+
+    def length(self, of: Reference) -> Optional[int]:
+        """In bytes: of a buffer, of an mkey's layout, of what a transmit put on the wire; None: unknown or live."""
+        ...
+
+
+class NoLedger:
+    """The ledger of a place where no buffer exists: file-level `let`s."""
+
+    def content(self, of: Reference, span: Span) -> ByteString:
+        raise Fault(Diagnostic("MKS0302", "there are no buffers outside a case", span))
+
+    def then(self, of: Reference, moment: Moment, span: Span) -> Union[ByteString, LiveContent]:
+        return self.content(of, span)
+
+    def length(self, of: Reference) -> Optional[int]:
+        return None
+
+
+ROW_STEPS = 200
+"""Steps of evaluation that a row has for itself, besides those that a file has."""
+
+
+class Budget:
+    """How much evaluation a file may still ask for; one for all of its scopes."""
+
+    __slots__ = ("device_numbers", "left", "measured", "outcomes", "spent")
+
+    def __init__(self, left: int = EVALUATION_STEPS.most) -> None:
+        self.left = left
+        self.outcomes = Outcomes()
+        """Which way conditions went."""
+        self.measured: dict[int, tuple[object, int, int]] = {}
+        """Parts and depth of large values (`value_size`), by identity; the value is kept, so that it stays its own."""
+        self.device_numbers = False
+        """Whether the file reads a number of the device that not every device tells: a need of the rows that use it."""
+        self.spent: Optional[Diagnostic] = None
+        """Where it ran out; said once, though nothing can be evaluated from there on."""
+
+    def row(self) -> None:
+        """A row is done: it has paid for itself by being one of a limited number."""
+        self.left = min(self.left + ROW_STEPS, EVALUATION_STEPS.most)
+
+    def spend(self, steps: int, span: Span) -> None:
+        self.left -= steps
+        if self.left < 0:
+            if self.spent is None:
+                self.spent = Diagnostic(EVALUATION_STEPS.code, EVALUATION_STEPS.broken(), span)
+            raise Fault(self.spent)
+
+
+class Scope:
+    """Names of one level and the scope around it.
+
+    `places` remembers where a name was declared, for notes; words of the language have no place.
+    A fork sees everything declared before it and keeps what is declared later to itself: the walk
+    over a case's rows forks at each `for`, so a prefix is evaluated once.
+    """
+
+    __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
+
+    def __init__(self, around: Optional[Scope] = None, ledger: Optional[Ledger] = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.places: dict[str, Span] = {}
+        self.around = around
+        self.depth: int = around.depth if around is not None else 0
+        self.budget: Budget = around.budget if around is not None else Budget()
+        self.ledger: Ledger = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
+
+    def fork(self, ledger: Optional[Ledger] = None) -> Scope:
+        return Scope(self, ledger)
+
+    def bind(self, name: str, value: Value, place: Optional[Span] = None) -> None:
+        """Declare `name` here; `place` is where the case declares it."""
+        self.names[name] = value
+        if place is not None:
+            self.places[name] = place
+
+    def find(self, name: str) -> Value:
+        """The meaning of `name`; KeyError where it has none (`None` is a meaning: the word `none`)."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            names = scope.names
+            if name in names:
+                return names[name]
+            scope = scope.around
+        raise KeyError(name)
+
+    def place(self, name: str) -> Optional[Span]:
+        """Where the nearest `name` was declared; None for a word of the language or an unknown name."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.places.get(name)
+            scope = scope.around
+        return None
+
+    def called(self, value: Value) -> Optional[str]:
+        """The nearest name that means `value`; None if nothing is called so."""
+        scope: Optional[Scope] = self
+        while scope is not None:
+            for name, meaning in scope.names.items():
+                if type(meaning) is type(value) and meaning == value and self.find(name) is meaning:
+                    return name
+            scope = scope.around
+        return None
+
+    def all_names(self) -> set[str]:
+        """Every name that has a meaning here, for "did you mean"."""
+        found: set[str] = set()
+        scope: Optional[Scope] = self
+        while scope is not None:
+            found.update(scope.names)
+            scope = scope.around
+        return found

@@ -1,0 +1,289 @@
+"""What depends on an outcome that a case leaves open: `accepted or rejected …`, or lists that differ in it.
+
+Behind such a statement nothing is judged that is one thing if it is accepted and another if it is refused: what it
+writes, what its label shows, what a check of its key tells, and whatever is made of these. Such bytes may be opened
+(`any`), be one of several with what was there before (`in [x, unchanged]`), be taken (`let now = m`) or recorded.
+
+Bytes are the ledger's (`Ledger.doubts`), keys the world's (`MkeyState.unknown`); the rest stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval.buffer_contents import Doubt, Ledger
+from mkeyspec.compiler.eval.coercion import fault
+from mkeyspec.compiler.eval.values import Handle, Moment, WireRef
+from mkeyspec.diagnostics.diagnostic import Fault, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.reference.layout import Segment
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Live, LiveContent, LiveJoin, LiveString
+
+CODE = "MKS0514"
+WHY = "this may be accepted or refused"
+
+
+class Undecided(NamedTuple):
+    """Of one row; replaced, never changed.
+
+    `labels`: members of a label that are there whichever outcome comes, and the statement. `keys`: with a signature
+    that a transfer may have used, or a check read, or not. `qps`: posted to, so that an event may come, or not.
+    `polls`: ends of QPs with completions that nobody had waited for, which a refusal has judged.
+    """
+
+    labels: tuple[tuple[str, tuple[str, ...], Span], ...] = ()
+    keys: tuple[tuple[str, Span], ...] = ()
+    qps: tuple[tuple[str | None, Span], ...] = ()
+    polls: tuple[tuple[str | None, bool, Span], ...] = ()
+
+    def label(self, name: str) -> tuple[tuple[str, ...], Span] | None:
+        return next(((members, span) for label, members, span in self.labels if label == name), None)
+
+    def with_labels(self, names: Iterable[str | None], members: tuple[str, ...], span: Span) -> Undecided:
+        added = tuple((name, members, span) for name in names if name is not None)
+        return self._replace(labels=(*self.labels, *added)) if added else self
+
+    def with_keys(self, names: Iterable[str], span: Span) -> Undecided:
+        added = tuple((name, span) for name in dict.fromkeys(names))
+        return self._replace(keys=(*self.keys, *added)) if added else self
+
+    def without_key(self, name: str) -> Undecided:
+        return self._replace(keys=tuple(one for one in self.keys if one[0] != name)) if self.keys else self
+
+
+NOTHING = Undecided()
+
+
+# Claims --------------------------------------------------------------------------------------
+
+
+def is_undecided(claim: plan.Claim) -> bool:
+    """Whether the claim allows that the statement does what it says, and that it is refused."""
+    return _succeeds(claim) and any(
+        isinstance(item, plan.Rejected)
+        or (isinstance(item, plan.Completes) and any(entry.opcode == "error" for entry in item.entries))
+        for item in claim
+    )
+
+
+def _succeeds(claim: plan.Claim) -> bool:
+    return any(
+        isinstance(item, plan.Accepted)
+        or (isinstance(item, plan.Completes) and all(entry.opcode != "error" for entry in item.entries))
+        for item in claim
+    )
+
+
+def members_shown(claim: plan.Claim) -> tuple[str, ...] | None:
+    """The members that a label shows whichever outcome of the claim comes; None: all that it ever shows."""
+    phases = {item.phase for item in claim if isinstance(item, plan.Rejected)}
+    others = len(phases) != len({item.phase if isinstance(item, plan.Rejected) else "" for item in claim})
+    if not phases or (len(phases) == 1 and not others):
+        return ("errno", "status") if is_undecided(claim) else None
+    return ("errno", "status") if phases == {"completion"} else ("errno",)
+
+
+# Uses ----------------------------------------------------------------------------------------
+
+
+def look_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
+    """Raises `Fault` where a step other than `expect` or `record` takes a number that is not there in each outcome."""
+    if not undecided.labels or isinstance(step, (plan.Record, plan.Expect)):
+        return
+    for live in lives(step):
+        if (found := undecided.label(live.subject)) is not None and live.member not in found[0]:
+            raise _member(live, found[1], span)
+
+
+def look_expectation(undecided: Undecided, ledger: Ledger, step: plan.Expect, span: Span) -> None:
+    """Raises `Fault` where what an expectation judges depends on an outcome that is left open."""
+    known = step.known.value if step.known is not None else None
+    if isinstance(step.observed, (plan.Content, plan.Wire)):
+        _look_bytes(ledger, step, known, span)
+    elif undecided.labels and not isinstance(step.expected, plan.Any):
+        for live in lives((step.observed, step.expected, known)):
+            if (found := undecided.label(live.subject)) is not None and live.member not in found[0]:
+                raise _member(live, found[1], span)
+
+
+def look_check(undecided: Undecided, step: plan.Check, span: Span) -> None:
+    """Raises `Fault` where a check names an error that is there in one outcome only."""
+    by = next((by for key, by in undecided.keys if key == step.mkey), None)
+    if by is not None and "ok" not in step.kind:
+        raise fault(
+            CODE,
+            f"whether `{step.mkey}` has an error depends on an outcome that the case leaves open",
+            span,
+            notes=(Note(WHY, by),),
+            help=f"check {step.mkey} is [ok, {', '.join(step.kind)}]",
+        )
+
+
+def look_await(undecided: Undecided, step: plan.Await, span: Span) -> None:
+    by = next((by for qp, by in undecided.qps if qp == step.qp), None)
+    if by is not None:
+        message = "whether this event comes depends on an outcome that the case leaves open"
+        raise fault(CODE, message, span, notes=(Note(WHY, by),), help="use another qp, or claim one outcome")
+
+
+def _member(live: Live, by: Span, span: Span) -> Fault:
+    return fault(
+        CODE,
+        f"`{live.subject}.{live.member}` is not there in each outcome that the case leaves open",
+        span,
+        notes=(Note(WHY, by),),
+        help=f"record {live.member} = {live.subject}.{live.member}",
+    )
+
+
+def _look_bytes(ledger: Ledger, step: plan.Expect, known: plan.Expected | None, span: Span) -> None:
+    segments = segments_of(ledger, step.observed)
+    for wanted in (step.expected,) if known is None else (step.expected, known):
+        alternatives = wanted.alternatives if isinstance(wanted, plan.OneOf) else (wanted,)
+        opened = any(isinstance(one, plan.Unchanged) for one in alternatives) and len(alternatives) > 1
+        if step.operator == "==" and (opened or any(isinstance(one, plan.Any) for one in alternatives)):
+            continue
+        for one in alternatives:
+            _look_pattern(ledger, step, one, segments, span)
+
+
+def _look_pattern(
+    ledger: Ledger, step: plan.Expect, wanted: object, segments: list[Segment], span: Span
+) -> None:
+    at = 0
+    total = sum(size for _, _, size in segments)
+    items: tuple[object, ...] = (wanted,)
+    if isinstance(wanted, plan.Sequence):
+        items = wanted.items
+    elif isinstance(wanted, LiveJoin):
+        items = wanted.parts
+    fixed = sum(getattr(item, "length", None) or 0 for item in items)
+    for item in items:
+        length = getattr(item, "length", None)
+        size = total - fixed if length is None else length
+        doubt = ledger.doubtful(_window(segments, at, size))
+        taken = taken_by(ledger, item)
+        at += size
+        if isinstance(item, plan.Any) or (doubt is None) == (taken is None):
+            continue
+        found = doubt or taken
+        assert found is not None
+        raise fault(
+            CODE,
+            "what is judged here depends on an outcome that the case leaves open",
+            span,
+            notes=(Note(WHY, found.by),),
+            help="`== any`, and `record` it; or `in [x, unchanged]`, with what is there in each outcome",
+        )
+
+
+def _window(segments: list[Segment], start: int, length: int) -> list[Segment]:
+    found = []
+    for name, first, size in segments:
+        low, high = max(start, 0), min(start + length, size)
+        if low < high:
+            found.append((name, first + low, high - low))
+        start -= size
+    return found
+
+
+def segments_of(ledger: Ledger, observed: plan.Observed) -> list[Segment]:
+    """The bytes that an expectation looks at; a wire is a buffer of the ledger's."""
+    if isinstance(observed, plan.Wire):
+        return [(ledger.wires[observed.label].buffer, observed.start, observed.length)]
+    parts = observed.parts if isinstance(observed, plan.Content) else ()
+    return [(p.name, p.start, p.length) for p in parts if isinstance(p.start, int) and isinstance(p.length, int)]
+
+
+def taken_by(ledger: Ledger, item: object) -> Doubt | None:
+    """Of bytes that a `let` has taken: the outcome that they depended on there."""
+    for piece in item.parts if isinstance(item, LiveJoin) else (item,):
+        moment = ledger.saved.get(piece.name) if isinstance(piece, LiveContent) else None
+        found = None if moment is None else _at(moment)
+        if found is not None:
+            return found
+    return None
+
+
+def _at(moment: Moment) -> Doubt | None:
+    place, ledger = moment.place, moment.ledger
+    try:
+        if isinstance(place, WireRef):
+            return ledger.doubtful([ledger.wire_segment(place, moment.span)])
+        return ledger.doubtful(ledger.segments(place, moment.span))
+    except Fault:
+        return None
+
+
+def stored(ledger: Ledger, data: object) -> Doubt | None:
+    """The outcome that the bytes of a `store` depend on."""
+    return taken_by(ledger, data) if isinstance(data, LiveString) else None
+
+
+def lives(thing: object) -> Iterator[Live]:
+    """Every live number in a step, or in a part of one."""
+    if isinstance(thing, Live):
+        yield thing
+    elif isinstance(thing, tuple):
+        for item in thing:
+            yield from lives(item)
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        for field in fields(thing):
+            yield from lives(getattr(thing, field.name))
+
+
+# What a statement that is left open does to the rest ------------------------------------------
+
+
+def left_open(qp: str | None, posted: dict[tuple[str | None, bool], int], span: Span) -> None:
+    """Raises `Fault` where receives wait that no message of this statement meets: an error completion, which the case
+    leaves open, would flush them."""
+    for peer in (False, True):
+        if posted.get((qp, peer)):
+            raise fault(
+                CODE,
+                f"a receive still waits at the {'peer' if peer else 'owner'}, and is flushed if this fails",
+                span,
+                help="post it behind this, or let its message come first, or use another qp",
+            )
+
+
+def look_poll(undecided: Undecided, step: plan.Poll, span: Span) -> None:
+    """Raises `Fault` where a list is held against completions that a refusal would have had judged before."""
+    by = next((by for qp, peer, by in undecided.polls if (qp, peer) == (step.qp, step.peer)), None)
+    if by is not None and step.claim:
+        message = "which completions are left here depends on an outcome that the case leaves open"
+        raise fault(CODE, message, span, notes=(Note(WHY, by),), help="poll before it, or use another qp")
+
+
+def names_of(step: plan.Step) -> Iterator[str]:
+    """The buffers and mkeys that the data requests of a step name."""
+    if isinstance(step, (plan.Transmit, plan.Receive)):
+        yield step.part.name
+    elif isinstance(step, plan.Post):
+        for request in step.requests:
+            if isinstance(request, plan.Send):
+                yield from (part.name for part in request.data)
+            elif isinstance(request, plan.Write):
+                yield from (part.name for part in (*request.data, request.to))
+            elif isinstance(request, plan.Read):
+                yield from (part.name for part in (*request.into, request.source))
+            elif isinstance(request, plan.FetchAdd):
+                yield from (request.into.name, request.source.name)
+            elif isinstance(request, plan.Memcpy):
+                yield from (request.source.name, request.to.name)
+
+
+def reached(ledger: Ledger, part: Part, span: Span) -> list[Segment]:
+    """The bytes that a request may read from `part`: of an mkey whose offsets count otherwise, all of it."""
+    length = part.length if isinstance(part.length, int) else None
+    if part.name in ledger.mkeys and ledger.mkeys[part.name].layout is None:
+        return []
+    try:
+        return ledger.targets(part, length, span)
+    except Fault:
+        return ledger.segments(Handle("mkey", part.name), span)

@@ -1,0 +1,181 @@
+"""What an expression of the language may mean: the values between the tree and the plan.
+
+Values that reach the plan are the classes of `mkeyspec.value` and `mkeyspec.plan` themselves. This
+module adds those that live in the compiler only: words, flag sets, handles of declared objects,
+functions. Every value is immutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Optional, Union
+
+from mkeyspec import plan
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
+from mkeyspec.value.live import Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp
+from mkeyspec.value.range import Range
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+if TYPE_CHECKING:
+    from mkeyspec.compiler.eval.buffer_contents import Ledger
+    from mkeyspec.compiler.eval.scope import Scope
+    from mkeyspec.diagnostics.diagnostic import Diagnostic
+    from mkeyspec.diagnostics.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the pages: `send` (kind op), `remote_read` (kind access, value 4), `zeros` (kind seed)…
+
+    `value` is the page's number where the word stands for one.
+    """
+
+    kind: str
+    name: str
+    value: Optional[int] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """`remote_read | remote_write`: flag words of one kind, ORed. `names` in the order they were written."""
+
+    kind: str
+    value: int
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Errno:
+    """`EINVAL`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A declared object as such: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
+
+    `length` in bytes where it is fixed at the declaration (memory); an mkey's is its layout's, which
+    the ledger knows (`Ledger.length`). `peer`: it lives on the other endpoint. Of a label, `step`: the verb of the
+    statement, and `shows`: the members that it has.
+    """
+
+    kind: str
+    name: str
+    length: Optional[int] = None
+    peer: bool = False
+    step: str = field(default="", repr=False)
+    shows: tuple[str, ...] = field(default=(), repr=False)
+    moment: Optional[Moment] = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WireRef:
+    """`wire` (label None: the last transmit's), `t.wire`, or a range of it; `length` None: to its end."""
+
+    label: Optional[str] = None
+    start: int = 0
+    length: Optional[int] = None
+    moment: Optional[Moment] = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartThen(Part):
+    """A part that a `let` has named: never in a plan, where only its place is of use."""
+
+    moment: Optional[Moment] = field(default=None, compare=False)
+
+
+class Moment(NamedTuple):
+    """Where a `let` of a place stands: before step `position` of the row; `ledger` is what was known there.
+
+    `name` is what the bytes are called in the plan, `place` all that the `let` (or this item of its list) names.
+    `moved`: a request has written there and no expectation has looked since, so that only the rig knows what is there.
+    """
+
+    name: str
+    place: Reference
+    at: plan.At
+    position: int
+    ledger: Ledger
+    span: Span
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its name, the kind of value it takes (`coercion.KINDS`), its default as written."""
+
+    name: str
+    kind: str
+    default: Optional[str] = None
+    keyword_only: bool = False
+    several: bool = False
+    """Takes all further positional arguments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of the language. `call` gets the coerced arguments by position, `None` where one is left out."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: str
+    doc: str
+    call: Callable[..., Value] = field(repr=False)
+
+    def __str__(self) -> str:
+        """`framed(data, domain, app_tags=[]) -> bytes`."""
+        return f"{self.name}({', '.join(parameter_text(p) for p in self.parameters)}) -> {self.result}"
+
+
+def parameter_text(parameter: Parameter) -> str:
+    """A parameter as a signature shows it: `data`, `bit=0`, `seed=`, `ref…`."""
+    if parameter.several:
+        return parameter.name + "…"
+    if parameter.default is not None:
+        return f"{parameter.name}={parameter.default}"
+    return parameter.name + "=" if parameter.keyword_only else parameter.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserFunction:
+    """`let f(x) = …`, and the scope it was written in."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: ast.Expr
+    scope: Scope = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The meaning of a name whose value could not be made out: using it repeats the diagnostic, which is kept once."""
+
+    diagnostic: Diagnostic
+
+
+Signature = Union[Crc, T10Dif]
+Layout = Union[List, Interleaved]
+Pattern = Union[plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence]
+Reference = Union[Handle, Part, WireRef]
+"""What stands for bytes that are somewhere: in a buffer, behind an mkey, on the wire."""
+
+Value = Union[
+    int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
+    Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveContent, LiveJoin,
+    plan.Any,
+    plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
+]  # fmt: skip
+
+LIVE_INT = (Live, LiveOp)
+LIVE_BYTES = (LiveBytes, LiveContent, LiveJoin)
+
+__all__ = [
+    "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Moment", "Parameter",
+    "PartThen", "Pattern", "Poison", "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word",
+    "parameter_text",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Expansion: from a case to its rows, one for each combination of its `for` values."""

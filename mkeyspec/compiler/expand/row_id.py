@@ -1,0 +1,74 @@
+"""How a row's values are called in its id: `n=1,op=send,domain=crc32(ones)_every_512`.
+
+The text of a value is what stands in the file, short and on one line, or the value's own where it
+came out of a list: labels are for the rest. Ids are ASCII without blanks and quotes, so that they
+survive a shell, `pytest -k` and an XML report.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from mkeyspec.compiler.eval.values import Errno, Flags, Function, Handle, UserFunction, Value, Word
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import Literal
+from mkeyspec.value.range import Range
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+LONGEST = 60
+"""Characters; a longer text is replaced by the value's number (`item3`)."""
+
+_COMMENT = re.compile(r"#[^\n]*")
+_BLANKS = re.compile(r"\s+")
+_AROUND_SIGNS = re.compile(r"_?([-+*/%&|^~<>=!,.:]+)_?")
+
+
+def clean(text: str) -> str:
+    """`text` in the characters of an id: no blanks around signs, `_` for the others, no quotes, ASCII."""
+    text = _BLANKS.sub("_", text.strip().replace('"', ""))
+    if not text.isascii() or not text.isprintable() or "\\" in text:
+        text = "".join(c if c.isascii() and c.isprintable() and c != "\\" else f"u{ord(c):04x}" for c in text)
+    return text or "empty"
+
+
+def text_of(expr: ast.Expr) -> Optional[str]:
+    """The text of an expression as it stands in its file; None where it is too long."""
+    if isinstance(expr, ast.Text):
+        return _short(clean(expr.value))
+    if isinstance(expr, ast.Ref):
+        return expr.name
+    text = expr.span.source.text[expr.span.start : expr.span.end]
+    if "\n" in text:
+        text = _COMMENT.sub("", text)
+    return _short(_AROUND_SIGNS.sub(r"\1", clean(text)))
+
+
+def name_of(value: Value) -> Optional[str]:
+    """The text of a value that came out of a list; None where it has no short one."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return _short(clean(value))
+    if isinstance(value, (Word, Errno, Handle, Function, UserFunction)):
+        return value.name
+    if isinstance(value, Flags):
+        return "|".join(value.names) or "0"
+    if isinstance(value, Literal):
+        return _short(value.value.hex() or "empty")
+    if isinstance(value, Range):
+        return f"{value.start}+:{value.length}"
+    if isinstance(value, (Crc, T10Dif, Domain)):
+        return None if value.but else _short(_AROUND_SIGNS.sub(r"\1", clean(value.describe())))
+    if isinstance(value, tuple):
+        texts = [name_of(item) for item in value]
+        return _short("-".join(text for text in texts if text)) if texts and all(texts) else None
+    return None
+
+
+def _short(text: str) -> Optional[str]:
+    return text if len(text) <= LONGEST else None

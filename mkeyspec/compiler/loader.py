@@ -1,0 +1,327 @@
+"""Files of a suite: which may be read, how, and what a file gets from those it uses.
+
+The *root* is the nearest directory at or above a file that holds `mkeyspec.toml`, `pyproject.toml`
+or `.git`, else the file's own directory. Nothing outside the root is ever read. `use "common.mks"`
+is relative to the directory of the file it stands in and may go up, as far as the root. It brings
+in the used file's `let`s, and those that it uses itself; its cases, if it has any, are not.
+
+A file without a case but with a `let` is a *library*: fine to use, and nothing to run. A file with
+neither is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mkeyspec.diagnostics import limits
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.syntax import ast
+from mkeyspec.syntax.parser import parse
+
+SUFFIX = ".mks"
+MARKERS = ("mkeyspec.toml", "pyproject.toml", ".git")
+"""What a suite's root holds."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+_HIDDEN = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Characters that reorder what is shown or are not shown at all: bidi controls, zero-width ones, tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file and what it uses. `library`: lets of the used files in order, then its own; `inputs`: all files read."""
+
+    file: ast.File
+    library: tuple[ast.Let, ...]
+    inputs: tuple[Source, ...]
+
+
+def find_root(path: Path) -> Path:
+    """The root of the suite to which the file (or directory) `path` belongs; absolute, without symlinks."""
+    start = _real(path)
+    if not stat.S_ISDIR(_mode(start)):
+        start = start.parent
+    for directory in (start, *start.parents):
+        if any(_mode(directory / marker) for marker in MARKERS):
+            return directory
+    return start
+
+
+def _mode(path: Path) -> int:
+    """The kind of file at `path`; 0 where there is none that we may see."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _real(path: Path) -> Path:
+    """`path` without symlinks; unlike `Path.resolve` it takes a circle of links as well."""
+    return Path(os.path.realpath(path))
+
+
+def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
+    """The text of the file; None if it cannot be read or is not clean text.
+
+    A byte order mark at the start is dropped, `\\r\\n` is kept. What makes text unclean is reported
+    with its place: bytes that are not UTF-8, control characters, characters that hide or reorder.
+    """
+    try:
+        mode = _mode(path)
+        if stat.S_ISDIR(mode):
+            _refuse(diagnostics, "MKS0801", "this is a directory, not a file", name)
+            return None
+        if mode and not stat.S_ISREG(mode):  # a pipe would wait for ever
+            _refuse(diagnostics, "MKS0801", "this is not a regular file", name)
+            return None
+        with path.open("rb") as stream:
+            raw = stream.read(limits.FILE_BYTES.most + 1)
+    except FileNotFoundError:
+        _refuse(diagnostics, "MKS0801", "there is no such file", name)
+        return None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        _refuse(diagnostics, "MKS0801", f"cannot read this file: {reason.lower()}", name)
+        return None
+    if len(raw) > limits.FILE_BYTES.most:
+        _refuse(diagnostics, limits.FILE_BYTES.code, f"this file is too large: {limits.FILE_BYTES.broken()}", name)
+        return None
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        source = Source(name, raw.decode("utf-8", "replace"), path)
+        at = len(raw[: error.start].decode("utf-8", "replace"))
+        encoding = "; it looks like UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        message = f"byte 0x{raw[error.start]:02x} is not UTF-8{encoding}"
+        diagnostics.error("MKS0802", message, Span(source, at, at + 1), help="save the file as UTF-8")
+        return None
+    source = Source(name, text, path)
+    return source if _clean(source, diagnostics) else None
+
+
+def _refuse(diagnostics: Diagnostics, code: str, message: str, name: str) -> None:
+    diagnostics.error(code, message, Span(Source(name, ""), 0, 0))
+
+
+def _clean(source: Source, diagnostics: Diagnostics) -> bool:
+    text = source.text
+    if text.isascii() and _CONTROL.search(text) is None:
+        return True
+    found = 0
+    for match in _CONTROL.finditer(text):
+        found += 1
+        if found > 10:
+            return False
+        character = match.group()
+        if character == "\0":
+            message, help = "a NUL byte", "is this a text file?"
+        elif character == "\r":
+            message, help = "a carriage return without a line feed", "end lines with \\n or \\r\\n"
+        else:
+            message, help = f"a control character, U+{ord(character):04X}", 'remove it; inside bytes write hex"…"'
+        diagnostics.error("MKS0803", message, Span(source, match.start(), match.end()), help=help)
+    for match in _HIDDEN.finditer(text):
+        found += 1
+        if found > 10:
+            return False
+        message = f"a character that is not shown or reorders the line, U+{ord(match.group()):04X}"
+        diagnostics.error("MKS0804", message, Span(source, match.start(), match.end()), help="remove it")
+    return not found
+
+
+def source_name(path: Path, root: Path) -> str:
+    """`path` as diagnostics name it: relative to the root, with `/`; as it is where it is not below the root."""
+    try:
+        return _real(path).relative_to(root).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def load(path: Path, diagnostics: Diagnostics, root: Path | None = None) -> Loaded | None:
+    """The file at `path`, parsed, with the lets it uses; None if nothing of it is usable.
+
+    A file without a case is a library: nothing to collect, or, when it was named to be run,
+    `report_nothing_to_run`. Every problem is in `diagnostics`.
+    """
+    home = _real(root or find_root(path))
+    real = _real(path)
+    name = source_name(path, home)
+    if root is not None and not _inside(real, home):
+        _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
+        return None
+    loading = _Loading(home, diagnostics)
+    source = read(real, name, diagnostics)
+    if source is None:
+        return None
+    file = loading.parsed(source, real)
+    if file is None:
+        return None
+    lets = loading.lets(file, real)
+    if not file.cases and not file.lets and not _wrong(diagnostics, source):
+        _nothing(source, diagnostics)
+        return None
+    return Loaded(file, tuple(lets), tuple(loading.inputs))
+
+
+def _wrong(diagnostics: Diagnostics, source: Source) -> bool:
+    return any(d.span.source is source for d in diagnostics.errors)
+
+
+def _nothing(source: Source, diagnostics: Diagnostics) -> None:
+    if not source.text.strip():
+        _refuse(diagnostics, "MKS0805", "this file is empty", source.name)
+        return
+    diagnostics.error(
+        "MKS0806", "there is no case in this file", Span(source, 0, _first_line_end(source)),
+        help="a case begins with `case NAME`",
+    )  # fmt: skip
+
+
+def _first_line_end(source: Source) -> int:
+    return max(1, len(source.line(1)))
+
+
+def report_nothing_to_run(source: Source, diagnostics: Diagnostics) -> None:
+    """The error for a library that was named to be run."""
+    diagnostics.error(
+        "MKS0811",
+        "nothing to run in this file: it has `let`s but no case",
+        Span(source, 0, _first_line_end(source)),
+        help="files that `use` it are run; name one of those",
+    )
+
+
+def _inside(path: Path, root: Path) -> bool:
+    return path == root or root in path.parents
+
+
+class _Loading:
+    """One `load`: what was read, and which files are on the way."""
+
+    def __init__(self, root: Path, diagnostics: Diagnostics) -> None:
+        self.root = root
+        self.diagnostics = diagnostics
+        self.inputs: list[Source] = []
+        self.files: dict[Path, ast.File | None] = {}
+        self.seen: dict[Path, list[ast.Let]] = {}
+        """What files see that are loaded completely."""
+        self.on_the_way: list[Path] = []
+        """The files whose `use` leads to the one being read."""
+
+    def parsed(self, source: Source, path: Path) -> ast.File | None:
+        self.inputs.append(source)
+        file = parse(source, self.diagnostics) if source.text.strip() else None
+        if file is None and not source.text.strip():
+            _nothing(source, self.diagnostics)
+        self.files[path] = file
+        return file
+
+    def lets(self, file: ast.File, path: Path) -> list[ast.Let]:
+        """The lets that `file` sees, those of used files first; two of one name are reported at the `use`."""
+        seen: dict[str, tuple[ast.Let, ast.Text]] = {}
+        result: list[ast.Let] = []
+        for use in file.uses:
+            for let in self.used(use, path):
+                other = seen.get(let.name.text)
+                if other is None:
+                    seen[let.name.text] = (let, use)
+                    result.append(let)
+                elif other[0] is not let:
+                    self._clash(let, other[0], use)
+        own: dict[str, ast.Let] = {}
+        for let in file.lets:
+            if let.name.text in seen:
+                brought, use = seen[let.name.text]
+                self._clash(brought, let, use)
+            elif let.name.text not in own:  # twice in one file is reported where names are resolved
+                own[let.name.text] = let
+            result.append(let)
+        return result
+
+    def _clash(self, let: ast.Let, other: ast.Let, use: ast.Text) -> None:
+        notes = (Note("brought in from here", let.name.span), Note("and there is this one", other.name.span))
+        self.diagnostics.error(
+            "MKS0810",
+            f"this brings in `{let.name.text}`, which is there already",
+            use.span,
+            notes=notes,
+            help="rename one of them; lets of used files are not hidden",
+        )
+
+    def used(self, use: ast.Text, path: Path) -> list[ast.Let]:
+        """What `use` brings in."""
+        target = self._target(use, path)
+        if target is None:
+            return []
+        chain = [*self.on_the_way, path]
+        if target in chain:
+            ring = [*chain[chain.index(target) :], target]
+            names = " -> ".join(source_name(p, self.root) for p in ring)
+            self.diagnostics.error("MKS0809", "files use each other in a circle", use.span, notes=(Note(names),))
+            return []
+        if target not in self.files:
+            if len(self.files) > limits.USE_FILES.most:
+                self.diagnostics.error(limits.USE_FILES.code, limits.USE_FILES.broken(), use.span)
+                return []
+            self.files[target] = None
+            source = read(target, source_name(target, self.root), self.diagnostics)
+            if source is not None:
+                self.parsed(source, target)
+        file = self.files[target]
+        if file is None:
+            return []
+        if target not in self.seen:
+            self.on_the_way.append(path)
+            self.seen[target] = self.lets(file, target)
+            self.on_the_way.pop()
+        return self.seen[target]
+
+    def _target(self, use: ast.Text, path: Path) -> Path | None:
+        """The file that `use` names, without symlinks; None, and reported, if it may not be read."""
+        written = use.value
+        if not written.endswith(SUFFIX) or "\\" in written or "\0" in written:
+            help = f"`use` takes a file name ending in {SUFFIX}, with `/` between directories"
+            self.diagnostics.error("MKS0812", f"`{written}` is not the name of a suite's file", use.span, help=help)
+            return None
+        asked = path.parent / written
+        lexical = Path(os.path.normpath(asked))
+        if written.startswith("/") or not _inside(lexical, self.root):
+            self._outside(use, "`use` does not leave the suite's root")
+            return None
+        real = _real(asked)
+        if not _inside(real, self.root):
+            self._outside(use, f"`{written}` is a link out of the suite's root")
+            return None
+        if not stat.S_ISREG(_mode(real)):
+            names = sorted(self._neighbours(lexical.parent))
+            close = [n for n in names if n.casefold() == lexical.name.casefold()]
+            help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.root)}"
+            self.diagnostics.error("MKS0807", f"there is no file `{written}`", use.span, help=help)
+            return None
+        return real
+
+    def _outside(self, use: ast.Text, message: str) -> None:
+        holds = ", ".join(f"`{m}`" for m in MARKERS)
+        self.diagnostics.error(
+            "MKS0808",
+            message,
+            use.span,
+            notes=(Note(f"the root is the nearest directory upwards with {holds}, or the file's own"),),
+            help="keep shared files inside the suite",
+        )
+
+    @staticmethod
+    def _neighbours(directory: Path) -> Iterator[str]:
+        try:
+            yield from (p.name for p in directory.iterdir() if p.suffix == SUFFIX)
+        except OSError:
+            return

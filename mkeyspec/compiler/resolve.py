@@ -1,0 +1,300 @@
+"""Names, once per case and not once per row: unknown ones, also in branches that no row takes.
+
+One namespace per case over one per file over the language's words. A name of a case may hide one of
+the file or of the language; it may not be declared twice, nor be used above its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from mkeyspec.compiler.eval.builtins import WORDS
+from mkeyspec.compiler.eval.functions.table import FUNCTIONS
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.diagnostics.suggest import unknown_name
+from mkeyspec.syntax import ast
+from mkeyspec.syntax.walk import DECLARING, declared, parts_of, refs_of
+
+LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
+
+SEEING = frozenset({"any", "device", "unchanged", "wire"})
+"""Words by which expectations look at the device, or say what may be there."""
+
+
+def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics) -> None:
+    """Report every name of `file` that means nothing or too much. `library`: the `let`s of used files, then its own."""
+    lets = tuple(library)
+    outer = _File(lets, diagnostics)
+    for let in lets:
+        outer.let(let)
+        if let.name.span.source is file.source:
+            outer.hides(let.name)
+    for case in file.cases:
+        _Case(case, outer, diagnostics).check()
+
+
+class _Names:
+    """Walks expressions and reports names without a meaning."""
+
+    def __init__(self, diagnostics: Diagnostics, later: dict[str, Span]) -> None:
+        self.diagnostics = diagnostics
+        self.later = later
+        """Names that are declared somewhere, perhaps below their use."""
+        self.texts: tuple[ast.Expr, ...] = ()
+        """Values of a `for`: an unknown name there may be meant as a text."""
+
+    def known(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def all_known(self) -> frozenset[str]:
+        raise NotImplementedError
+
+    def unknown(self, ref: ast.Ref, local: frozenset[str]) -> None:
+        later = self.later.get(ref.name)
+        if later is not None:
+            self.diagnostics.error(
+                "MKS0208",
+                f"`{ref.name}` is used above its declaration",
+                ref.span,
+                notes=(Note("declared here", later),),
+                help="a file is read from top to bottom",
+            )
+            return
+        or_text = any(ref is text for text in self.texts)
+        self.diagnostics.add(unknown_name(ref.name, ref.span, self.all_known() | local, or_text).diagnostic)
+
+    def expr(self, expr: Optional[ast.Expr], local: frozenset[str] = frozenset()) -> None:
+        """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
+        if expr is None:
+            return
+        if isinstance(expr, ast.Ref):
+            if expr.name not in local and not self.known(expr.name):
+                self.unknown(expr, local)
+        elif isinstance(expr, ast.Comprehension):
+            self.expr(expr.over, local)
+            inner = local | {expr.name.text}
+            self.argument(expr.item, inner)
+        else:
+            for part in parts_of(expr):
+                if isinstance(part, ast.Argument):
+                    self.argument(part, local)
+                else:
+                    self.expr(part, local)
+
+    def argument(self, argument: ast.Argument, local: frozenset[str]) -> None:
+        self.expr(argument.value, local)
+        for pair in argument.pairs:
+            self.expr(pair.value, local)
+
+    def function(self, let: ast.Let) -> None:
+        """The body of `let f(x) = …`, and its parameters."""
+        parameters = let.parameters or ()
+        seen: dict[str, ast.Name] = {}
+        for parameter in parameters:
+            if parameter.text in seen:
+                self.twice(parameter.text, parameter.span, seen[parameter.text].span)
+            seen[parameter.text] = parameter
+        if let.parameters is not None and let.name.text not in seen:
+            for ref in refs_of(let.value):
+                if ref.name == let.name.text:
+                    self.diagnostics.error(
+                        "MKS0207",
+                        f"`{ref.name}` would call itself",
+                        ref.span,
+                        help="functions of the language do not recur: [… for i in 0..n] repeats",
+                    )
+                    return
+        self.expr(let.value, frozenset(seen))
+
+    def hides(self, name: ast.Name) -> None:
+        """A name that hides a word by which expectations look at the device."""
+        if name.text in SEEING:
+            self.diagnostics.warning(
+                "MKS0613",
+                f"this hides the word `{name.text}`: an expectation that names it looks at something else",
+                name.span,
+                help="rename it",
+            )
+
+    def twice(self, name: str, span: Span, first: Span) -> None:
+        self.diagnostics.error(
+            "MKS0203",
+            f"`{name}` is declared twice",
+            span,
+            notes=(Note("declared here first", first),),
+            help="rename one",
+        )
+
+
+class _File(_Names):
+    """The names of a file: its `let`s, over the language's words."""
+
+    def __init__(self, lets: tuple[ast.Let, ...], diagnostics: Diagnostics) -> None:
+        super().__init__(diagnostics, {let.name.text: let.name.span for let in lets})
+        self.names: dict[str, Span] = {}
+
+    def known(self, name: str) -> bool:
+        return name in self.names or name in LANGUAGE
+
+    def all_known(self) -> frozenset[str]:
+        return LANGUAGE | self.names.keys()
+
+    def let(self, let: ast.Let) -> None:
+        name = let.name
+        first = self.names.get(name.text)
+        if first is not None and first.source is name.span.source:  # a clash of two files is the `use`'s
+            self.twice(name.text, name.span, first)
+        self.function(let)
+        self.names.setdefault(name.text, name.span)
+
+
+class _Case(_Names):
+    def __init__(self, case: ast.Case, file: _File, diagnostics: Diagnostics) -> None:
+        super().__init__(diagnostics, {name.text: name.span for name in declared(case.body)})
+        self.case = case
+        self.file = file
+        self.own: dict[str, Span] = {}
+        self.used: set[str] = set()
+        self.outer: dict[str, Span] = {}
+        """Names of the file or the language that a function of this case uses: no name may hide them afterwards."""
+        self.watched: list[ast.Name] = []
+        """`let` and `for` names: unused ones are worth a warning."""
+
+    def check(self) -> None:
+        for need in self.case.needs:
+            if isinstance(need, ast.Binary):
+                self.expr(need)
+        self.statements(self.case.body, False)
+        for name in self.watched:
+            if name.text not in self.used:
+                self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
+
+    # Names -----------------------------------------------------------------------------------
+
+    def known(self, name: str) -> bool:
+        if name in self.own:
+            self.used.add(name)
+            return True
+        return name in self.file.names or name in LANGUAGE
+
+    def all_known(self) -> frozenset[str]:
+        return LANGUAGE | self.file.names.keys() | self.own.keys()
+
+    def unknown(self, ref: ast.Ref, local: frozenset[str]) -> None:
+        self.used.add(ref.name)
+        super().unknown(ref, local)
+
+    def declare(self, name: ast.Name) -> None:
+        first = self.own.get(name.text)
+        if first is not None:
+            self.twice(name.text, name.span, first)
+        elif name.text in self.outer:
+            self.diagnostics.error(
+                "MKS0203",
+                f"`{name.text}` has meant something else further up",
+                name.span,
+                notes=(Note("a function of this case uses it with the other meaning", self.outer[name.text]),),
+                help="rename it",
+            )
+        self.hides(name)
+        self.own.setdefault(name.text, name.span)
+
+    # Statements ------------------------------------------------------------------------------
+
+    def statements(self, statements: Iterable[ast.Statement], lines: bool) -> None:
+        """`lines`: of a step's braces, where `dek d` is a field and declares nothing."""
+        for statement in statements:
+            if isinstance(statement, ast.Step):
+                self.step(statement, lines)
+            elif isinstance(statement, ast.Let):
+                self.let(statement)
+            elif isinstance(statement, ast.For):
+                for item in statement.items:
+                    value = item.value
+                    self.texts = value.items if isinstance(value, ast.Tuple) else (value,)
+                    self.expr(value)
+                self.texts = ()
+                for name in statement.names:
+                    self.declare(name)
+                    self.watched.append(name)
+            elif isinstance(statement, ast.Where):
+                self.expr(statement.condition)
+            elif isinstance(statement, ast.Expect):
+                self.expr(statement.condition)
+                self.known_departure(statement.known)
+            else:
+                self.branches(statement, lines)
+
+    def branches(self, statement: ast.If, lines: bool) -> None:
+        """Both branches may declare the same name, since a row takes one of them."""
+        self.expr(statement.condition)
+        before = self.own.copy()
+        self.statements(statement.then.lines, lines)
+        if statement.orelse is None:
+            return
+        then = self.own
+        self.own = before
+        self.statements(statement.orelse.lines, lines)
+        self.own = {**then, **self.own}
+
+    def let(self, let: ast.Let) -> None:
+        self.function(let)
+        if let.parameters is not None:
+            parameters = frozenset(parameter.text for parameter in let.parameters)
+            for ref in refs_of(let.value, parameters):
+                if ref.name not in self.own:
+                    self.outer.setdefault(ref.name, ref.span)
+        self.declare(let.name)
+        self.watched.append(let.name)
+
+    def step(self, step: ast.Step, line: bool) -> None:
+        verb = step.verb.text
+        operand = step.operand
+        new: Optional[ast.Name] = None
+        if verb == "record":
+            operand = None
+        elif verb in DECLARING and operand is not None and not line:
+            named = operand.of if isinstance(operand, ast.Index) else operand
+            if isinstance(named, ast.Ref):
+                new = ast.Name(named.span, named.name)
+                operand = operand.index if isinstance(operand, ast.Index) else None
+        self.expr(operand)
+        labels: list[ast.Name] = []
+        for phrase in step.phrases:
+            if phrase.preposition.text == "as" and isinstance(phrase.value, ast.Ref):
+                labels.append(ast.Name(phrase.value.span, phrase.value.name))
+            else:
+                self.expr(phrase.value)
+        self.expr(step.value)
+        self.modifiers(step.modifiers)
+        if step.block is not None:
+            self.statements(step.block.lines, True)
+        if new is not None:
+            self.declare(new)
+        for label in labels:
+            self.declare(label)
+        if step.claim is not None:
+            for outcome in step.claim.outcomes:
+                self.outcome(outcome)
+            self.expr(step.claim.when)
+        self.known_departure(step.known)
+
+    def modifiers(self, modifiers: Iterable[ast.Modifier]) -> None:
+        for modifier in modifiers:
+            self.expr(modifier.value)
+
+    def outcome(self, outcome: ast.Outcome) -> None:
+        if isinstance(outcome, ast.Rejected):
+            self.expr(outcome.reason)
+        elif isinstance(outcome, ast.Completes):
+            self.statements(outcome.block.lines, True)
+
+    def known_departure(self, known: Optional[ast.Known]) -> None:
+        if known is None:
+            return
+        if known.outcome is not None:
+            self.outcome(known.outcome)
+        self.expr(known.value)
+        self.modifiers(known.modifiers)

@@ -1,0 +1,1 @@
+"""Statements: their shapes, and their lowering to the steps of a plan."""

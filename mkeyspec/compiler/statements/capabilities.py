@@ -1,0 +1,85 @@
+"""The needs of a row: those that the case writes down, and those that its steps have.
+
+Most steps say theirs themselves (`plan.Step.needs`); what depends on the QP that they go over, or on a number that not
+every device tells, is found here. The names are those of `device.protocol.Capabilities.offers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES
+from mkeyspec.compiler.check import World
+from mkeyspec.compiler.eval.coercion import as_int, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.undecided import lives
+from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.syntax import ast
+from mkeyspec.value.live import Live
+
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def written_need(expr: ast.Expr, scope: Scope) -> plan.Need:
+    """One need of a case's `needs` line: a capability's name, or a comparison of a device's number."""
+    if isinstance(expr, ast.Text):
+        return _capability(expr.value, expr)
+    if isinstance(expr, ast.Binary) and expr.operator in _MIRRORED:
+        left, right, operator = expr.left, expr.right, expr.operator
+        if not isinstance(left, ast.Attribute):
+            left, right, operator = right, left, _MIRRORED[operator]
+        live = evaluate(left, scope)
+        if isinstance(live, Live) and live.subject == "device":
+            return plan.Comparison(live, operator, as_int(evaluate(right, scope), scope, right.span, "`needs`"))
+        raise fault(
+            "MKS0302",
+            "`needs` compares a number of the device",
+            expr.span,
+            help="needs device.max_wr_memcpy_length >= 4096",
+        )
+    name = _dotted(expr)
+    if name is None:
+        raise fault("MKS0302", "`needs` takes names of what a device offers", expr.span, help="needs memcpy, qp.dci")
+    if name not in CAPABILITIES and "." not in name:
+        value = evaluate(expr, scope)
+        if isinstance(value, str):
+            return _capability(value, expr)
+    return _capability(name, expr)
+
+
+def derived_needs(world: World, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
+    """What a device must have for a step. A `record` needs nothing: it is absent where there is nothing to see.
+
+    `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.
+    """
+    yield from step.needs()
+    if isinstance(step, plan.Record):
+        return
+    if isinstance(step, (plan.Transmit, plan.Receive, plan.Recv)) or (
+        isinstance(step, plan.Post) and any(one.addressed or isinstance(one, plan.RawWqe) for one in step.requests)
+    ):
+        transfers = f"transfer.{world.qp(step.qp).type}"
+        if transfers in CAPABILITIES:
+            yield transfers
+    for live in lives(step) if device_numbers else ():
+        if live.subject == "device" and live.member not in ALWAYS_TOLD:
+            yield plan.Comparison(live, ">=", 0)
+
+
+def _capability(name: str, expr: ast.Expr) -> str:
+    """A name that no device knows would skip the case for ever, unseen."""
+    if name not in CAPABILITIES:
+        help = did_you_mean(name, sorted(CAPABILITIES)) or "mkeyspec explain MKS0222 shows them"
+        raise fault("MKS0222", f"no device offers `{name}`", expr.span, help=help)
+    return name
+
+
+def _dotted(expr: ast.Expr) -> str | None:
+    if isinstance(expr, ast.Ref):
+        return expr.name
+    if isinstance(expr, ast.Attribute):
+        left = _dotted(expr.of)
+        return None if left is None else f"{left}.{expr.name.text}"
+    return None

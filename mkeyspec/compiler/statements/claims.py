@@ -1,0 +1,162 @@
+"""Claims and known departures: from the tree to the plan."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
+from mkeyspec.compiler.eval.evaluate import decide, evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import LIVE_BYTES, Errno
+from mkeyspec.compiler.statements.shape import Sentences, not_a_line
+from mkeyspec.diagnostics.diagnostic import Fault
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int
+
+ACCEPTED = plan.Accepted()
+
+RECEIVES = ("recv", "recv_rdma_with_imm")
+"""Opcodes of completions of a receive queue."""
+
+
+def claim(node: ast.Claim | None, scope: Scope, sentences: Sentences, verb: str = "") -> plan.Claim:
+    """What a statement claims in this row; nothing where `when` is false: plain success is claimed then."""
+    if node is None:
+        return ()
+    if node.when is not None and not decide(node.when, scope, "`when`"):
+        return ()
+    return tuple(_of_verb(outcome(item, scope, sentences), item, verb) for item in node.outcomes)
+
+
+def _of_verb(found: plan.Outcome, node: ast.Outcome, verb: str) -> plan.Outcome:
+    """The lists of all statements but `poll` are of a send queue, which has no receive."""
+    entries = found.entries if isinstance(found, plan.Completes) and verb != "poll" else ()
+    for entry in entries:
+        if entry.opcode in RECEIVES:
+            raise fault(
+                "MKS0510",
+                f"`{entry.opcode}` is of a receive queue, and the completions of `{verb}` are those of its send queue",
+                node.span,
+                help="poll completes { … } waits for those of both queues of an end",
+                page="ibv_poll_cq(3)",
+            )
+    return found
+
+
+def outcome(node: ast.Outcome, scope: Scope, sentences: Sentences) -> plan.Outcome:
+    if isinstance(node, ast.Rejected):
+        reason = None if node.reason is None else _reason(node.phase.text, node.reason, scope)
+        return plan.Rejected(node.phase.text, reason)
+    if isinstance(node, ast.Accepted):
+        return ACCEPTED
+    return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, "completes", scope)))
+
+
+def _reason(phase: str, node: ast.Expr, scope: Scope) -> str:
+    """A completion fails with a status, a call with an errno."""
+    value = evaluate(node, scope)
+    reason = as_reason(value, scope, node.span)
+    if phase == "completion" and isinstance(value, Errno):
+        raise fault("MKS0316", "a completion fails with a status, not with an errno", node.span,
+                    help="rejected at completion with local_protection")  # fmt: skip
+    if phase != "completion" and not isinstance(value, Errno):
+        raise fault("MKS0316", f"what is refused at {phase} fails with an errno, not with a status", node.span,
+                    help=f"rejected at {phase} with EINVAL")  # fmt: skip
+    return reason
+
+
+def lines_of(block: ast.Block, place: str, scope: Scope) -> list[ast.Step]:
+    """The sentences of a block in this row: each `if` is picked."""
+    found: list[ast.Step] = []
+    for line in block.lines:
+        if isinstance(line, ast.Step):
+            found.append(line)
+        elif isinstance(line, ast.If):
+            picked = line.then if decide(line.condition, scope, "`if`") else line.orelse
+            if picked is not None:
+                found.extend(lines_of(picked, place, scope))
+        else:
+            raise not_a_line(line, place)
+    return found
+
+
+def _entry(node: ast.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
+    sentence = sentences.read(node, "completes")
+    members: list[tuple[str, Int | str]] = []
+    for name, modifier in sentence.modifiers.items():
+        if modifier.value is None:  # the table gives each a value
+            continue
+        value = evaluate(modifier.value, scope)
+        if name == "status":
+            status = as_word(value, scope, modifier.value.span, ("status",), "`status`").name
+            if status == "success":
+                raise fault("MKS0316", "an error completion has another status than success", modifier.value.span,
+                            help="the opcode, without status: send, id 5")  # fmt: skip
+            members.append((name, status))
+        else:
+            members.append((name, as_live_int(value, scope, modifier.value.span, f"`{name}`")))
+    return plan.Entry(sentence.verb.name, tuple(members))
+
+
+def known(
+    node: ast.Known | None, scope: Scope, sentences: Sentences, bare: bool = False
+) -> plan.Known | None:
+    """The departure a statement names; its value is compared like that of an `expect` or a `check`.
+
+    `bare`: the id says what comes instead.
+    """
+    if node is None:
+        return None
+    if not bare and node.outcome is None and node.value is None and not node.modifiers:
+        raise bare_departure(node, "known ID rejected at completion with local_protection")
+    departure = None if node.outcome is None else outcome(node.outcome, scope, sentences)
+    value = None if node.value is None else as_expected(evaluate(node.value, scope), scope, node.value.span, "`known`")
+    members: list[tuple[str, Int | str | ByteString]] = []
+    for modifier in node.modifiers:
+        if modifier.value is None or modifier.but:
+            raise fault("MKS0213", f"`{modifier.name.text}` lacks its value", modifier.span)
+        found = evaluate(modifier.value, scope)
+        name = modifier.name.text
+        if name in ("found", "computed"):
+            content = as_live_bytes(found, scope, modifier.value.span, f"`{name}`")
+            if isinstance(content, LIVE_BYTES):
+                raise fault("MKS0309", f"`{name}` takes bytes that are known before the case runs", modifier.value.span)
+            members.append((name, content))
+        else:
+            members.append((name, as_live_int(found, scope, modifier.value.span, f"`{name}`")))
+    return plan.Known(node.requirement.text, departure, value, tuple(members))
+
+
+def bare_departure(node: ast.Known, help: str) -> Fault:
+    """MKS0515: any failure of the statement would be taken for the departure."""
+    return fault("MKS0515", f"`known {node.requirement.text}` says nothing of what comes instead", node.span, help=help)
+
+
+def claims_rejection(found: plan.Claim) -> bool:
+    """Is every outcome that the claim allows a rejection?"""
+    return bool(found) and all(isinstance(item, plan.Rejected) for item in found)
+
+
+def shown(members: tuple[str, ...], found: plan.Claim) -> tuple[str, ...]:
+    """Which live members of a label there are: of what is refused no count, of an error completion no byte_len, and of
+    what is refused at complete no completion at all."""
+    if not claims_rejection(found):
+        return members
+    gone = ("count", "byte_len") if fails_under_way(found) else ("count", "byte_len", "status")
+    return tuple(member for member in members if member not in gone)
+
+
+def fails_under_way(found: plan.Claim) -> bool:
+    """Does the claim allow an error completion? Bytes may have moved before it."""
+    return any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in found)
+
+
+def goes_through(found: plan.Claim) -> bool:
+    """Does the claim allow that the statement does what it says?"""
+    if not found:
+        return True
+    return any(
+        isinstance(item, plan.Accepted)
+        or (isinstance(item, plan.Completes) and all(entry.opcode != "error" for entry in item.entries))
+        for item in found
+    )

@@ -1,0 +1,245 @@
+"""`expect` and `record`: what is observed, what should be there, and what the ledger learns from it."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval import undecided
+from mkeyspec.compiler.eval.buffer_contents import Ledger, Unsaid
+from mkeyspec.compiler.eval.coercion import as_expected, fault, no_but, raise_if_hidden
+from mkeyspec.compiler.eval.describe import describe
+from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
+from mkeyspec.compiler.eval.live_types import comparable
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import LIVE_BYTES, Handle, Value, WireRef
+from mkeyspec.compiler.eval.wire_length import explain_wire
+from mkeyspec.compiler.statements.claims import bare_departure, outcome
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.shape import Sentence
+from mkeyspec.compiler.statements.vacuous import look_expectation
+from mkeyspec.diagnostics.diagnostic import Fault, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.plan import At
+from mkeyspec.reference.layout import Segment, window
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Live, LiveOp
+
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
+    """`expect LEFT == RIGHT known …`: judged where it stands; what it matched is the truth from here on."""
+    found = condition(node.condition, scope)
+    operator, right, right_span = found.operator, found.right, found.right_span
+    observed = observe(row, found.left, scope)
+    left_expr = found.left
+    if observed is None:
+        if not isinstance(right, (Live, LiveOp)):
+            raise nothing_observed(left_expr, scope, node.span)
+        # The device's number stands on the right: `expect 4 <= k.max_entries`.
+        observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
+        operator = _MIRRORED[operator]
+    expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
+    location = node.span.source.location(node.span.start)
+    step = plan.Expect(
+        At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
+    )
+    undecided.look_expectation(row.undecided, row.ledger, step, node.span)
+    look_expectation(row, step, node.span)
+    row.add_expect(step, node.span)
+    row.spans.put_member(step, "expected", right_span)
+    row.spans.put_member(step, "observed", left_expr.span)
+    if operator == "==" and isinstance(observed, (plan.Content, plan.Wire)):
+        _learn(row, observed, expected, node.span, step.known)
+
+
+def observe(row: RowState, expr: ast.Expr, scope: Scope) -> plan.Observed | None:
+    """What `expr` names as something to look at when the rig gets there; None if it is no such thing."""
+    value = evaluate(expr, scope)
+    if isinstance(value, (Live, LiveOp)):
+        return value
+    if isinstance(value, WireRef):
+        _, start, length = row.ledger.wire_segment(value, expr.span)
+        return plan.Wire(length, start, value.label)
+    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in ("memory", "mkey")):
+        if isinstance(value, Part):
+            no_but(value, expr.span)
+        segments = row.ledger.segments(value, expr.span)
+        return plan.Content(tuple(Part(*segment) for segment in segments), _text(expr.span))
+    return None
+
+
+def nothing_observed(expr: ast.Expr, scope: Scope, span: Span) -> Fault:
+    value: Value = evaluate(expr, scope)
+    try:
+        raise_if_hidden(value, scope, expr.span, "a buffer, an mkey, the wire or a live value")
+    except Fault as hidden:
+        return hidden
+    return fault(
+        "MKS0322",
+        f"nothing is observed here: this is {describe(value)}",
+        expr.span,
+        help="a buffer, an mkey, `wire` or a live value (`k.max_entries`) stands left of the operator",
+    )
+
+
+def _text(span: Span) -> str:
+    return " ".join(span.source.text[span.start : span.end].split())
+
+
+# Do both sides go together -------------------------------------------------------------------
+
+
+def _expected(
+    row: RowState, observed: plan.Observed, operator: str, right: Value, condition: ast.Expr, span: Span, scope: Scope
+) -> plan.Expected:
+    """What stands on the other side: as many bytes, by == and != only; of a live value, one of its type."""
+    if not isinstance(observed, (plan.Content, plan.Wire)):
+        return comparable(observed, operator, right, scope, span)
+    if operator not in ("==", "!="):
+        raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
+    expected = as_expected(right, scope, span)
+    for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
+        length = _length(one, observed, span, row.ledger)
+        if length is not None and length != _observed_length(observed):
+            raise _lengths_differ(row, observed, length, condition, span, scope)
+    return expected
+
+
+def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span, ledger: Ledger) -> int | None:
+    """Bytes on the right; None where the pattern takes any number."""
+    if isinstance(expected, (ByteString, *LIVE_BYTES)):
+        return expected.length
+    if isinstance(expected, plan.Any):
+        return expected.length
+    if isinstance(expected, plan.Sequence):
+        lengths = [_length(item, observed, span, ledger) for item in expected.items]
+        known = [length for length in lengths if length is not None]
+        return sum(known) if len(known) == len(lengths) else None
+    if isinstance(expected, plan.Unchanged):
+        if isinstance(observed, plan.Wire) and not ledger.doubtful(undecided.segments_of(ledger, observed)):
+            raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
+        return None
+    raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
+
+
+def _observed_length(observed: plan.Content | plan.Wire) -> int:
+    if isinstance(observed, plan.Wire):
+        return observed.length
+    return sum(part.length for part in observed.parts if isinstance(part.length, int))
+
+
+def _lengths_differ(
+    row: RowState, observed: plan.Content | plan.Wire, length: int, condition: ast.Expr, span: Span, scope: Scope
+) -> Fault:
+    """MKS0310, or MKS0311 where `..` was read as including its end."""
+    have = _observed_length(observed)
+    message = f"{have} bytes compared with {length}"
+    if isinstance(condition, ast.Binary):
+        for side, short, other in ((condition.left, have, length), (condition.right, length, have)):
+            if isinstance(side, ast.Index) and isinstance(side.index, ast.Range) and short + 1 == other:
+                bounds = side.index
+                if bounds.end is not None:
+                    start = _text(bounds.start.span)
+                    return fault(
+                        "MKS0311",
+                        message,
+                        side.span,
+                        help=f"`..` leaves its end out; {_text(side.of.span)}[{start} +: {other}]",
+                    )
+    notes: tuple[Note, ...] = ()
+    help = ""
+    if isinstance(observed, plan.Wire):
+        wire = row.ledger.wires.get(observed.label)
+        why = "" if wire is None or wire.length is None else explain_wire(wire.length, wire.domains)
+        if wire is not None and why:
+            notes = (Note(why, wire.domain_span),)
+            domain = wire.domains.wire
+            if domain is not None and length * domain.frame == have * domain.block:
+                help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
+    return fault("MKS0310", message, condition.span, notes=notes, help=help)
+
+
+# What is known from here on ------------------------------------------------------------------
+
+
+def _learn(
+    row: RowState, observed: plan.Content | plan.Wire, expected: plan.Expected, span: Span, known: plan.Known | None
+) -> None:
+    segments = undecided.segments_of(row.ledger, observed)
+    if known is not None:
+        why = f"on a device that departs here ({known.id}) something else is there"
+        unsaid = Unsaid(why, span, "a `let` behind it takes what is there: let now = …")
+        row.ledger.write_segments(segments, None, unsaid)
+        return
+    if isinstance(expected, plan.Unchanged):
+        return
+    at = 0
+    for item in expected.items if isinstance(expected, plan.Sequence) else (expected,):
+        if isinstance(item, ByteString):
+            row.ledger.write_segments(_cut(segments, at, item.length), item, None)
+            at += item.length
+            continue
+        length = item.length if isinstance(item, (plan.Any, *LIVE_BYTES)) else None
+        why = "matched `any` here" if isinstance(item, plan.Any) else "matched here by what is known to the rig only"
+        rest = _observed_length(observed) - at if length is None else length
+        row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))
+        at += rest
+
+
+def _cut(segments: list[Segment], start: int, length: int) -> list[Segment]:
+    """Bytes [start, start + length) of segments strung together."""
+    if start == 0 and length == sum(size for _, _, size in segments):
+        return segments
+    return window(segments, start, length)
+
+
+# known, record -------------------------------------------------------------------------------
+
+
+def _known(row: RowState, node: ast.Expect, observed: plan.Observed, scope: Scope) -> plan.Known | None:
+    known = node.known
+    if known is None:
+        return None
+    if known.outcome is not None:
+        found = outcome(known.outcome, scope, row.sentences)
+        if not isinstance(found, plan.Accepted):
+            raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
+    if known.value is None:
+        raise bare_departure(known, "known ID VALUE; `known ID any` if nothing can be said of it")
+    instead = evaluate(known.value, scope)
+    value = _expected(row, observed, "==", instead, node.condition, known.value.span, scope)
+    return plan.Known(known.requirement.text, None, value)
+
+
+def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`record name = observed`: a value, or the truth of a comparison, for the report. It judges nothing."""
+    unseen = row.ledger.unseen.copy()
+    _record(row, sentence, scope)
+    row.ledger.unseen = unseen
+
+
+def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    word = sentence.new_name()
+    name = word.text
+    first = row.records.get(name)
+    if first is not None:
+        note = Note("the first one is here", first)
+        raise fault("MKS0203", f"`{name}` is recorded twice", word.span, notes=(note,), help="the report keeps one")
+    row.records[name] = word.span
+    expr = sentence.node.value
+    if expr is None:
+        raise AssertionError("record without value")  # the table refuses it
+    if isinstance(expr, ast.Binary) and expr.operator in COMPARISONS:
+        found = condition(expr, scope)
+        observed = observe(row, found.left, scope)
+        if observed is None:
+            raise nothing_observed(found.left, scope, expr.span)
+        expected = _expected(row, observed, found.operator, found.right, expr, found.right_span, scope)
+        row.add(plan.Record(sentence.at, name, observed, found.operator, expected), sentence)
+        return
+    observed = observe(row, expr, scope)
+    if observed is None:
+        raise nothing_observed(expr, scope, expr.span)
+    row.add(plan.Record(sentence.at, name, observed), sentence)

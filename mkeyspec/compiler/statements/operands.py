@@ -1,0 +1,124 @@
+"""Parts of buffers and mkeys as work requests take them: whose they are, and how long.
+
+A buffer that stands alone means all of it. An mkey that stands alone means all of its layout, in the bytes
+that a work request counts: those on the wire.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mkeyspec.compiler.eval.buffer_contents import Ledger
+from mkeyspec.compiler.eval.coercion import as_live_int, as_part, fault, wrong
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import Handle, Value
+from mkeyspec.compiler.eval.wire_length import Uneven, wire_of_memory
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.plan import Overrides
+from mkeyspec.syntax import ast
+from mkeyspec.value.layout import Part, layout_length
+from mkeyspec.value.live import Int
+
+OVERRIDES = ("lkey", "rkey", "addr", "length", "tag")
+"""What `but` may set wrong of a part in a work request; `tag` is the lowest byte of either key."""
+
+
+class Place(NamedTuple):
+    """A part, where it stands in the text, and whether its length was written (`whole`: it was not)."""
+
+    part: Part
+    span: Span
+    whole: bool
+
+
+def place(expr: ast.Expr, scope: Scope, ledger: Ledger, what: str) -> Place:
+    """The buffer, mkey or part of one that `expr` names; `but` behind it goes along."""
+    inner, overrides = without_but(expr, scope)
+    value = evaluate(inner, scope)
+    return _place_of(value, overrides, inner.span, scope, ledger, what)
+
+
+def places(expr: ast.Expr, scope: Scope, ledger: Ledger, what: str) -> tuple[Place, ...]:
+    """The same of one reference, or of each in a list of them."""
+    inner, overrides = without_but(expr, scope)
+    value = evaluate(inner, scope)
+    if isinstance(value, tuple) and not overrides:
+        return tuple(_place_of(item, (), inner.span, scope, ledger, what) for item in value)
+    return (_place_of(value, overrides, inner.span, scope, ledger, what),)
+
+
+def _place_of(value: Value, overrides: Overrides, span: Span, scope: Scope, ledger: Ledger, what: str) -> Place:
+    whole = isinstance(value, Handle)
+    if isinstance(value, Handle) and value.kind == "mkey":
+        part = Part(value.name, 0, whole_length(value.name, ledger, span))
+    else:
+        part = as_part(value, scope, span, what)
+    if overrides:
+        part = Part(part.name, part.start, part.length, part.but + overrides)
+    return Place(part, span, whole)
+
+
+def mkey_place(
+    expr: ast.Expr, scope: Scope, ledger: Ledger, verb: str, help: str
+) -> tuple[str, Int, Int | None, Overrides]:
+    """Name, offset, length (None: not written) and overrides of the mkey that `transmit` or `receive` goes through."""
+    inner, overrides = without_but(expr, scope)
+    value = evaluate(inner, scope)
+    if isinstance(value, Handle) and value.kind == "mkey":
+        return value.name, 0, None, overrides
+    if not isinstance(value, Part) or value.name not in ledger.mkeys:
+        wrong(value, scope, inner.span, f"`{verb}`", "an mkey or a part of one", help)
+    return value.name, value.start, value.length, value.but + overrides
+
+
+def without_but(expr: ast.Expr, scope: Scope) -> tuple[ast.Expr, Overrides]:
+    """`k but tag 0` as `k` and its overrides: a whole mkey must be seen as such before anything is added to it."""
+    overrides: Overrides = ()
+    while isinstance(expr, ast.But):
+        if expr.member.text not in OVERRIDES:
+            raise fault(
+                "MKS0205", f"a key or a part of a buffer has no `{expr.member.text}` to set wrong", expr.member.span,
+                help="it has " + ", ".join(OVERRIDES),
+            )  # fmt: skip
+        name, span = expr.member.text, expr.override.span
+        value = fitting(as_live_int(evaluate(expr.override, scope), scope, span, f"`but {name}`"), name, span)
+        overrides = ((expr.member.text, value), *overrides)
+        expr = expr.value
+    return expr, overrides
+
+
+def whole_length(mkey: str, ledger: Ledger, span: Span) -> int:
+    """Wire bytes of all of an mkey (language reference, short forms, rule 11)."""
+    shape = ledger.mkeys[mkey]
+    if shape.layout is None:
+        raise fault(
+            "MKS0308",
+            f"`{mkey}` has no layout here, so nothing says how long it is",
+            span,
+            help=f"configure it, or say which part: {mkey}[0 +: 512]",
+        )
+    length = layout_length(shape.layout)
+    if length is None:
+        raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help=f"{mkey}[0 +: 512]")
+    try:
+        return wire_of_memory(length, shape.domains)
+    except Uneven as uneven:
+        raise fault(
+            "MKS0312",
+            f"how much is all of `{mkey}`? Its layout's {uneven.message}",
+            span,
+            help=f"say how many bytes go over the wire: {mkey}[0 +: 512]",
+            page="mlx5dv_wr_set_mkey_sig_block(3) Description",
+        ) from None
+
+
+def length_of_parts(parts: tuple[Part, ...]) -> int | None:
+    """Bytes of parts together; None where one is live."""
+    total = 0
+    for part in parts:
+        if not isinstance(part.length, int):
+            return None
+        total += part.length
+    return total

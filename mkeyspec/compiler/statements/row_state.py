@@ -1,0 +1,235 @@
+"""What lowering knows at a point of one row: the steps so far, the ledger, the checker's world.
+
+Forking is a few shallow copies; the steps themselves are shared, because nothing changes a step.
+"""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import Spans, World, judge
+from mkeyspec.compiler.eval.buffer_contents import Ledger
+from mkeyspec.compiler.eval.coercion import as_handle, as_live_int, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.scope import Budget, Scope
+from mkeyspec.compiler.eval.undecided import NOTHING, look_step
+from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.statements.capabilities import derived_needs
+from mkeyspec.compiler.statements.claims import claim, known, shown
+from mkeyspec.compiler.statements.queue_room import Room
+from mkeyspec.compiler.statements.shape import Sentence, Sentences
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.syntax import ast
+from mkeyspec.value.layout import Interleaved, Layout, Repeated
+from mkeyspec.value.live import Live
+
+
+class RowState:
+    """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
+
+    __slots__ = (
+        "budget",
+        "case",
+        "diagnostics",
+        "echoes",
+        "entries",
+        "held",
+        "ledger",
+        "met",
+        "moved",
+        "needs",
+        "pending",
+        "perhaps",
+        "posted",
+        "records",
+        "room",
+        "said",
+        "sentences",
+        "spans",
+        "steps",
+        "undecided",
+        "world",
+    )  # fmt: skip
+
+    def __init__(
+        self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, budget: Budget | None = None
+    ) -> None:
+        self.case = case
+        self.budget = Budget() if budget is None else budget
+        self.diagnostics = diagnostics
+        self.held = Diagnostics()
+        """Warnings of all rows that are worth saying only if there is no error."""
+        self.spans = Spans(case.name.span) if spans is None else spans
+        self.sentences = Sentences()
+        self.world = World()
+        self.ledger = Ledger()
+        self.steps: list[plan.Step] = []
+        self.needs: dict[plan.Need, None] = {}
+        self.posted: dict[tuple[str | None, bool], int] = {}
+        self.perhaps: dict[tuple[str | None, bool], int] = {}
+        """Receives that a cancelled SEND has met, or not, by QP and receiving side."""
+        self.met: tuple[tuple[str | None, int], ...] = ()
+        """SENDs of the owner that have met a receive, by QP and id."""
+        self.pending: dict[tuple[str | None, bool], int] = {}
+        """Completions that nobody has waited for, by QP and side."""
+        self.moved: tuple[tuple[str, int, int, Span], ...] = ()
+        """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
+        self.undecided = NOTHING
+        """What depends on an outcome that the case leaves open."""
+        self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
+        """Bytes that an expectation holds against those at a `let` of which nobody has said what they are: both by the
+        buffers that hold them. Without a span: what a transmit has put on the wire."""
+        self.said: frozenset[str] = frozenset()
+        """Buffers of which an expectation has said what they hold."""
+        self.room = Room()
+        self.records: dict[str, Span] = {}
+        """Names of `record`s, and where each stands."""
+        self.entries: dict[str, tuple[int, int]] = {}
+        """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
+
+    def fork_into(self, other: RowState) -> None:
+        other.case = self.case
+        other.budget = self.budget
+        other.diagnostics = self.diagnostics
+        other.spans = self.spans
+        other.held = self.held
+        other.sentences = self.sentences
+        other.world = self.world.fork()
+        other.ledger = self.ledger.fork()
+        other.steps = self.steps.copy()
+        other.needs = self.needs.copy()
+        other.posted = self.posted.copy()
+        other.entries = self.entries.copy()
+        other.records = self.records.copy()
+        other.room = self.room.fork()
+        other.pending = self.pending.copy()
+        other.perhaps = self.perhaps.copy()
+        other.met = self.met
+        other.moved = self.moved
+        other.undecided = self.undecided
+        other.echoes = self.echoes
+        other.said = self.said
+
+    # Steps -------------------------------------------------------------------------------------
+
+    def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
+        """Check a step against the pages, let it happen, put it into the plan; returns it with its claim settled."""
+        look_step(self.undecided, step, sentence.span)
+        self.room.take(self.world, self.ledger, step, sentence.span)
+        self.spans.put(step, sentence.span)
+        node = sentence.node.claim
+        settled: plan.Step
+        if node is None:
+            settled = judge(self.world, step, self.spans, self.diagnostics)
+        else:
+            self.spans.put_member(step, "claim", node.span)
+            for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
+                self.spans.put(found, written.span)
+            when_false = node.when is not None and not getattr(step, "claim", ())
+            settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
+        self.steps.append(settled)
+        self._forget_receives(settled)
+        self._need(settled)
+        return settled
+
+    def _forget_receives(self, step: plan.Step) -> None:
+        """Behind a claimed error the pair is connected anew: no receive waits there."""
+        if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
+            return
+        if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
+            for peer in (False, True):
+                self.posted.pop((step.qp, peer), None)
+                self.perhaps.pop((step.qp, peer), None)
+
+    def add_expect(self, step: plan.Expect, span: Span) -> None:
+        """Check an expectation and put it into the plan."""
+        self.spans.put(step, span)
+        self.room.take(self.world, self.ledger, step, span)
+        self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
+        self._need(step)
+
+    def _need(self, step: plan.Step) -> None:
+        for need in derived_needs(self.world, step, self.budget.device_numbers):
+            if not isinstance(need, plan.Comparison) or need.live not in self._compared():
+                self.needs[need] = None
+
+    def _compared(self) -> list[Live]:
+        """Numbers of the device that a need speaks of already."""
+        return [need.live for need in self.needs if isinstance(need, plan.Comparison)]
+
+    def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:
+        return claim(sentence.node.claim, scope, self.sentences, sentence.verb.name)
+
+    def known(self, sentence: Sentence, scope: Scope) -> plan.Known | None:
+        return known(sentence.node.known, scope, self.sentences, sentence.verb.name == "await")
+
+    def signals_all(self, qp: str) -> bool:
+        """Whether the QP was declared with sq_sig_all."""
+        return any(isinstance(s, plan.Qp) and s.name == qp and ("sq_sig_all", True) in s.members for s in self.steps)
+
+    # Parts of sentences ------------------------------------------------------------------------
+
+    def handle(self, expr: ast.Expr, scope: Scope, kind: str, what: str) -> Handle:
+        """The declared object of `kind` that `expr` names."""
+        return as_handle(evaluate(expr, scope), scope, expr.span, (kind,), what)
+
+    def qp(self, sentence: Sentence, scope: Scope) -> str | None:
+        """The QP after `on`; None: the case's default one."""
+        expr = sentence.phrases.get("on")
+        return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
+
+    def label(
+        self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), quiet: bool = False
+    ) -> str | None:
+        """The label after `as`, declared from here on. `claim`: what the case says of the statement; `quiet`: it has no
+        completion that would tell more than its errno."""
+        expr = sentence.phrases.get("as")
+        if expr is None:
+            return None
+        if not isinstance(expr, ast.Ref):
+            raise fault("MKS0213", "`as` takes a name for this step", expr.span, help="as r")
+        verb = sentence.verb
+        shows = ("errno",) if quiet else shown(verb.shows, claim)
+        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=shows), expr.span)
+        return expr.name
+
+    def overrides(self, sentence: Sentence, scope: Scope) -> plan.Overrides:
+        """The `but` modifiers of a sentence."""
+        found = []
+        for modifier in sentence.but:
+            if modifier.value is None:
+                raise fault("MKS0213", f"`but {modifier.name.text}` lacks its value", modifier.span)
+            what = f"`but {modifier.name.text}`"
+            span = modifier.value.span
+            value = as_live_int(evaluate(modifier.value, scope), scope, span, what)
+            found.append((modifier.name.text, fitting(value, modifier.name.text, span, sentence.verb.name)))
+        return tuple(found)
+
+    def put_overrides(self, thing: object, sentence: Sentence) -> None:
+        for modifier in sentence.but:
+            self.spans.put_member(thing, modifier.name.text, modifier.span)
+
+    def declare(self, name: ast.Name, handle: Handle, scope: Scope) -> None:
+        scope.bind(name.text, handle, name.span)
+
+    # Entries of mkeys --------------------------------------------------------------------------
+
+    def want_entries(self, mkey: str, layout: Layout) -> None:
+        """An mkey without `entries` gets what its largest layout needs (one more for the strided header)."""
+        pending = self.entries.get(mkey)
+        if pending is None:
+            return
+        count = 0
+        for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
+            times = entry.times if isinstance(entry, Repeated) else 1
+            count += times if isinstance(times, int) else 0
+        if isinstance(layout, Interleaved):
+            count += 1
+        if count > pending[1]:
+            self.entries[mkey] = (pending[0], count)
+
+
+def span_of_value(node: ast.Step) -> Span:
+    """The span of a line's value, or of the line."""
+    return node.operand.span if node.operand is not None else node.span

@@ -1,0 +1,113 @@
+"""What a `let` of a place means: its bytes at that moment where bytes are wanted, the place where a place is.
+
+`let o = m` after which `m` changes: `list(o)` and `expect o == …` still mean the buffer `m`, `expect m == o` and
+`receive o into k` the bytes that `m` had at the `let`. Where the ledger knows these, nothing happens when the case
+runs; where only the device does (a wire that no `expect` has matched, a canary), the rig takes them with a step of its
+own, which is put into the plan if the bytes are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval.coercion import BUFFER_KINDS
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import Handle, Moment, PartThen, Value, WireRef
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.diagnostics.diagnostic import Fault
+from mkeyspec.syntax import ast
+from mkeyspec.value.layout import Part
+
+_PLACES = (Part, Handle, WireRef)
+
+
+def take(row: RowState, name: ast.Name, scope: Scope) -> None:
+    """Give the places that the `let` of `name` means the moment at which it stands."""
+    value = scope.names[name.text]
+    if type(value) is tuple or type(value) in _PLACES:
+        scope.names[name.text] = _Taking(row, name).of(value, name.text)
+
+
+class _Taking:
+    """One `let`; its ledger is forked when the first place is found."""
+
+    def __init__(self, row: RowState, name: ast.Name) -> None:
+        self.row = row
+        self.name = name
+        self.moment: Optional[Moment] = None
+
+    def of(self, value: Value, called: str) -> Value:
+        if type(value) is tuple:
+            items = tuple([self.of(item, f"{called}[{i}]") for i, item in enumerate(value)])
+            return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        if type(value) is Part and not value.but:
+            return PartThen(value.name, value.start, value.length, (), self.at(value, called))
+        if isinstance(value, Handle) and value.kind in BUFFER_KINDS and value.moment is None:
+            return replace(value, moment=self.at(value, called))
+        if isinstance(value, WireRef) and value.moment is None and value.label in self.row.ledger.wires:
+            label = self.pinned() if value.label is None else value.label
+            pinned = replace(value, label=label)
+            if self.row.ledger.wires[label].length is not None:
+                self.row.ledger.wire_segment(pinned, self.name.span)  # looked at, as far as this case is concerned
+            return replace(pinned, moment=self.at(pinned, called))
+        return value
+
+    def at(self, place: Value, called: str) -> Moment:
+        assert isinstance(place, _PLACES)
+        if self.moment is None:
+            row = self.row
+            where = self.name.span.source.location(self.name.span.start)
+            at = plan.At(where.line, where.column)
+            self.moment = Moment(called, place, at, len(row.steps), row.ledger.fork(), self.name.span)
+        return self.moment._replace(name=called, place=place, moved=self.moved(place))
+
+    def moved(self, place: Value) -> bool:
+        """Whether a request has written into `place`, and nobody has looked since."""
+        if not self.row.moved or isinstance(place, WireRef):
+            return False
+        assert isinstance(place, (Part, Handle))
+        try:
+            segments = self.row.ledger.segments(place, self.name.span)
+        except Fault:
+            return False
+        return any(
+            name == other and low < start + length and start < high
+            for name, start, length in segments
+            for other, low, high, _ in self.row.moved
+        )
+
+    def pinned(self) -> str:
+        """A label for the transmit that `wire` means here, so that it is still found when there is another one."""
+        row = self.row
+        wires = row.ledger.wires
+        for label, wire in wires.items():
+            if label is not None and wire is wires[None]:
+                return label
+        at = max(i for i, step in enumerate(row.steps) if isinstance(step, plan.Transmit))
+        step = row.steps[at]
+        assert isinstance(step, plan.Transmit)
+        label = self.name.text
+        row.steps[at] = labelled = replace(step, label=label)
+        row.spans.put(labelled, row.spans.get(step))
+        wires[label] = wires[None]
+        return label
+
+
+def steps_with_snapshots(row: RowState, steps: list[plan.Step]) -> list[plan.Step]:
+    """The steps of the row, and those that take the bytes which the rig alone can know."""
+    if not row.ledger.saved:
+        return steps
+    steps = steps.copy()
+    for moment in sorted(row.ledger.saved.values(), key=lambda one: (one.position, one.at, one.name), reverse=True):
+        steps.insert(moment.position, plan.Snapshot(moment.at, moment.name, _observed(moment)))
+    return steps
+
+
+def _observed(moment: Moment) -> plan.Content | plan.Wire:
+    place, ledger, span = moment.place, moment.ledger, moment.span
+    if isinstance(place, WireRef):
+        _, start, length = ledger.wire_segment(place, span)
+        return plan.Wire(length, start, place.label)
+    return plan.Content(tuple(Part(*segment) for segment in ledger.segments(place, span)), moment.name)

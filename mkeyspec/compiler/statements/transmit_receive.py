@@ -1,0 +1,138 @@
+"""The short forms: `transmit` and `receive`, with their lengths in wire bytes."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import judge
+from mkeyspec.compiler.eval.builtins import RECEIVE, TRANSMIT
+from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements.claims import claims_rejection, fails_under_way, goes_through
+from mkeyspec.compiler.statements.operands import mkey_place, whole_length
+from mkeyspec.compiler.statements.queue_room import receiver
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.shape import Sentence
+from mkeyspec.compiler.statements.work_requests import DEFAULT_IMM, live_int, options
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.syntax import ast
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int
+
+_TAKES_RECEIVE = {"send": True, "send_imm": True, "write_imm": True, "recv": False, "peer_write_imm": False}
+"""Operations that use up a receive, and whether the peer posts it; the rig posts one of its own."""
+
+
+def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`transmit k[o +: n] by OP`: data leaves through the mkey; `wire` is what a plain peer saw."""
+    expr = sentence.operand
+    name, start, length, but = mkey_place(expr, scope, row.ledger, "transmit", "a plain buffer takes: write m to w")
+    op = _operation(sentence, scope, TRANSMIT, RECEIVE)
+    qp = row.qp(sentence, scope)
+    _no_receive_left(row, qp, op, sentence)
+    claim = row.claim(sentence, scope)
+    imm = _imm(sentence, scope, op)
+    opts = options(row, sentence, scope, True)
+    known = row.known(sentence, scope)
+    shape = row.ledger.mkeys[name]
+    if length is None and shape.layout is None:
+        step = plan.Transmit(sentence.at, Part(name, start, 1, but), op, imm, qp, None, opts, claim, known)
+        raise _nothing_to_move(row, step, name, expr.span)
+    if length is None:
+        length = whole_length(name, row.ledger, expr.span)
+    part = Part(name, start, length, but)
+    row.spans.put(part, expr.span)
+    row.ledger.mkeys[name] = shape._replace(received=False)
+    label = row.label(sentence, scope, claim)
+    if claims_rejection(claim) and not fails_under_way(claim):
+        row.ledger.wires.pop(None, None)  # nothing was posted
+    else:
+        row.ledger.new_wire(
+            label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)
+        )
+    step = plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known)
+    row.add(step, sentence)
+    writes.label(row, step, sentence.span)
+    if goes_through(claim) and isinstance(length, int):
+        writes.transmit(row, step, row.ledger.wires[None].buffer, length)
+
+
+def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`receive BYTES into k by OP`: what a plain peer puts on the wire arrives through the mkey."""
+    expr = sentence.operand
+    data = as_bytes(evaluate(expr, scope), scope, expr.span, "`receive`")
+    into = sentence.phrases["into"]
+    name, start, length, but = mkey_place(into, scope, row.ledger, "receive", "receive puts bytes into an mkey")
+    if length is not None and length != data.length and isinstance(length, int):
+        raise fault(
+            "MKS0313", f"{data.length} bytes received into {length}", into.span,
+            help="both count wire bytes; leave the range out, or make it as long",
+        )  # fmt: skip
+    op = _operation(sentence, scope, RECEIVE, TRANSMIT)
+    qp = row.qp(sentence, scope)
+    _no_receive_left(row, qp, op, sentence)
+    claim = row.claim(sentence, scope)
+    imm = _imm(sentence, scope, op)
+    opts = options(row, sentence, scope, True)
+    known = row.known(sentence, scope)
+    part = Part(name, start, data.length if length is None else length, but)
+    row.spans.put(part, into.span)
+    row.ledger.mkeys[name] = row.ledger.mkeys[name]._replace(received=True)
+    label = row.label(sentence, scope, claim)
+    step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
+    row.spans.put_member(step, "data", expr.span)
+    row.add(step, sentence)
+    writes.label(row, step, sentence.span)
+    writes.receive(row, step, goes_through(claim))
+
+
+def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others: tuple[str, ...]) -> str:
+    expr = sentence.phrases["by"]
+    verb = sentence.verb.name
+    word = as_word(evaluate(expr, scope), scope, expr.span, ("op",), "`by`").name
+    if word in these:
+        return word
+    other = "receive" if verb == "transmit" else "transmit"
+    raise fault(
+        "MKS0302",
+        f"`{word}` is no way to {verb}",
+        expr.span,
+        help=f"{', '.join(these)}" + (f"; `{other}` goes by {word}" if word in others else ""),
+    )
+
+
+def _imm(sentence: Sentence, scope: Scope, op: str) -> Int | None:
+    """The immediate of an operation that carries one; without one, `imm` stands by for the rows that do."""
+    if not op.endswith("_imm"):
+        return None
+    imm = live_int(sentence, scope, "imm")
+    return DEFAULT_IMM if imm is None else imm
+
+
+def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence) -> None:
+    """A receive of the case's own would be met before the one that the rig posts."""
+    at_peer = _TAKES_RECEIVE.get(op)
+    if at_peer is not None and row.posted.get(receiver(row.world, qp, at_peer), 0):
+        raise fault(
+            "MKS0512",
+            f"a receive of yours still waits at the {'peer' if at_peer else 'owner'}, and would take this",
+            sentence.span,
+            help=f"`{sentence.verb.name}` posts its own; let a `send` meet yours first, or use another qp",
+        )
+
+
+def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) -> Fault:
+    """An mkey without layout, and no length: what the pages have against it, or that nobody knows how much to move."""
+    row.spans.put(step, span)
+    row.spans.put(step.part, span)
+    found = Diagnostics()
+    judge(row.world.fork(), step, row.spans, found)
+    for diagnostic in found.errors:
+        return Fault(diagnostic)
+    try:
+        whole_length(name, row.ledger, span)
+    except Fault as unknown:
+        return unknown
+    raise AssertionError(ast.Ref(span, name))

@@ -1,0 +1,228 @@
+"""Where the requests of a row write, for the ledger: what is written, what may be, and what depends on an open outcome.
+
+A request that goes through settles the bytes that it writes, unless it carries bytes that are themselves in doubt. One
+that may be refused leaves them in doubt, and with them its label, the receive that its message meets, and the error of
+a key with a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.eval.undecided import is_undecided, left_open, members_shown, names_of, reached
+from mkeyspec.compiler.statements.claims import ACCEPTED
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.vacuous import moved_into
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.reference.layout import Segment
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int
+
+Transfer = plan.Post | plan.Transmit | plan.Receive
+
+
+class Target(NamedTuple):
+    """Where a request writes, how much (None: not known), and what it carries there."""
+
+    part: Part
+    length: int | None
+    sources: tuple[Part, ...] = ()
+
+
+# Statements ----------------------------------------------------------------------------------
+
+
+def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], through: bool) -> None:
+    """A section that was not refused, or may not have been. `waiting`: the receives at the other end, in order;
+    `through`: its claim has it do what it says."""
+    span, both = row.spans.get(step), is_undecided(step.claim)
+    if both:
+        _open(row, step, span)
+    for request in step.requests if through else ():
+        wild = isinstance(request, plan.RawWqe)
+        if both and (wild or _names_unknown(row, step)):
+            row.ledger.doubt(_everything(row), span)
+        for target in targets(request, waiting):
+            if target.length == 0:
+                continue
+            row.ledger.write_into(target.part.name)
+            _write(row, target, span if both else None, row.spans.get(request), exact=not request_but(request))
+            if not target.part.but and not isinstance(request, plan.FetchAdd):
+                moved_into(row, target.part, target.length, row.spans.get(request))
+
+
+def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
+    """`buffer`: the ledger's name of its wire."""
+    wire = [(buffer, 0, length)]
+    span = row.spans.get(step)
+    sent = row.ledger.behind(step.part.name) & row.ledger.written
+    if sent:  # who says what is on the wire says what these hold
+        row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
+    if is_undecided(step.claim):
+        row.ledger.doubt(wire, span)
+        _open(row, step, span)
+    elif doubt := row.ledger.doubtful(reached(row.ledger, step.part, span)) if row.ledger.doubts else None:
+        row.ledger.doubt(wire, doubt.by)
+
+
+def receive(row: RowState, step: plan.Receive, through: bool) -> None:
+    span, length = row.spans.get(step), step.data.length
+    both = is_undecided(step.claim)
+    row.ledger.write_into(step.part.name)
+    if both:
+        _open(row, step, span)
+        if _names_unknown(row, step):
+            row.ledger.doubt(_everything(row), span)
+    if both or (through and row.ledger.doubts):
+        _write(row, Target(step.part, length), span if both else None, span, exact=not step.options.but)
+    if not step.claim:
+        moved_into(row, step.part, length, span)
+
+
+def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span: Span, id: int | None = None) -> None:
+    """A `cancel` of `id`, or a `poll` whose claim leaves the outcome open: what was posted and not waited for, and what
+    of that is done, is open too."""
+    if not is_undecided(claim):
+        return
+    for step in row.steps:
+        if not isinstance(step, plan.Post) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
+            continue
+        chosen = [one for one in step.requests if id is None or (request_options(one).id == id)]
+        if not chosen or (id is not None and _cancelled(row, step, id)):
+            continue
+        row.undecided = row.undecided.with_labels((step.label,), ("errno",), span)
+        for request in chosen:
+            if request.meets_receive():
+                far = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (qp, not peer)]
+                row.undecided = row.undecided.with_labels([one.label for one in far], (), span)
+                for target in (Target(part, None) for one in far for part in one.into):
+                    _write(row, target, span, span, exact=False)
+            for target in targets(request, []):
+                _write(row, target, span, span, exact=not request_but(request))
+
+
+def _waited_for(step: plan.Post) -> bool:
+    return step.wait and all(request_options(one).signaled for one in step.requests)
+
+
+def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
+    """Whether the requests of that number have been cancelled since, for sure."""
+    behind = row.steps[row.steps.index(posted) :]
+    return any(
+        isinstance(step, plan.Cancel) and step.qp == posted.qp and step.id == id and not is_undecided(step.claim)
+        for step in behind
+    )
+
+
+def label(row: RowState, step: Transfer | plan.Check | plan.Cancel, span: Span) -> None:
+    """Members that a label does not show in each outcome of a claim."""
+    shown = members_shown(step.claim)
+    if step.label is not None and shown is not None:
+        row.undecided = row.undecided.with_labels((step.label,), shown, span)
+
+
+def _open(row: RowState, step: Transfer, span: Span) -> None:
+    """What a transfer leaves open whose outcome is."""
+    if any(not isinstance(one, plan.Rejected) or one.phase == "completion" for one in step.claim if one != ACCEPTED):
+        left_open(step.qp, row.posted, span)
+    found = row.undecided
+    keys = [name for name in names_of(step) if _has_signature(row, name)]
+    found = found.with_keys(keys, span)
+    if row.world.qp(step.qp).sig_pipelining:
+        found = found._replace(qps=(*found.qps, (step.qp, span)))
+    peer = isinstance(step, plan.Post) and step.peer
+    polls = [(step.qp, side, span) for side in (False, True) if row.pending.get((step.qp, side))]
+    found = found._replace(polls=(*found.polls, *polls))
+    if isinstance(step, plan.Post):
+        messages = sum(one.meets_receive() for one in step.requests)
+        posted = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (step.qp, not peer)]
+        met = posted[len(posted) - row.posted.get((step.qp, not peer), 0) - messages :][:messages]
+        found = found.with_labels([one.label for one in met], (), span)
+    row.undecided = found
+
+
+# Requests ------------------------------------------------------------------------------------
+
+
+def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Target]:
+    """Where a data request writes, if it goes through; a message takes the first receive that waits."""
+    into: tuple[Part, ...] = ()
+    sources: tuple[Part, ...] = ()
+    if isinstance(request, plan.Write):
+        into, sources = (request.to,), request.data
+    elif isinstance(request, plan.Read):
+        into, sources = request.into, (request.source,)
+    elif isinstance(request, plan.Memcpy):
+        into, sources = (request.to,), (request.source,)
+    elif isinstance(request, plan.FetchAdd):
+        into, sources = (request.into, request.source), (request.source,)
+    if request.meets_receive() and waiting:
+        taken = waiting.pop(0)
+        if isinstance(request, plan.Send):
+            into, sources = taken, request.data
+    left = _length(request.data) if isinstance(request, (plan.Send, plan.Write)) else None
+    if isinstance(request, plan.Memcpy):
+        length = dict(request_options(request).but).get("length")
+        left = length if isinstance(length, int) else None
+    for part in into:
+        length = part.length if isinstance(part.length, int) else None
+        if left is not None and length is not None:
+            length = min(length, left)
+            left -= length
+            part = part if length == part.length else replace(part, length=length)
+        yield Target(part, length, sources)
+
+
+def request_options(request: plan.Wr) -> plan.Options:
+    found = getattr(request, "options", None)
+    return found if isinstance(found, plan.Options) else plan.Options()
+
+
+def request_but(request: plan.Wr) -> tuple[tuple[str, Int], ...]:
+    """What is set wrong of where and how much it moves."""
+    but = request_options(request).but
+    return tuple(one for one in but if not (one[0] == "length" and isinstance(request, plan.Memcpy)))
+
+
+def _write(row: RowState, target: Target, by: Span | None, span: Span, *, exact: bool) -> None:
+    """A request at `span` writes there. `by`: it may be refused instead; not `exact`: it may write elsewhere in the
+    buffer or the key."""
+    ledger = row.ledger
+    if by is None and not ledger.doubts:
+        return
+    segments = ledger.targets(target.part, target.length if exact else None, span)
+    if by is None:
+        carried = [segment for part in target.sources for segment in reached(ledger, part, span)]
+        doubt = ledger.doubtful(carried)
+        by = None if doubt is None else doubt.by
+    if by is not None:
+        ledger.doubt(segments, by)
+    elif exact:
+        ledger.settle(segments)
+
+
+def _length(parts: tuple[Part, ...]) -> int | None:
+    """Bytes of the parts together; None where the device decides."""
+    known = [part.length for part in parts if isinstance(part.length, int)]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _everything(row: RowState) -> list[Segment]:
+    """Every byte of every buffer: a raw WQE names its own addresses, and of a key whose configuration may have been
+    refused nobody knows where it leads."""
+    return [(name, 0, buffer.length) for name, buffer in row.ledger.buffers.items() if "@" not in name]
+
+
+def _names_unknown(row: RowState, step: plan.Step) -> bool:
+    keys = (row.world.mkey(name) for name in names_of(step))
+    return any(key is not None and key.unknown for key in keys)
+
+
+def _has_signature(row: RowState, name: str) -> bool:
+    key = row.world.mkey(name)
+    return key is not None and key.has(MkeyFlag.BLOCK_SIGNATURE)
+

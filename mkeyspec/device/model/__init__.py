@@ -1,0 +1,1 @@
+"""The model device, in pure Python: its semantics are written from the man pages."""

@@ -1,0 +1,31 @@
+"""The classes that a model is put together from, so that a bent one can take the place of any (mkeyspec.sabotage)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mkeyspec.device.model.configuration import Builder
+from mkeyspec.device.model.data_path import Movement
+from mkeyspec.device.model.execution import Execution
+from mkeyspec.device.model.key import KeyTable
+from mkeyspec.device.model.queue import Queue
+from mkeyspec.device.model.section import Section
+from mkeyspec.device.model.signature import Arithmetic
+from mkeyspec.device.model.transfer import Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One class for each room of behaviour."""
+
+    arithmetic: type[Arithmetic] = Arithmetic
+    table: type[KeyTable] = KeyTable
+    movement: type[Movement] = Movement
+    transfer: type[Transfer] = Transfer
+    execution: type[Execution] = Execution
+    builder: type[Builder] = Builder
+    section: type[Section] = Section
+    queue: type[Queue] = Queue
+
+
+PARTS = Parts()

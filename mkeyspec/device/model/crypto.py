@@ -1,0 +1,99 @@
+"""AES-XTS of an mkey's stream: keys, attributes in force, where in a transfer they work, and on what lengths.
+
+mlx5dv_wr_set_mkey_crypto(3), mlx5dv_dek_create(3) and docs/design/data-path.md. The cipher is `reference.xts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder
+from mkeyspec.device.model.access_error import Bytes, Violation
+from mkeyspec.device.protocol import CryptoAttr
+from mkeyspec.reference import xts
+
+MEMORY, RAW, WIRE = "memory", "raw", "wire"
+"""Forms of a message that the cipher works on: the memory's, the bare data, the wire's; fields are in the outer two."""
+
+BEFORE = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX)
+ORDERS = tuple(int(order) for order in CryptoOrder)
+AES_XTS = 0
+KEYTAG = 8
+TWEAK = 16
+RULES = ("crypto_missing", "crypto_keytag", "crypto_job")
+"""What is found out when an mkey is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A DEK: data key and tweak key, and the keytag it was made with."""
+
+    key: bytes
+    keytag: bytes | None
+
+
+def key(given: bytes, keytag: bytes | None) -> Key:
+    """ValueError for what is no AES-XTS key, or no keytag."""
+    xts.check_key(given)
+    if keytag is not None and len(keytag) != KEYTAG:
+        raise ValueError(f"a keytag has {KEYTAG} bytes, not {len(keytag)}")
+    return Key(given, keytag)
+
+
+@dataclass(frozen=True, slots=True)
+class Crypto:
+    """The attributes in force on an mkey. `unit` in bytes; `at` is the form that is ciphertext on one of its sides."""
+
+    key: Key
+    keytag: bytes
+    encrypt_on_tx: bool
+    at: str
+    tweak: int
+    unit: int
+
+    def admit(self, length: int) -> None:
+        """Violation unless `length` bytes are a job for this key (XCRY-09, XCRY-10)."""
+        if self.key.keytag is not None and self.key.keytag != self.keytag:
+            raise Violation("crypto_keytag")
+        if not fits(length, self.unit):
+            raise Violation("crypto_job")
+
+    def apply(self, stream: Bytes, transmit: bool, before: int) -> Bytes:
+        """The stream, turned. `before`: bytes of this form that the message had so far, for the tweak (XCRY-08).
+
+        Encrypt on TX is decrypt on RX, and the other way round (XCRY-06).
+        """
+        cipher = xts.encrypt if self.encrypt_on_tx == transmit else xts.decrypt
+        return np.frombuffer(cipher(stream, self.key.key, self.tweak + before // self.unit, self.unit), np.uint8)
+
+
+def fits(length: int, unit: int) -> bool:
+    """Whole data units; or whole AES blocks, the last unit one of them short and one long at least (IEEE 1619)."""
+    rest = length % unit
+    return not rest or (not length % xts.BLOCK and xts.BLOCK <= rest <= unit - xts.BLOCK)
+
+
+def form(encrypt_on_tx: bool, order: int) -> str:
+    """On which form the cipher works: the page's table of signature_crypto_order, row by row.
+
+    Rows that the table leaves out (encrypted data under fields of memory alone, AFTER; of the wire alone, BEFORE) are
+    taken as rows B and J are: the fields stay outside.
+    """
+    if encrypt_on_tx:
+        return WIRE if order == BEFORE else RAW  # A C D E, A B
+    return RAW if order == BEFORE else MEMORY  # F J, F G H I
+
+
+def attributes(attr: CryptoAttr, dek: Key) -> Crypto:
+    """The attributes that passed the rules of the setter."""
+    encrypt = bool(attr.encrypt_on_tx)
+    return Crypto(
+        dek,
+        attr.keytag[:KEYTAG].ljust(KEYTAG, b"\0"),
+        encrypt,
+        form(encrypt, attr.signature_crypto_order),
+        int.from_bytes(attr.initial_tweak[:TWEAK], "little"),
+        BLOCK_BYTES[attr.data_unit_size],
+    )

@@ -1,0 +1,192 @@
+"""Keys of an end to places in its memory, and bytes between those and the wire: signatures and cipher on the way.
+
+Lengths count wire bytes (HW-12). The notice of a signature error goes to the completion queue of the end that
+holds the mkey (HW-04), before the completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.device.model import crypto
+from mkeyspec.device.model.crypto import Crypto
+from mkeyspec.device.model.key import Bytes, IndirectKey, KeyTable, Piece, Violation, gather, scatter
+from mkeyspec.device.model.queue import Notice, Queue
+from mkeyspec.device.model.signature import Arithmetic, Bad, Between, Signature, Span
+from mkeyspec.device.model.wqe import Inline
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.protocol import Sge
+
+M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+CRYPTO = int(MkeyFlag.CRYPTO)
+EMPTY: Bytes = np.empty(0, np.uint8)
+
+
+@dataclass(slots=True)
+class Place:
+    """One SGE translated: `length` wire bytes, the memory they are, and the mkey if it turns one into the other.
+
+    `coded`: how many bytes the cipher works on.
+    """
+
+    length: int
+    pieces: list[Piece]
+    mkey: IndirectKey | None = None
+    signature: Signature | None = None
+    span: Span | None = None
+    crypto: Crypto | None = None
+    coded: int = 0
+
+    @property
+    def memory(self) -> int:
+        return self.length if self.span is None else self.span.memory
+
+
+Before = dict[int, tuple[int, int]]
+"""By mkey: its raw bytes and its ciphered bytes of the message so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Translates before it moves: `place` and `local` may refuse, `emit` and `absorb` don't."""
+
+    profile: Profile
+    arithmetic: Arithmetic
+    tables: dict[str, KeyTable]
+
+    # Translation -----------------------------------------------------------------------------
+
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+        """`length` wire bytes of a key of this end; Violation if the end may not use them like that."""
+        table = self.tables[queue.side]
+        found = table.claim(queue.pd, key & M32, right)
+        place = Place(length, [])
+        start, size = addr & M64, length
+        if found.__class__ is IndirectKey:
+            assert isinstance(found, IndirectKey)
+            signature = found.signature
+            if signature is not None:
+                place.mkey, place.signature = found, signature
+                place.span = span = self.arithmetic.span(signature, start, length)
+                start, size = span.memory_start, span.memory
+            if found.flags & CRYPTO:
+                self._admit(place, found)
+        table.reach(found, start, size, write, place.pieces)
+        return place
+
+    def _admit(self, place: Place, found: IndirectKey) -> None:
+        """A key made for crypto works with its attributes only, and on lengths that are a job (CRY-03, XCRY-10)."""
+        used = configured(found)
+        span = place.span
+        place.mkey, place.crypto, place.coded = found, used, place.length
+        if span is not None and used.at != crypto.WIRE:
+            place.coded = span.memory if used.at == crypto.MEMORY else span.raw
+        used.admit(place.coded)
+
+    def local(self, queue: Queue, sges: Sequence[Sge], right: int, limit: int | None = None) -> list[Place]:
+        """The places of an SGE list, of its first `limit` bytes at most. An SGE of no bytes is not looked at."""
+        places = []
+        for sge in sges:
+            length = sge.length & M32
+            if limit is not None:
+                length = min(length, limit)
+                limit -= length
+            if not length:
+                continue
+            if sge.__class__ is Inline:
+                assert isinstance(sge, Inline)
+                places.append(Place(length, [np.frombuffer(sge.data, np.uint8)]))
+            else:
+                places.append(self.place(queue, sge.lkey, sge.addr, length, right, bool(right)))
+        return places
+
+    # Movement --------------------------------------------------------------------------------
+
+    def emit(self, queue: Queue, places: list[Place]) -> Bytes:
+        """The wire bytes of the places, checked and generated on the way."""
+        before: Before = {}
+        streams = []
+        for place in places:
+            stream = gather(place.pieces, place.memory)
+            if place.mkey is not None:
+                stream = self._turn(queue, place, stream, before, transmit=True)
+            streams.append(stream)
+        if len(streams) == 1:
+            return streams[0]
+        return np.concatenate(streams) if streams else EMPTY
+
+    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+        """Lay the wire bytes down in the places, checked and generated on the way."""
+        before: Before = {}
+        at = 0
+        for place in places:
+            stream = wire[at : at + place.length]
+            at += place.length
+            if place.mkey is not None:
+                stream = self._turn(queue, place, stream, before, transmit=False)
+            scatter(place.pieces, stream)
+
+    def _turn(self, queue: Queue, place: Place, stream: Bytes, before: Before, *, transmit: bool) -> Bytes:
+        """Memory bytes to wire bytes, or back: signature and cipher, in the order of the page's table (ledger 3.7)."""
+        raw, coded = self._before(place, before)
+        used, at = place.crypto, ""
+        cipher: Between | None = None
+        if used is not None:
+            cipher, at = self.cipher(used, transmit, coded), used.at
+            if at == (crypto.MEMORY if transmit else crypto.WIRE):
+                stream = cipher(stream)
+        if place.signature is not None:
+            between = cipher if at == crypto.RAW else None
+            if transmit:
+                stream, bad = self.arithmetic.transmit(place.signature, stream, place.length, raw, between)
+            else:
+                stream, bad = self.arithmetic.receive(place.signature, stream, raw, between)
+            self._tell(queue, place, bad)
+        elif cipher is not None and at == crypto.RAW:
+            stream = cipher(stream)
+        if cipher is not None and at == (crypto.WIRE if transmit else crypto.MEMORY):
+            stream = cipher(stream)
+        return stream
+
+    def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
+        """What the attributes in force do to a form of the message that had `before` bytes so far."""
+        return partial(used.apply, transmit=transmit, before=before)
+
+    def _before(self, place: Place, before: Before) -> tuple[int, int]:
+        """What went before of this mkey: raw bytes, in this message or since its configuration (X-OPEN-07); ciphered
+        bytes in this message (initial_tweak is that of its first data unit)."""
+        assert place.mkey is not None
+        state, span = place.mkey.state, place.span
+        raw, coded = before.get(place.mkey.index, (0, 0))
+        if span is not None and state is not None:
+            if self.profile.ref_tag_restart == "configuration":
+                raw = state.moved
+            state.moved += span.raw
+            before[place.mkey.index] = raw + span.raw, coded + place.coded
+        else:
+            before[place.mkey.index] = raw, coded + place.coded
+        return raw, coded
+
+    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+        """The first error since the mkey was armed is noted in this end's queue (HW-04, HW-06)."""
+        if bad is None:
+            return
+        assert place.mkey is not None
+        state = place.mkey.state
+        assert state is not None
+        if state.armed:
+            state.armed = False
+            queue.tripped = True
+            queue.entries.append(Notice(place.mkey, self.arithmetic.record(bad)))
+
+
+def configured(found: IndirectKey) -> Crypto:
+    """The attributes of a key that can't be used without any (CRY-04)."""
+    if found.crypto is None:
+        raise Violation("crypto_missing")
+    return found.crypto

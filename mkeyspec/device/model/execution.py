@@ -1,0 +1,140 @@
+"""What is posted is carried out here, in order: each work request's effect, its completion, and the queue's state.
+
+Data moves in `transfer`. A queue that is drained lets its work wait (signature pipelining); one in error flushes it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec.device.model import dct
+from mkeyspec.device.model.configuration import M8, M32, Configuration
+from mkeyspec.device.model.key import IndirectKey
+from mkeyspec.device.model.queue import ERR, RAW, RTS, SQD, Queue
+from mkeyspec.device.model.section import Work
+from mkeyspec.device.model.transfer import SUCCESS, Transfer
+from mkeyspec.device.model.wqe import Malformed, Nop, RawWork
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.protocol import AsyncEvent, FetchAdd, LocalInv, Memcpy, Read, Send, Write
+
+Outcome = tuple[str, int]
+"""Status, and the byte count of the completion."""
+
+
+class Execution:
+    """One per device; `events` are the async events that nobody has fetched yet."""
+
+    def __init__(self, profile: Profile, transfer: Transfer) -> None:
+        self.profile = profile
+        self.transfer = transfer
+        self.events: list[AsyncEvent] = []
+        self._kinds: dict[type, tuple[Callable[[Queue, Any], Outcome], str]] = {
+            Configuration: (self._configure, "driver1"),
+            Send: (transfer.send, "send"),
+            Write: (transfer.write, "rdma_write"),
+            Read: (transfer.read, "rdma_read"),
+            FetchAdd: (transfer.fetch_add, "fetch_add"),
+            LocalInv: (self._local_inv, "local_inv"),
+            Memcpy: (transfer.memcpy, "driver3"),
+            RawWork: (self._raw, RAW),
+            Nop: (lambda queue, work: (SUCCESS, 0), RAW),
+            Malformed: (lambda queue, work: (profile.status_raw, 0), RAW),
+        }
+
+    def take(self, queue: Queue, work: Work) -> None:
+        """A work request that was posted."""
+        if queue.state == SQD:
+            queue.hold(work, _slots(work))
+        else:
+            self._run(queue, work)
+
+    def resume(self, queue: Queue) -> int:
+        """SQD to RTS: what waited is carried out, up to the next signature error; errno (XCAN-07)."""
+        if queue.state != SQD:
+            return errno.EINVAL
+        queue.state = RTS
+        while queue.pending and queue.state == RTS:
+            waited = queue.next()
+            self._run(queue, waited.work, waited.cancelled)
+        return 0
+
+    def cancel(self, queue: Queue, wr_id: int) -> int:
+        """How many pending work requests of this id became NOPs, or minus errno (XCAN-05, XCAN-06)."""
+        if queue.state != SQD:
+            return -self.profile.errno_of("cancel_state")
+        return queue.cancel(wr_id)
+
+    def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
+        queue.head += _slots(work)
+        if queue.state == ERR or (queue.broken and _stream(work) in queue.broken):
+            queue.sent(work.wr_id, work.flags, "wr_flush_err", "")
+            return
+        do, opcode = self._kinds[work.__class__]
+        queue.tripped = False
+        status, length = (SUCCESS, 0) if cancelled else do(queue, work)
+        queue.sent(work.wr_id, work.flags, status, opcode, length)
+        if status != SUCCESS:
+            dct.fail(queue, _stream(work))
+        elif queue.tripped and queue.attributes.sig_pipelining and queue.state == RTS:
+            # The request with the error is over; nothing behind it begins (XCAN-01, HW-05).
+            queue.state = SQD
+            self.events.append(AsyncEvent("sq_drained", queue.qp))
+
+    # What moves no data ----------------------------------------------------------------------
+
+    def _configure(self, queue: Queue, work: Configuration) -> Outcome:
+        """The device takes over what the work request addresses, the rest stays (CFG-08, CFG-09)."""
+        mkey, state = work.mkey, work.mkey.state
+        if mkey.pd != queue.pd or work.strided_full or not self._offered(work):
+            return self.profile.status_configure, 0
+        mkey.free = False
+        mkey.key = mkey.key & ~M8 | work.tag
+        if work.access is not None:
+            mkey.access = work.access
+        if work.layout is not None:
+            mkey.layout = work.layout
+        if work.reset or work.signature is not None:
+            mkey.signature = work.signature
+        if work.crypto is not None:
+            mkey.crypto = work.crypto
+        if state is not None:
+            if work.reset or work.signature is not None:
+                state.unknown = False
+            state.armed = True
+            state.moved = 0
+        return SUCCESS, 0
+
+    def _offered(self, work: Configuration) -> bool:
+        """A signature that the device doesn't have must not pass for one (SIG-22, CRC-01, X-DIFF-09)."""
+        if work.signature is None or not self.profile.without:
+            return True
+        offers = self.profile.offers
+        return all(
+            f"signature.{domain.kind}" in offers and f"block.{domain.block}" in offers
+            for domain in (work.signature.mem, work.signature.wire)
+            if domain is not None
+        )
+
+    def _local_inv(self, queue: Queue, work: LocalInv) -> Outcome:
+        """CFG-10, CFG-11: one effect, whichever call posts it."""
+        found = self.transfer.tables[queue.side].keys.get((work.rkey & M32) >> 8)
+        if not isinstance(found, IndirectKey) or found.key != work.rkey & M32 or found.pd != queue.pd:
+            return self.profile.status_invalidate, 0
+        self.transfer.invalidate(found)
+        return SUCCESS, 0
+
+    def _raw(self, queue: Queue, work: RawWork) -> Outcome:
+        """What the WQE asks for, as if a builder had asked (WRP-26)."""
+        do, _ = self._kinds[work.request.__class__]
+        return do(queue, work.request)
+
+
+def _slots(work: Work) -> int:
+    return work.slots if isinstance(work, Configuration) else 1
+
+
+def _stream(work: Work) -> int:
+    """The DCI stream of a work request; those without an address are of stream 0."""
+    return dct.stream_of(work.dc) if isinstance(work, (Send, Write, Read, FetchAdd, RawWork)) else 0

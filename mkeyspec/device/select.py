@@ -1,0 +1,87 @@
+"""`--device`: what a run names, before anything is opened."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from mkeyspec.device.protocol import Unavailable
+
+if TYPE_CHECKING:
+    from mkeyspec.device.profile.profile import Profile
+    from mkeyspec.device.protocol import Device
+
+WORDS = ("model", "soft")
+HELP = "model, soft[:PERSONALITY], or an RDMA device as mlx5_0[:PORT]"
+
+_NIC = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?::(.*))?\Z", re.DOTALL)
+_LOOKS_LIKE_ONE = re.compile(r"(mlx5_|rocep|roceo|ibp|ibs|rdmap|rdma)\w*\d\w*\Z")
+SOFT_NIC = "mlx5_0"
+"""What the software NIC calls its one device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`name` and `port` are an RDMA device's; `personality` None is the process's own."""
+
+    kind: Literal["model", "soft", "nic"]
+    name: str = ""
+    port: int = 1
+    personality: str | None = None
+
+    @property
+    def text(self) -> str:
+        """As it would be written, whole."""
+        if self.kind == "nic":
+            return f"{self.name}:{self.port}"
+        return self.kind if self.personality is None else f"{self.kind}:{self.personality}"
+
+
+def parse(text: str) -> Choice:
+    """What `--device` names. Raises Unavailable (MKS0901, MKS0911); touches nothing."""
+    if text == "model":
+        return Choice("model")
+    if text == "soft":
+        return Choice("soft", SOFT_NIC)
+    if text.startswith("soft:"):
+        from mkeyspec.device.soft.personality import PersonalityError, personality
+
+        wanted = text.removeprefix("soft:")
+        try:
+            personality(wanted)
+        except PersonalityError as error:
+            raise Unavailable("MKS0911", str(error)) from None
+        return Choice("soft", SOFT_NIC, personality=wanted)
+    match = _NIC.match(text)
+    known = match is not None and (_LOOKS_LIKE_ONE.match(match[1]) or _is_there(match[1]))
+    if match is None or not known:
+        near = get_close_matches(text.split(":")[0], WORDS, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are: {HELP}"
+        raise Unavailable("MKS0901", f"no device {text!r}; {advice} (--device model needs no hardware)")
+    port = match[2] if match[2] is not None else "1"
+    if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 255:
+        raise Unavailable("MKS0901", f"no port {port!r}: a port of {match[1]} is a number from 1, as in {match[1]}:1")
+    return Choice("nic", match[1], int(port))
+
+
+def _is_there(name: str) -> bool:
+    return Path("/sys/class/infiniband", name).exists()
+
+
+def open_choice(choice: Choice, profile: Profile, *, allow_busy_port: bool = False) -> Device:
+    """The device, open. Raises Unavailable with what to do."""
+    if choice.kind == "model":
+        from mkeyspec.device.model.device import Model
+
+        return Model(profile)
+    from mkeyspec.device.verbs.opening import open_device
+
+    if choice.kind == "soft":
+        from mkeyspec.device.soft import preload
+
+        preload.ensure(choice.personality, whole=False)
+        return open_device(choice.name, choice.port, allow_busy_port=True, shared=True, label=choice.text)
+    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port)

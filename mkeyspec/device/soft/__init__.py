@@ -1,0 +1,1 @@
+"""The software NIC: its library, its personalities, and how a process is started on it."""

@@ -1,0 +1,97 @@
+"""What a device offers, read from the device: by a query where there is one, by trying where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec.abi.constants import BLOCK_BYTES, RAW_OPCODES, MkeyFlag, QpOps
+from mkeyspec.device.protocol import Capabilities, QpAttributes, Unsupported
+from mkeyspec.device.verbs.native import Offload
+
+KINDS = ((0, "crc32"), (1, "crc32c"), (2, "crc64_xp10"))
+T10DIF, CRC = 1, 2
+CSUM = 2
+AES_XTS = 0x7
+"""AES_XTS, and its single-block and multi-block engines."""
+WRAPPED = 1
+
+Try = Callable[[], object]
+"""Creates something and closes it again; raises what pyverbs raises."""
+
+
+def signatures(offload: Offload) -> set[str]:
+    """Signature kinds and block sizes; a device that was not asked, or has no block signature, has none."""
+    found: set[str] = set()
+    if not offload.prot:
+        return found
+    found.add("block_signature")
+    if offload.prot & T10DIF:
+        found.add("signature.t10dif")
+        if (offload.t10dif_bg or 0) & CSUM:
+            found.add("signature.csum")
+    if offload.prot & CRC:
+        found.update(f"signature.{name}" for bit, name in KINDS if (offload.crc_types or 0) >> bit & 1)
+    found.update(f"block.{size}" for bit, size in BLOCK_BYTES.items() if (offload.block_sizes or 0) >> bit & 1)
+    return found
+
+
+def crypto(offload: Offload) -> set[str]:
+    """`crypto` is what a case can use: an engine that passed its self-tests, and keys imported as they are."""
+    if offload.crypto is None:
+        return set()
+    failed, engines, wrapped, _ = offload.crypto
+    if failed or not engines & AES_XTS:
+        return set()
+    return {"crypto.wrapped"} if wrapped & WRAPPED else {"crypto", "crypto.plaintext"}
+
+
+def values(offload: Offload) -> dict[str, int]:
+    """Numbers that a case may read as `device.NAME`."""
+    found = {"max_wr_memcpy_length": offload.memcpy_length or 0}
+    if offload.streams is not None:
+        found["max_log_num_concurent"], found["max_log_num_errored"] = offload.streams
+    if offload.crypto is not None:
+        found["crypto_engines"], found["log_max_num_deks"] = offload.crypto[1], offload.crypto[3]
+    return found
+
+
+def tried(errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: Callable[[int], object]) -> set[str]:
+    """What nothing announces, found by creating one: the functions close what they create."""
+    attempts: dict[str, Try] = {
+        "qp.uc": lambda: qp(QpAttributes(type="uc", send_ops=0)),
+        "qp.ud": lambda: qp(QpAttributes(type="ud", send_ops=0)),
+        "qp.dci": lambda: qp(QpAttributes(type="dci", send_ops=0)),
+        "qp.xrc_send": lambda: qp(QpAttributes(type="xrc_send", send_ops=0)),
+        "qp.raw_packet": lambda: qp(QpAttributes(type="raw_packet", send_ops=0)),
+        "pipelining": lambda: qp(QpAttributes(sig_pipelining=True)),
+        "raw_wqe": lambda: qp(QpAttributes(send_ops=int(QpOps.RAW_WQE))),
+        "update_tag": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.UPDATE_TAG)),
+        "remote_invalidate": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.REMOTE_INVALIDATE)),
+    }
+    return {name for name, attempt in attempts.items() if _works(attempt, errors)}
+
+
+def _works(attempt: Try, errors: type[Exception]) -> bool:
+    try:
+        attempt()
+    except (errors, Unsupported):
+        return False
+    return True
+
+
+def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
+    """Everything together; `attr` is ibv_query_device's answer."""
+    offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
+    offers |= signatures(offload) | crypto(offload) | found
+    if int(attr.atomic_caps):
+        offers.add("atomic")
+    if offload.memcpy_length:
+        offers.add("memcpy")
+    # What such a QP is given goes to the device as it is.
+    offers |= {f"transfer.{kind}" for kind in ("ud", "xrc_send", "raw_packet") if f"qp.{kind}" in found}
+    if "raw_wqe" in found:
+        offers |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
+    if offload.streams is not None and offload.streams[0] and "qp.dci" in offers:
+        offers.add("qp.dci_streams")
+    return Capabilities(frozenset(offers), values(offload))

@@ -1,0 +1,272 @@
+"""What no pyverbs can express, said to libibverbs and libmlx5 directly. Each point is listed in docs/verbs-device.md.
+
+The structs are those of verbs.h and mlx5dv.h, which are ABI and only ever grow at their end. pyverbs hides the C
+pointers of its objects; they are found by looking through the object's own memory for the one word that leads to a
+struct with the members that pyverbs does tell. Nothing is dereferenced before it has been read safely.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import select
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mkeyspec.abi.constants import QP_EVENTS
+
+_LIBRARIES = re.compile(r"(/\S*/(lib(?:ibverbs|mlx5)\S*\.so\.(\S+)))$")
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+# struct ibv_context: the device, the 32 operations of struct ibv_context_ops, cmd_fd, async_fd, num_comp_vectors.
+_CONTEXT_TAIL = ctypes.sizeof(ctypes.c_void_p) * 33
+_QP_NUMBER = ctypes.sizeof(ctypes.c_void_p) * 6 + 4
+"""Offset of qp_num in struct ibv_qp."""
+
+EVENTS = (
+    "cq_err", "qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "path_mig", "path_mig_err",
+    "device_fatal", "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "srq_err",
+    "srq_limit_reached", "qp_last_wqe_reached", "client_reregister", "gid_change", "wq_fatal",
+)  # fmt: skip
+"""enum ibv_event_type by value, names without IBV_EVENT_, lower case."""
+
+
+class Raw(NamedTuple):
+    """An async event; `qp_number` of those that are a QP's."""
+
+    kind: str
+    qp_number: int | None
+
+
+class Offload(NamedTuple):
+    """What mlx5dv_query_device tells of the capabilities that cases ask for. A None was not answered."""
+
+    block_sizes: int | None
+    prot: int | None
+    t10dif_bg: int | None
+    crc_types: int | None
+    streams: tuple[int, int] | None
+    memcpy_length: int | None
+    crypto: tuple[int, int, int, int] | None
+    """failed_selftests, crypto_engines, wrapped_import_method, log_max_num_deks."""
+
+
+class _SigCaps(ctypes.Structure):
+    _fields_ = (
+        ("block_size", ctypes.c_uint64),
+        ("block_prot", ctypes.c_uint32),
+        ("t10dif_bg", ctypes.c_uint16),
+        ("crc_type", ctypes.c_uint16),
+    )
+
+
+class _CryptoCaps(ctypes.Structure):
+    _fields_ = (
+        ("failed_selftests", ctypes.c_uint16),
+        ("crypto_engines", ctypes.c_uint8),
+        ("wrapped_import_method", ctypes.c_uint8),
+        ("log_max_num_deks", ctypes.c_uint8),
+        ("flags", ctypes.c_uint32),
+    )
+
+
+class _Mlx5Context(ctypes.Structure):
+    """struct mlx5dv_context up to crypto_caps, and room for what later releases have behind it."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint8),
+        ("flags", ctypes.c_uint64),
+        ("comp_mask", ctypes.c_uint64),
+        ("cqe_comp_caps", ctypes.c_uint32 * 2),
+        ("sw_parsing_caps", ctypes.c_uint32 * 2),
+        ("striding_rq_caps", ctypes.c_uint32 * 5),
+        ("tunnel_offloads_caps", ctypes.c_uint32),
+        ("max_dynamic_bfregs", ctypes.c_uint32),
+        ("max_clock_info_update_nsec", ctypes.c_uint64),
+        ("flow_action_flags", ctypes.c_uint32),
+        ("dc_odp_caps", ctypes.c_uint32),
+        ("hca_core_clock", ctypes.c_void_p),
+        ("num_lag_ports", ctypes.c_uint8),
+        ("sig_caps", _SigCaps),
+        ("dci_streams_caps", ctypes.c_uint8 * 2),
+        ("max_wr_memcpy_length", ctypes.c_size_t),
+        ("crypto_caps", _CryptoCaps),
+        ("later", ctypes.c_uint8 * 256),
+    )
+
+
+_SIGNATURE, _STREAMS, _MEMCPY, _CRYPTO = (1 << bit for bit in (10, 11, 12, 13))
+
+
+class _AsyncEvent(ctypes.Structure):
+    _fields_ = (("element", ctypes.c_void_p), ("event_type", ctypes.c_int))
+
+
+def loaded() -> dict[str, tuple[str, str]]:
+    """The libraries that this process has mapped: short name to (path, version): libmlx5 to (…, 1.24.44.0)."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
+        match = _LIBRARIES.search(line)
+        if match is not None:
+            name = match[2].split(".so", 1)[0].split("-rdmav", 1)[0]
+            found.setdefault(name, (match[1], match[3]))
+    return found
+
+
+_PRIVATE = re.compile(rb"IBVERBS_PRIVATE_(\d+)")
+
+
+def rdma_core(libraries: Mapping[str, tuple[str, str]]) -> str:
+    """The release of rdma-core: 44.0 of libmlx5.so.1.24.44.0.
+
+    Builds that bring their own libraries call them .so.1; then from 57 on the release is at least the one that
+    libibverbs' private symbols are named after. "" where neither tells.
+    """
+    path, version = libraries.get("libmlx5", ("", ""))
+    parts = version.split(".")
+    if len(parts) >= 4:
+        return ".".join(parts[2:4])
+    try:
+        private = _PRIVATE.findall(Path(libraries["libibverbs"][0]).read_bytes())
+    except (KeyError, OSError):
+        return ""
+    newest = max((int(number) for number in private), default=0)
+    return str(newest) if newest >= 57 and path else ""
+
+
+# Memory of this process ----------------------------------------------------------------------
+
+
+class _Vector(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def look(address: int, length: int) -> bytes | None:
+    """`length` bytes of our own memory, or None where there is none."""
+    if not 0 < address < 1 << 47:
+        return None
+    buffer = ctypes.create_string_buffer(length)
+    here = _Vector(ctypes.addressof(buffer), length)
+    there = _Vector(address, length)
+    got = _LIBC.process_vm_readv(
+        os.getpid(), ctypes.byref(here), ctypes.c_ulong(1), ctypes.byref(there), ctypes.c_ulong(1), ctypes.c_ulong(0)
+    )
+    return buffer.raw if got == length else None
+
+
+def pointers(target: object) -> Iterator[int]:
+    """The words of a pyverbs object behind its header that may be pointers."""
+    raw = look(id(target), type(target).__basicsize__)
+    header = object.__basicsize__
+    if raw is not None:
+        for (word,) in struct.iter_unpack("<Q", raw[header : header + (len(raw) - header) // 8 * 8]):
+            if word and word % 4 == 0:
+                yield word
+
+
+def pointer(target: object, fits: Callable[[int], bool]) -> int | None:
+    """The one pointer of `target` that fits; None if there is none, or more than one."""
+    found = {word for word in pointers(target) if fits(word)}
+    return found.pop() if len(found) == 1 else None
+
+
+def mkey_pointer(mkey: Any) -> int | None:
+    """struct mlx5dv_mkey: lkey and rkey."""
+    wanted = struct.pack("=II", mkey.lkey, mkey.rkey)
+    return pointer(mkey, lambda word: look(word, 8) == wanted)
+
+
+def context_pointer(context: Any) -> int | None:
+    """struct ibv_context: told by cmd_fd and num_comp_vectors."""
+    fd, vectors = context.cmd_fd, context.num_comp_vectors
+
+    def fits(word: int) -> bool:
+        tail = look(word + _CONTEXT_TAIL, 12)
+        if tail is None:
+            return False
+        cmd_fd, async_fd, count = struct.unpack("=iii", tail)
+        return bool(cmd_fd == fd and count == vectors and async_fd > 0)
+
+    return pointer(context, fits)
+
+
+def retag(pointer: int, tag: int) -> tuple[int, int]:
+    """Write the tag into lkey and rkey, as mlx5dv_create_mkey's page has the application do; the new keys."""
+    keys = (ctypes.c_uint32 * 2).from_address(pointer)
+    keys[0] = keys[0] & ~0xFF | tag & 0xFF
+    keys[1] = keys[1] & ~0xFF | tag & 0xFF
+    return keys[0], keys[1]
+
+
+_SCRIBBLE = 0xD6
+
+
+def scribble(target: object, size: int, starts: bytes) -> None:
+    """Overwrite the struct of `size` bytes that ends a pyverbs object, after its setter (CFG-13: it was inlined).
+
+    Only where the struct is found as it was made, which `starts` tells; else it is left alone.
+    """
+    end = type(target).__basicsize__
+    if look(id(target) + end - size, len(starts)) == starts:
+        ctypes.memset(id(target) + end - size, _SCRIBBLE, size)
+
+
+# Calls ---------------------------------------------------------------------------------------
+
+
+class Native:
+    """libibverbs and libmlx5 for one open context."""
+
+    def __init__(self, context: Any) -> None:
+        self.pointer = context_pointer(context)
+        paths = loaded()
+        self._verbs = ctypes.CDLL(paths["libibverbs"][0], use_errno=True) if "libibverbs" in paths else None
+        self._mlx5 = ctypes.CDLL(paths["libmlx5"][0], use_errno=True) if "libmlx5" in paths else None
+        self.async_fd = -1
+        if self.pointer is not None:
+            (self.async_fd,) = struct.unpack("=i", look(self.pointer + _CONTEXT_TAIL + 4, 4) or b"\xff" * 4)
+
+    def offload(self) -> Offload:
+        """mlx5dv_query_device, with the mask that pyverbs never asks for."""
+        if self.pointer is None or self._mlx5 is None:
+            return Offload(None, None, None, None, None, None, None)
+        answer = _Mlx5Context()
+        answer.comp_mask = _SIGNATURE | _STREAMS | _MEMCPY | _CRYPTO
+        if self._mlx5.mlx5dv_query_device(ctypes.c_void_p(self.pointer), ctypes.byref(answer)):
+            return Offload(None, None, None, None, None, None, None)
+        mask, sig, crypto = int(answer.comp_mask), answer.sig_caps, answer.crypto_caps
+        signature = mask & _SIGNATURE
+        return Offload(
+            sig.block_size if signature else None,
+            sig.block_prot if signature else None,
+            sig.t10dif_bg if signature else None,
+            sig.crc_type if signature else None,
+            (answer.dci_streams_caps[0], answer.dci_streams_caps[1]) if mask & _STREAMS else None,
+            int(answer.max_wr_memcpy_length) if mask & _MEMCPY else None,
+            (crypto.failed_selftests, crypto.crypto_engines, crypto.wrapped_import_method, crypto.log_max_num_deks)
+            if mask & _CRYPTO
+            else None,
+        )
+
+    def events(self) -> list[Raw]:
+        """Async events that have arrived. Never waits: the descriptor is polled before each one is read."""
+        found: list[Raw] = []
+        if self.async_fd < 0 or self._verbs is None:
+            return found
+        poll = select.poll()
+        poll.register(self.async_fd, select.POLLIN)
+        while poll.poll(0):
+            event = _AsyncEvent()
+            if self._verbs.ibv_get_async_event(ctypes.c_void_p(self.pointer), ctypes.byref(event)):
+                break
+            kind = EVENTS[event.event_type] if 0 <= event.event_type < len(EVENTS) else f"event {event.event_type}"
+            number = None
+            if kind in QP_EVENTS and event.element:
+                number = ctypes.c_uint32.from_address(event.element + _QP_NUMBER).value
+            # At once: destroying a QP waits for ever for an event of it that was read and not acknowledged.
+            self._verbs.ibv_ack_async_event(ctypes.byref(event))
+            found.append(Raw(kind, number))
+        return found

@@ -1,0 +1,130 @@
+"""Opening a NIC by name: pyverbs, the context, its port, and whether it may be used at all."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import resource
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec.device.protocol import Info, Refused, Unavailable, Unsupported
+from mkeyspec.device.verbs import device_lock, names, native, port_in_use
+from mkeyspec.device.verbs.device import Verbs
+from mkeyspec.device.verbs.queue import Port
+
+ACTIVE = 4
+"""IBV_PORT_ACTIVE"""
+
+
+def open_device(
+    name: str, number: int = 1, *, allow_busy_port: bool = False, shared: bool = False, label: str = ""
+) -> Verbs:
+    """The device `name` on its port `number`. Raises Unavailable with what to do.
+
+    `shared`: nobody else can be hurt (a device of this process alone), so no lease is taken. `label` is what reports
+    call it.
+    """
+    pyverbs = names.load()
+    present = devices(pyverbs)
+    if name not in present:
+        there = f"there are: {', '.join(present)}" if present else "this machine has none"
+        raise Unavailable("MKS0915", f"no RDMA device {name!r}; {there}")
+    busy = "" if allow_busy_port else port_in_use.in_use(name, number)
+    if busy:
+        text = f"port {number} of {name} is in use: {busy}; name another port, or say --allow-busy-port"
+        raise Unavailable("MKS0917", text)
+    held = None if shared else device_lock.take(name)
+    let_go: Callable[[], None] = held.release if held is not None else _nothing
+    try:
+        context = _open_context(pyverbs, name)
+        try:
+            found = _port(pyverbs, context, name, number)
+            return Verbs(pyverbs, context, found, _info(context, label or name), let_go)
+        except (pyverbs.PyverbsError, Refused, Unsupported) as error:
+            context.close()
+            raise Unavailable("MKS0919", f"{name} can't be used: {_why(error)}") from None
+        except BaseException:
+            context.close()
+            raise
+    except BaseException:
+        let_go()
+        raise
+
+
+def _nothing() -> None:
+    """There is no lease to let go."""
+
+
+def devices(pyverbs: Any) -> list[str]:
+    """The names of the RDMA devices, as libibverbs finds them, without opening any."""
+    try:
+        return sorted(_text(device.name) for device in pyverbs.get_device_list())
+    except pyverbs.PyverbsError:
+        return []  # no RDMA in this kernel at all
+
+
+def _text(name: str | bytes) -> str:
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
+
+
+def _open_context(pyverbs: Any, name: str) -> Any:
+    attr = pyverbs.Mlx5DVContextAttr(flags=names.OPEN_DEVX)
+    try:
+        return pyverbs.Mlx5Context(attr, name)
+    except pyverbs.PyverbsUserError:
+        raise Unavailable("MKS0915", f"{name} is no mlx5 device") from None
+    except pyverbs.PyverbsRDMAError as error:
+        number = names.errno_of(error)
+        if number in (errno.EACCES, errno.EPERM):
+            text = f"no permission to open {name}; /dev/infiniband/uverbs* must be readable and writable for you"
+            raise Unavailable("MKS0920", text) from None
+        if number == errno.EOPNOTSUPP:
+            text = f"{name} opens without DEVX only, which mkeys need: kernel and firmware must offer it"
+            raise Unavailable("MKS0919", text) from None
+        raise Unavailable("MKS0919", f"{name} can't be opened: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    number = error.errno if isinstance(error, Refused) else names.errno_of(error)
+    text = (error.call if isinstance(error, Refused) else str(error).strip() or type(error).__name__).splitlines()[0]
+    text = text.rstrip(".")
+    if number == errno.ENOMEM:
+        limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+        if limit != resource.RLIM_INFINITY:
+            text += f"; locked memory is limited to {limit >> 10} KiB, `ulimit -l unlimited` lifts that"
+    return f"{text} ({errno.errorcode.get(number, number)})"
+
+
+def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:
+    count = int(context.query_device().phys_port_cnt)
+    if not 1 <= number <= count:
+        raise Unavailable("MKS0915", f"{name} has no port {number}; it has {count}")
+    attr = context.query_port(number)
+    if int(attr.state) != ACTIVE:
+        raise Unavailable("MKS0919", f"port {number} of {name} is not active; bring its link up")
+    ethernet = int(attr.link_layer) == names.LINK_ETHERNET
+    if not ethernet:
+        return Port(number, int(attr.lid))
+    index = _gid_index(context, number, int(attr.gid_tbl_len))
+    if index is None:
+        raise Unavailable("MKS0919", f"port {number} of {name} has no GID; bring its network interface up")
+    return Port(number, int(attr.lid), context.query_gid(number, index), index)
+
+
+def _gid_index(context: Any, number: int, length: int) -> int | None:
+    """The first GID that is there."""
+    for index in range(length):
+        gid = str(context.query_gid(number, index))
+        if any(digit not in "0:" for digit in gid):
+            return index
+    return None
+
+
+def _info(context: Any, label: str) -> Info:
+    libraries = native.loaded()
+    versions = {library: version for library, (_, version) in libraries.items()}
+    versions["rdma-core"] = native.rdma_core(libraries)
+    versions["pyverbs"] = names.generation()
+    versions["kernel"] = platform.release()
+    return Info(label, str(context.query_device().fw_version), versions)

@@ -1,0 +1,1 @@
+"""Diagnostics: source text, findings in it, their codes, and how they are shown."""

@@ -1,0 +1,122 @@
+"""Diagnostics: what is wrong with a `.mks` file, where, why, and how to mend it.
+
+A pass never raises for bad input: it adds to a `Diagnostics` and goes on where it can. Codes
+and their pages of explanation are in `codes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mkeyspec.diagnostics.limits import ERRORS
+from mkeyspec.diagnostics.source import Span
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place, or a remark without one."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    `code` e.g. "MKS0102"; `message` one line, says what; `label` short text under the carets;
+    `notes` where the other thing was declared; `help` how to mend it; `page` the man page clause
+    or requirement ids ("sig_block(3) seed, CRC-07").
+    """
+
+    code: str
+    message: str
+    span: Span
+    severity: Severity = "error"
+    label: str = ""
+    notes: tuple[Note, ...] = ()
+    help: str = ""
+    page: str = ""
+
+
+class TooManyErrors(Exception):
+    """So many that looking for more helps nobody; it has been said, and no pass goes on."""
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """Collects findings; the same code at the same place is kept once (rows of one case repeat themselves).
+
+    One error more than `ERRORS` allows raises `TooManyErrors`.
+    """
+
+    found: list[Diagnostic] = field(default_factory=list)
+    _seen: set[tuple[str, str, int, int]] = field(default_factory=set)
+    _errors: int = 0
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        key = (diagnostic.code, diagnostic.span.source.name, diagnostic.span.start, diagnostic.span.end)
+        if key in self._seen:
+            return
+        if diagnostic.severity == "error" and diagnostic.code != ERRORS.code:
+            self._errors += 1
+            if self._errors > ERRORS.most:
+                self.end(diagnostic.span)
+                raise TooManyErrors
+        self._seen.add(key)
+        self.found.append(diagnostic)
+
+    def keep(self, diagnostic: Diagnostic) -> None:
+        """Add what has been counted already."""
+        self.found.append(diagnostic)
+
+    def end(self, span: Span) -> None:
+        """Say, once, that what follows `span` is not looked at."""
+        if not any(found.code == ERRORS.code for found in self.found):
+            self.error(ERRORS.code, f"{ERRORS.broken()}; the rest is not read", span)
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        label: str = "",
+        notes: tuple[Note, ...] = (),
+        help: str = "",
+        page: str = "",
+    ) -> None:
+        self.add(Diagnostic(code, message, span, "error", label, notes, help, page))
+
+    def warning(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        label: str = "",
+        notes: tuple[Note, ...] = (),
+        help: str = "",
+        page: str = "",
+    ) -> None:
+        self.add(Diagnostic(code, message, span, "warning", label, notes, help, page))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.found if d.severity == "error"]
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        """In the order of their places."""
+        return iter(sorted(self.found, key=lambda d: (d.span.source.name, d.span.start, d.code)))
+
+
+class Fault(Exception):
+    """Raised inside one statement's evaluation to leave it; carries the diagnostic. Never leaves a pass."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic

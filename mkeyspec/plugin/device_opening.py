@@ -1,0 +1,110 @@
+"""Opens the device that a session runs on, and the rig that drives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mkeyspec.plugin.option_values import read_choice, read_profile
+from mkeyspec.plugin.watchdog import watched
+from mkeyspec.report import junit
+
+if TYPE_CHECKING:
+    from mkeyspec.device.profile.profile import Profile
+    from mkeyspec.device.protocol import Device
+    from mkeyspec.run.departures import Expectations
+    from mkeyspec.run.rig import Rig
+
+
+def open_device(config: pytest.Config) -> Device:
+    """The device of `--device`. Raises Unavailable with what stands in the way."""
+    from mkeyspec.device.select import open_choice
+
+    option = config.getoption
+    profile = read_profile(option("--device-profile"))
+    choice = read_choice(option("--device"))
+    if choice.kind == "model" and option("--fault") is not None:
+        from mkeyspec.sabotage.model import bent
+
+        return bent(option("--fault"), profile)
+    with watched(config, "opened"):
+        return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
+
+
+DEVICE: pytest.StashKey[Device] = pytest.StashKey()
+"""In the config's stash: the device that was opened when the session started, until the first test takes it."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A device that can't be opened ends the session here, in one line, and not in every test.
+
+    Under xdist the controller opens it to see that it can be, and leaves it to the workers.
+    """
+    config = session.config
+    junit.take_over(config)
+    if config.getoption("--collect-only") or hasattr(config, "workerinput") or config.getoption("--device") == "model":
+        return
+    from mkeyspec.device.protocol import Unavailable
+
+    try:
+        device = open_device(config)
+    except Unavailable as error:
+        raise pytest.UsageError(str(error)) from None
+    if config.pluginmanager.hasplugin("dsession"):
+        with watched(config, "closed"):
+            device.close()
+    else:
+        config.stash[DEVICE] = device
+
+
+OPEN: pytest.StashKey[Device | None] = pytest.StashKey()
+"""In the config's stash: the device that the tests run on; None while there is none to close."""
+
+
+def close_device(config: pytest.Config) -> None:
+    device, config.stash[OPEN] = config.stash.get(OPEN, None), None
+    if device is not None:
+        with watched(config, "closed"):
+            device.close()
+
+
+def open_anew(config: pytest.Config, deadline: float) -> Device | None:
+    """Close the device, which is not healthy, and open it once more: a healthy one, or None.
+
+    One that can't be closed is left alone: nobody knows what it still does. So is one that was no better before.
+    """
+    from mkeyspec.run import health_check
+
+    if config.stash.get(OPEN, None) is None:
+        return None
+    try:
+        close_device(config)
+        config.stash[OPEN] = device = open_device(config)
+        with watched(config, "tested"):
+            if not health_check.symptom(device, deadline):
+                device.events()  # of the canary transfer
+                return device
+        close_device(config)
+    except Exception:  # whatever a broken device raises: it stays as it was
+        config.stash[OPEN] = None
+    return None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A device that no test took."""
+    device = config.stash.get(DEVICE, None)
+    if device is not None:
+        del config.stash[DEVICE]
+        device.close()
+
+
+def make_rig(device: Device, profile: Profile, expectations: Expectations, deadline: float) -> Rig:
+    from mkeyspec.requirements.ledger import requirements
+    from mkeyspec.run.rig import Rig
+
+    def statement(identifier: str) -> str | None:
+        found = requirements().get(identifier)
+        return found.statement if found is not None else None
+
+    return Rig(device, profile, expectations, deadline=deadline, statement=statement)

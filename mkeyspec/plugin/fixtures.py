@@ -1,0 +1,140 @@
+"""Fixtures: the device of a session, and the rig that a case drives it with."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
+from mkeyspec.plugin.device_opening import DEVICE, OPEN, close_device, make_rig, open_anew, open_device
+from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
+from mkeyspec.plugin.report_properties import reopened_after, session_properties
+from mkeyspec.plugin.watchdog import watched
+from mkeyspec.run.marks import case_of, row_needs
+from mkeyspec.run.verdict import Blocked, CaseInfo
+
+if TYPE_CHECKING:
+    from mkeyspec.device.protocol import Device
+    from mkeyspec.run.rig import Rig
+
+
+_FIXTURE: pytest.StashKey[Device] = pytest.StashKey()
+"""In the config's stash: the value of the fixture `device`, which may have been closed since."""
+
+
+@pytest.fixture(scope="session")
+def device(pytestconfig: pytest.Config) -> Iterator[Device]:
+    """The device named by `--device`, open for the session (of each xdist worker)."""
+    opened = pytestconfig.stash.get(DEVICE, None)
+    if opened is None:
+        from mkeyspec.device.protocol import Unavailable
+
+        try:
+            opened = open_device(pytestconfig)
+        except Unavailable as error:
+            pytest.fail(str(error), pytrace=False)
+    else:
+        del pytestconfig.stash[DEVICE]
+    pytestconfig.stash[OPEN] = pytestconfig.stash[_FIXTURE] = opened
+    try:
+        yield opened
+    finally:
+        close_device(pytestconfig)  # not `opened`, if that was closed after a case that left it unhealthy
+
+
+@pytest.fixture(scope="session")
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`.
+
+    It asks for the device when it is made: pytest looks up again in each test whatever a fixture's signature names.
+    """
+    device: Device = request.getfixturevalue("device")
+    pytestconfig = request.config
+    option = pytestconfig.getoption
+    info = device.info()
+    expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)
+    made = make_rig(device, read_profile(option("--device-profile")), expectations, option("--deadline"))
+    pytestconfig.stash[RIG] = made
+    # What thousands of items leave is not looked through for cycles again, several times, when the process ends:
+    # that took as long as 600 cases, in every worker, with the controller waiting for it.
+    atexit.register(gc.freeze)
+    session_properties(pytestconfig, info)
+    return made
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case.
+
+    The device is opened anew first, once after each culprit; if it is healthy then, the row runs.
+    """
+    config = item.config
+    rig = rig_taken(item)
+    if rig is not None:
+        culprit = config.stash.get(CULPRITS, {}).get(item.nodeid)
+        if culprit is not None:  # run again by another plugin: what it did is its verdict
+            raise culprit
+        blocked = rig.blocked
+        if blocked is not None:
+            opened = open_anew(config, rig.deadline)
+            if opened is None:
+                raise Blocked(blocked.culprit, blocked.symptom)
+            rig.take_over(opened)
+            reopened_after(config, blocked.culprit, blocked.symptom)
+    arguments = getattr(item, "funcargs", {})
+    current = config.stash.get(OPEN, None)
+    if current is not None and arguments.get("device") is config.stash.get(_FIXTURE, None):
+        arguments["device"] = current
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Begin the case, and see that it ends. Not a fixture of each test: pytest spends on one what the model spends
+    on a whole case."""
+    rig = rig_taken(pyfuncitem)
+    if rig is None:
+        return (yield)
+    _begin(pyfuncitem, rig)
+    result = yield
+    if rig.under_way:
+        raise Unfinished(
+            "error[MKS2011]: the test ended without rig.finish(): nothing of it was judged; "
+            "call rig.finish() as its last statement"
+        )
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """What a test function left by an exception of its own is given back at once: the last one's too."""
+    rig = rig_taken(item)
+    before = after = None
+    if rig is not None and rig.under_way:
+        before = rig.blocked
+        with watched(item.config, f"left after {item.nodeid}"):
+            rig.leave()
+        after = rig.blocked
+    result = yield
+    if after is not None and after is not before:
+        raise Unhealthy(f"error[MKS2206]: the device is not healthy after this case: {after.symptom}")
+    return result
+
+
+def _begin(item: pytest.Function, rig: Rig) -> None:
+    arguments: dict[str, Any] = item.funcargs
+    mark = case_of(item.obj)
+    path = item.path
+    if mark is None:
+        info = CaseInfo(item.nodeid, path.name)
+    else:
+        needs = (*mark.needs, *row_needs(arguments.get("row")))
+        source = path if path.suffix == ".mks" else None
+        info = CaseInfo(item.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
+    item.config.stash[BEGUN] = item
+    unmet = rig.begin(info)
+    if unmet:
+        raise Unmet(f"needs {', '.join(unmet)}")

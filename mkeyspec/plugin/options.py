@@ -1,0 +1,159 @@
+"""Options, marks, and what is wrong with them, said in one line before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
+from mkeyspec.plugin import journal, worker_errors
+from mkeyspec.plugin.nothing_judged import Judged
+from mkeyspec.plugin.option_values import (
+    read_choice,
+    read_expectations,
+    read_fault,
+    read_levels,
+    read_profile,
+    read_selection,
+)
+from mkeyspec.plugin.unseen_departures import Absences
+from mkeyspec.plugin.watchdog import NAME, Watch
+
+SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
+"""In the config's stash: the items of `--case-profile`."""
+
+MARKS = (
+    "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
+    "positive: a .mks case in which everything goes through",
+    "negative: a .mks case that claims a rejection or a reported error",
+    "isolated: a .mks case that needs objects of its own",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("mkeyspec", "mkeyspec: .mks cases for mlx5 memory keys")
+    group.addoption(
+        "--device",
+        default="model",
+        metavar="NAME",
+        help="what the cases run on: model, soft[:PERSONALITY] (the real driver on a software NIC), or an RDMA device "
+        "as mlx5_0[:PORT] (default: model, which needs no hardware)",
+    )
+    group.addoption(
+        "--allow-busy-port",
+        action="store_true",
+        help="use a port of an RDMA device although its network interface carries an IP address",
+    )
+    group.addoption(
+        "--device-profile",
+        metavar="FILE",
+        help="TOML file with the implementation-defined points of the device",
+    )
+    group.addoption(
+        "--expectations",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="TOML file of known departures of a device or driver from the pages; may be repeated",
+    )
+    group.addoption(
+        "--deadline",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="longest wait for anything a device owes, in seconds (default: 5)",
+    )
+    group.addoption(
+        "--case-profile",
+        metavar="NAME",
+        help="only the cases of this profile, whose file is cases/NAME.toml in the root directory, e.g. quick",
+    )
+    group.addoption(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="MKS06nn",
+        help="don't show this warning of the compiler; may be repeated",
+    )
+    group.addoption(
+        "--deny",
+        action="append",
+        default=[],
+        metavar="MKS06nn|warnings",
+        help="make this warning of the compiler an error, or each of them; may be repeated",
+    )
+    # For `mkeyspec run`, which reports on the process that runs pytest.
+    group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)  # see docs/sabotage.md
+    group.addoption(
+        "--generated",
+        metavar="DIR",
+        help="where the modules made from .mks files are kept (default: generated/ in the root directory)",
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    """`--device soft` needs a process that was started under the software NIC: start this one anew if it was not.
+
+    Here, because nothing has run and pytest has not yet taken the terminal away; a wrapper, to come before the one
+    that does.
+    """
+    named = early_config.known_args_namespace.device
+    fault = early_config.known_args_namespace.fault
+    if named.startswith("soft"):
+        if fault is not None:
+            os.environ[read_fault(fault)] = fault
+        from mkeyspec.device.protocol import Unavailable
+        from mkeyspec.device.soft import preload
+
+        choice = read_choice(named)
+        arguments = [str(argument) for argument in early_config.invocation_params.args]
+        # sys.argv alone won't do: a worker of xdist has the controller's, but not its command.
+        command = sys.orig_argv[len(sys.orig_argv) - len(arguments) :]
+        try:
+            preload.ensure(choice.personality, whole=arguments == sys.argv[1:] == command)
+        except Unavailable as error:
+            raise pytest.UsageError(str(error)) from None
+    return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        refuse_other_checkout(config.rootpath)
+    except OtherCheckout as error:
+        raise pytest.UsageError(str(error)) from None
+    journal.register(config)
+    worker_errors.register(config)
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+    option = config.option
+    choice = read_choice(option.device)
+    if option.fault is not None:
+        read_fault(option.fault)
+        if choice.kind == "nic":
+            raise pytest.UsageError("error[MKS0905]: --fault: only the model and the software NIC can be given one")
+    if option.case_profile is not None:
+        config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)
+    if not option.deadline > 0:
+        raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
+    if option.allow or option.deny:
+        read_levels(option.allow, option.deny)
+    for name in (option.device_profile, *option.expectations):
+        if name is not None and not Path(name).is_file():
+            raise pytest.UsageError(f"error[MKS0903]: no such file: {name}")
+    if option.device_profile is not None:
+        read_profile(option.device_profile)
+    if option.expectations:
+        read_expectations(option.expectations, choice, None)
+    if choice.kind != "model" and not option.collectonly:
+        config.pluginmanager.register(Watch(config, journal.note_for(config)), NAME)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Absences(config), "mkeyspec-absences")
+        config.pluginmanager.register(Judged(), "mkeyspec-judged")

@@ -1,0 +1,64 @@
+"""What hangs in a call to a real driver ends with its name said (MKS2010)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.plugin.case_report import rig_taken
+from mkeyspec.plugin.watchdog_process import Guard
+
+NAME = "mkeyspec-watch"
+DEADLINES, GRACE = 10, 10.0
+"""Between two steps or waits of a case so many deadlines may go by, and seconds besides: each of them ends by one."""
+
+
+class Watch:
+    """Registered for every device but the model, where nothing can hang."""
+
+    def __init__(self, config: pytest.Config, note: Path | None) -> None:
+        """`note`: where the last word is left for whoever reports on this process."""
+        self.device = config.getoption("--device")
+        # Here nothing captures yet, or no more.
+        self._out = os.dup(2)
+        self._guard = Guard(DEADLINES * config.getoption("--deadline") + GRACE, self._out, note)
+
+    @contextlib.contextmanager
+    def over(self, what: str) -> Iterator[None]:
+        self._guard.begin(what)
+        try:
+            yield
+        finally:
+            self._guard.end()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """The case alone: how long others' fixtures and tests may take is not for us to say."""
+        rig = rig_taken(pyfuncitem)
+        if rig is None:
+            return (yield)
+        what = f"in {pyfuncitem.nodeid}"
+        rig.alive = lambda: self._guard.begin(what)
+        try:
+            with self.over(what):
+                return (yield)
+        finally:
+            rig.alive = lambda: None
+
+    def pytest_enter_pdb(self) -> None:
+        """Suspend the watchdog: a debugger may stay open as long as its user likes."""
+        self._guard.close()
+
+    def pytest_unconfigure(self) -> None:
+        self._guard.close()
+        os.close(self._out)
+
+
+def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
+    """Over a call to the device that is no step of a case; `done`: opened, closed, tested."""
+    watch: Watch | None = config.pluginmanager.get_plugin(NAME)
+    return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")

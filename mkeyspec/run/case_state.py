@@ -1,0 +1,344 @@
+"""What one case has built up on the device: objects by name, QP pairs, labels, wires; and reading live values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from errno import EOPNOTSUPP, errorcode
+from typing import TypeVar
+from zlib import crc32
+
+from mkeyspec.abi.constants import MR_ACCESS, MkeyFlag, member_bits
+from mkeyspec.device import protocol
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.plan import At, Step
+from mkeyspec.run.buffer import GUARD, Buffer
+from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
+from mkeyspec.run.evidence import Due, Event, Use
+from mkeyspec.run.verdict import Failure
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int, NoValue, evaluate
+from mkeyspec.value.signature import Domain
+
+FIRST_WR_ID = 1 << 32
+"""Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
+
+
+_Object = TypeVar("_Object")
+
+
+class Named(dict[str, _Object]):
+    """Objects by the case's names. A name whose creation was refused is Unobserved, not a KeyError."""
+
+    def __missing__(self, name: str) -> _Object:
+        raise Unobserved(name)
+
+
+class MkeyState:
+    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
+    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
+
+    __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
+
+    def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
+        self.name = name
+        self.at = at
+        self.flags = flags
+        self.handle = handle
+        self.entries: tuple[MkeyState, ...] = ()
+        self.domains: tuple[Domain | None, Domain | None] = (None, None)
+        self.refused = ""
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
+
+
+def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
+    """What byte_len may say of `length` wire bytes that fill these signature mkeys: the wire's count or the memory's
+    (X-OPEN-17); () where that can't be told."""
+    if not signed:
+        return (length,)
+    if len(signed) > 1:
+        return ()
+    memory, wire = signed[0].domains
+    data = length - (length // wire.frame) * wire.signature.field_size if wire is not None else length
+    stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
+    return tuple(dict.fromkeys((length, stored)))
+
+
+_START = At(1, 1)
+
+
+class Less(Exception):
+    """The device granted less than it was asked for; `str()` says of what."""
+
+
+@dataclass(slots=True, eq=False)
+class WireView:
+    """The peer's buffer of one transmit; `whole`: the transfer went through, so that all of it is the wire."""
+
+    buffer: Buffer
+    length: int
+    at: At
+    whole: bool
+
+
+class Bench:
+    """The state of one running case."""
+
+    def __init__(
+        self,
+        device: protocol.Device,
+        profile: Profile,
+        deadline: float,
+        case_id: str,
+        *,
+        at: At = _START,
+        isolated: bool = False,
+    ) -> None:
+        """`at`: where the case begins."""
+        self.device = device
+        self.profile = profile
+        self.deadline = deadline
+        self.at = at
+        self.isolated = isolated
+        self.buffers: Named[Buffer] = Named()
+        self.fresh: list[Buffer] = []
+        """Buffers of the short forms, which have no name."""
+        self.mkeys: Named[MkeyState] = Named()
+        self.pairs: dict[str, Pair] = {}
+        self.pds: Named[protocol.Pd] = Named()
+        self.deks: Named[protocol.Dek] = Named()
+        self.dcts: Named[tuple[int, int]] = Named()
+        self.labels: dict[str, Label] = {}
+        self.snapshots: dict[str, bytes] = {}
+        """Bytes that the case looked at where a `let` of it stands, by the name in the plan."""
+        self.wires: dict[str, WireView] = {}
+        """By label; "" is the last transmit's."""
+        self.events: list[Event] = []
+        self.told_events: Counter[tuple[str, int | None]] = Counter()
+        """How many have come, by kind and QP."""
+        self.seen_events = 0
+        """How many had come before the last section that may fail was posted: it has not caused these."""
+        self.uses: list[Use] = []
+        """What mlx5dv_mkey_check may have something to tell of."""
+        self.failed_qps: Counter[int] = Counter()
+        """Handles of QPs of which a failure was claimed: their own error events follow from it."""
+        self.alive: Callable[[], None] = lambda: None
+        """`Rig.alive`."""
+        self.late: Counter[int] = Counter()
+        """Of the case before: the same. No page says when an event comes."""
+        self.quiet: list[tuple[At, str]] = []
+        """Where a bounded time without anything new took the place of a marker."""
+        self.wrong_numbers: dict[tuple[str, str], Failure] = {}
+        """Live members, by subject, that a device can't have so (less than was asked for, a wrong count): judged at the
+        end, unless an expectation has looked at them."""
+        self.taken: list[Step] = []
+        """Every step so far, the one under way included."""
+        self._canary = crc32(case_id.encode()) & 0xFFFF
+        # A row's own numbers: a QP that another row had before must not tell its completion for one of this row.
+        self._wr_id = FIRST_WR_ID + (self._canary << 16)
+
+    # Objects ---------------------------------------------------------------------------------
+
+    def buffer(
+        self,
+        name: str,
+        at: At,
+        side: protocol.Side,
+        length: int,
+        data: ByteString | None = None,
+        *,
+        access: int | None = None,
+        misaligned: int = 0,
+        pd: protocol.Pd | None = None,
+    ) -> Buffer:
+        """Register a buffer with its guards, and fill it. Not yet known by name."""
+        memory = self.device.memory(
+            side, length + 2 * GUARD, access=int(MR_ACCESS) if access is None else access, misaligned=misaligned, pd=pd
+        )
+        self._canary += 1
+        buffer = Buffer(name, at, memory, length, self._canary, data, self.taken)
+        self.device.write(memory, 0, buffer.content)
+        return buffer
+
+    def all_buffers(self) -> Iterator[Buffer]:
+        yield from self.buffers.values()
+        yield from self.fresh
+
+    def pair(self, name: str | None, at: At) -> Pair:
+        """The pair of that name; the default pair is connected when it is first wanted."""
+        found = self.pairs.get(name or "")
+        if found is None:
+            if name:
+                raise Unobserved(name)
+            attributes = protocol.QpAttributes(private=self.isolated)
+            found = self.adopt(Pair("", at, attributes, self.device.qp_pair(attributes)))
+        return found
+
+    def adopt(self, pair: Pair) -> Pair:
+        """A pair of this case. What an earlier case left in its queues comes to light before anything is owed."""
+        shared = pair.attributes.type == "dci"  # its far end: the targets of the case
+        for other in self.pairs.values():
+            for end in other.ends if not shared and other.attributes.type != "dci" else (other.owner,):
+                if any(end.qp.handle == one.qp.handle or end.qp.number == one.qp.number for one in pair.ends):
+                    raise Less(f"the QP {end.qp.number:#x} of {_of(other)} was given to {_of(pair)} once more")
+        targets = next((one.peer for one in self.pairs.values() if one.peer.shared), None)
+        if pair.peer.shared and targets is not None:
+            pair.peer.share(targets)
+        self.pairs[pair.name] = pair
+        asked = pair.attributes.max_inline_data
+        for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:
+            if end.qp.max_inline_data < asked:
+                granted = end.qp.max_inline_data
+                raise Less(f"max_inline_data of the {end.side}'s QP is {granted}, and {asked} was asked for")
+        self.poll(pair.owner)
+        self.poll(pair.peer)
+        return pair
+
+    def pair_of(self, qp: protocol.Qp | None) -> Pair | None:
+        """The pair that a QP belongs to, if it is of this case."""
+        for pair in self.pairs.values():
+            if qp is not None and qp.handle in (pair.handle.owner.handle, pair.handle.peer.handle):
+                return pair
+        return None
+
+    def pd(self, name: str | None) -> protocol.Pd | None:
+        return self.pds[name] if name is not None else None
+
+    def number(self) -> int:
+        """A wr_id of our own."""
+        self._wr_id += 1
+        return self._wr_id
+
+    # Evidence --------------------------------------------------------------------------------
+
+    def poll(self, end: End) -> None:
+        for completion in self.device.poll(end.qp):
+            end.deliver(completion)
+
+    def poll_all(self) -> None:
+        for pair in self.pairs.values():
+            self.poll(pair.owner)
+            self.poll(pair.peer)
+
+    def look_for_events(self) -> None:
+        for event in self.device.events():
+            if event.qp is None and event.kind in PORT_EVENTS:
+                continue
+            same = event.kind, event.qp.handle if event.qp is not None else None
+            self.told_events[same] += 1
+            if self.told_events[same] > MOST_EVENTS:
+                continue  # a storm: nobody reads more
+            pair = self.pair_of(event.qp)
+            behind = self.taken[-1].at if pair is None and self.taken else None
+            entry = Event(pair.at if pair is not None else self.at, event, behind)
+            entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps + self.late
+            self.events.append(entry)
+            if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:
+                pair.owner.drained = True
+
+    def untold(self) -> Counter[int]:
+        """By handle, how many claimed failures of QPs have not raised an event yet, in this case or before."""
+        raised = Counter(one.event.qp.handle for one in self.events if one.event.qp is not None and one.of_failure)
+        return self.failed_qps + self.late - raised
+
+    def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
+        """A request names these keys: those with a signature, and those that are entries of them, may have an error."""
+        for mkey in mkeys:
+            self._use(mkey, at, by, "")
+
+    def _use(self, mkey: MkeyState, at: At, by: Due | Receive, inside: str, depth: int = 0) -> None:
+        if mkey.signed:
+            self.uses.append(Use(at, mkey, by, inside))
+        for entry in mkey.entries if depth < DEEPEST else ():
+            self._use(entry, at, by, mkey.name, depth + 1)
+
+    # Live values -----------------------------------------------------------------------------
+
+    def evaluate(self, value: Int) -> int:
+        """A number now. Unobserved or Unsupported where the device doesn't show it."""
+        return value if isinstance(value, int) else evaluate(value, self.read)
+
+    def member(self, value: Int, name: str, of: str = "") -> int:
+        """A number for a member of a struct, or an argument of a call. NoValue if that can't hold it: a driver would
+        get another one. Numbers that are known before are the compiler's."""
+        if isinstance(value, int):
+            return value
+        number = self.evaluate(value)
+        bits = member_bits(name, of)
+        if not 0 <= number < 1 << bits:
+            raise NoValue(f"`{name}` has {bits} bits, and {number:#x} does not fit")
+        return number
+
+    def read(self, subject: str, member: str) -> int | bytes:
+        if member == "content":
+            if subject not in self.snapshots:
+                raise Unobserved(subject)
+            return self.snapshots[subject]
+        value = self.scalar(subject, member)
+        if isinstance(value, str):
+            raise NoValue(f"{subject}.{member} is {value}, not a number")
+        return value
+
+    def scalar(self, subject: str, member: str) -> int | str:
+        """A live scalar. Unobserved if there is none yet; Unsupported if this device can't show it."""
+        if subject == "device":
+            values = self.device.capabilities().values
+            if member not in values:
+                raise protocol.Unsupported(f"device.{member} is unknown")
+            return values[member]
+        if subject in self.buffers:
+            buffer = self.buffers[subject]
+            known = {
+                "addr": buffer.addr,
+                "length": buffer.length,
+                "lkey": buffer.memory.lkey,
+                "rkey": buffer.memory.rkey,
+            }
+        elif subject in self.mkeys:
+            mkey = self.mkeys[subject].handle
+            known = {"lkey": mkey.lkey, "rkey": mkey.rkey, "max_entries": mkey.max_entries}
+        elif subject in self.pairs:
+            owner = self.pairs[subject].handle.owner
+            known = {"qpn": owner.number, "max_inline_data": owner.max_inline_data}
+        elif subject in self.dcts:
+            number, key = self.dcts[subject]
+            known = {"number": number, "key": key}
+        elif subject in self.labels:
+            return self.labels[subject].read(member)
+        else:
+            raise Unobserved(subject)
+        if member not in known:
+            raise protocol.NoSuchCall(f"there is no `{subject}.{member}`")
+        return known[member]
+
+
+def _of(pair: Pair) -> str:
+    return f"`{pair.name}`" if pair.name else "the default pair"
+
+
+MOST_EVENTS = 1000
+"""So many events of one kind and QP are kept."""
+
+DEEPEST = 4
+"""Layouts of layouts that are followed."""
+
+PORT_EVENTS = frozenset({
+    "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
+})  # fmt: skip
+"""Events of the port that come and go without any doing of a case."""
+
+DEVICE_EVENTS = frozenset({"device_fatal", "cq_err", "srq_err"})
+"""Events that no end of a QP explains."""
+
+QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
+
+
+def errno_name(number: int) -> str:
+    """EINVAL for 22; drivers return errnos positive or negative. Of two names for one number, the man pages'."""
+    if abs(number) == EOPNOTSUPP:
+        return "EOPNOTSUPP"
+    return errorcode.get(abs(number), f"errno {abs(number)}")

@@ -1,0 +1,93 @@
+"""Declarations: objects of the device under the case's names."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import NoSuchCall, QpAttributes, Refused, Side
+from mkeyspec.run.case_state import Bench, MkeyState, errno_name
+from mkeyspec.run.endpoint import Pair
+from mkeyspec.run.outcomes import Attempt
+from mkeyspec.run.overrides import Members
+from mkeyspec.run.verdict import Failure
+
+_QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}
+
+
+def _side(peer: bool) -> Side:
+    return "peer" if peer else "owner"
+
+
+def memory(bench: Bench, step: plan.Memory) -> None:
+    bench.buffers[step.name] = bench.buffer(
+        step.name,
+        step.at,
+        _side(step.peer),
+        step.length,
+        step.data,
+        access=step.access,
+        misaligned=step.misaligned,
+        pd=bench.pd(step.pd),
+    )
+
+
+def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
+    but = Members(step.but, bench)
+    flags = but.take("create_flags", step.flags)
+    entries = but.take("max_entries", bench.member(step.entries, "entries"))
+    but.done(f"mkey {step.name}")
+    attempt = Attempt(step.at, f"mkey {step.name}")
+    try:
+        handle = bench.device.mkey(_side(step.peer), create_flags=flags, max_entries=entries, pd=bench.pd(step.pd))
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    else:
+        bench.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
+        if handle.max_entries < entries:
+            text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
+            bench.wrong_numbers[step.name, "max_entries"] = Failure("MKS2109", step.at, text)
+    return attempt
+
+
+def qp(bench: Bench, step: plan.Qp) -> Attempt:
+    members: dict[str, Any] = dict(step.members)
+    for name in members:
+        if name not in _QP_MEMBERS:
+            raise NoSuchCall(f"`{name}` of a QP")
+    if members.get("type", "rc") != "rc":
+        members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
+    if members.get("type") == "ud":
+        members["max_recv_sge"] = members.get("max_recv_sge", QpAttributes().max_recv_sge) + 1  # the rig's, for the GRH
+    attributes = QpAttributes(**members, pd=bench.pd(step.pd), private=bench.isolated)
+    attempt = Attempt(step.at, f"qp {step.name}")
+    try:
+        handle = bench.device.qp_pair(attributes)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    else:
+        bench.adopt(Pair(step.name, step.at, attributes, handle))
+    return attempt
+
+
+def pd(bench: Bench, step: plan.Pd) -> None:
+    bench.pds[step.name] = bench.device.pd(_side(step.peer))
+
+
+def dek(bench: Bench, step: plan.Dek) -> Attempt:
+    attempt = Attempt(step.at, f"dek {step.name}")
+    try:
+        bench.deks[step.name] = bench.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    return attempt
+
+
+def dct(bench: Bench, step: plan.Dct) -> None:
+    bench.dcts[step.name] = (bench.device.dct(step.key), step.key)
+
+
+def retag(bench: Bench, step: plan.Retag) -> None:
+    state = bench.mkeys[step.mkey]
+    state.handle = bench.device.retag(state.handle, bench.member(step.tag, "tag"))

@@ -1,0 +1,132 @@
+"""Which driver or device departs from the pages where: `expectations/*.toml`, kept outside the cases.
+
+A file may be owned by a vendor. Each `[[shows]]` table says who departs (patterns over what the device tells of
+itself) and how (ids of the catalogue, each with a word on what is seen):
+
+    [[shows]]
+    device = "mlx5_*"                       # fnmatch pattern; left out: any
+    versions = { rdma-core = ">=35, <38" }  # dotted numbers; every comparison must hold
+    ids = { X-DIFF-08 = "compares all 64 bits of a CRC32 seed" }
+
+A listed departure that is not seen fails (MKS2301): the list is a claim too.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mkeyspec.device.protocol import Info
+from mkeyspec.requirements import ledger
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_COMPARISON = re.compile(r"(>=|<=|==|!=|<|>)\s*([0-9]+(?:\.[0-9]+)*)\Z")
+VERSIONS = frozenset({"rdma-core", "libibverbs", "libmlx5", "pyverbs", "kernel", "profile"})
+"""What devices tell versions of (`Info.versions`)."""
+_KEYS = {"device", "firmware", "versions", "ids"}
+
+
+class ExpectationError(ValueError):
+    """An expectations file says something that can't be understood; `str()` names the file and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """The departures that are listed for one device: id to (file, what is seen)."""
+
+    departures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def lists(self, id: str) -> bool:
+        return id in self.departures
+
+    @classmethod
+    def load(cls, files: Iterable[Path], info: Info) -> Expectations:
+        """Read `files` and keep what they say of the device that `info` describes."""
+        departures: dict[str, tuple[str, str]] = {}
+        for path in sorted(files):
+            try:
+                document = tomllib.loads(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+                raise ExpectationError(f"{path.name}: {error}") from error
+            for unknown in document.keys() - {"title", "shows"}:
+                raise ExpectationError(f"{path.name}: unknown key `{unknown}`; the tables are called [[shows]]")
+            shows = document.get("shows", [])
+            if not isinstance(shows, list):
+                raise ExpectationError(f"{path.name}: shows is a list of tables: write [[shows]]")
+            for table in shows:
+                if _applies(table, info, path.name):
+                    departures.update((id, (path.name, str(seen))) for id, seen in table["ids"].items())
+        return cls(departures)
+
+
+def _applies(table: Any, info: Info, file: str) -> bool:
+    if not isinstance(table, dict) or not isinstance(table.get("ids"), dict):
+        raise ExpectationError(f'{file}: a [[shows]] table needs ids = {{ X-DIFF-nn = "what is seen" }}')
+    for unknown in table.keys() - _KEYS:
+        raise ExpectationError(f"{file}: unknown key `{unknown}` in [[shows]]; known: {', '.join(sorted(_KEYS))}")
+    for name in ("device", "firmware"):
+        if not isinstance(table.get(name, ""), str):
+            raise ExpectationError(f'{file}: {name} is one pattern, as "mlx5_*"; write a table for each')
+    for id, seen in table["ids"].items():
+        _known(id, file)
+        if not isinstance(seen, str):
+            raise ExpectationError(f"{file}: what is seen of {id} is a text: what the device does instead")
+    versions = table.get("versions", {})
+    if not isinstance(versions, dict):
+        raise ExpectationError(f'{file}: versions is a table: {{ rdma-core = ">=35" }}')
+    within = [_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items()]
+    for name in versions.keys() - VERSIONS - info.versions.keys():
+        told = ", ".join(sorted(VERSIONS))
+        raise ExpectationError(f"{file}: `{name}` is no version that a device tells; they are: {told}")
+    return (
+        fnmatchcase(info.device, table.get("device", "*"))
+        and fnmatchcase(info.firmware, table.get("firmware", "*"))
+        and all(within)
+    )
+
+
+def _known(id: str, file: str) -> None:
+    """Raises ExpectationError unless `id` is a departure of the catalogue: no case can name another one."""
+    if id in ledger.departure_ids():
+        return
+    if id in ledger.ids():
+        raise ExpectationError(f"{file}: `{id}` is a requirement; a departure is an X-DIFF or an X-BUG")
+    if id in ledger.departures():
+        raise ExpectationError(f"{file}: `{id}` is an open point; a departure is an X-DIFF or an X-BUG")
+    near = get_close_matches(id.upper(), sorted(ledger.departure_ids()), 3, 0.6)
+    help = f"did you mean {' or '.join(near)}?" if near else "docs/requirements.md has the list"
+    raise ExpectationError(f"{file}: `{id}` is no known departure; {help}")
+
+
+def _within(version: str | None, comparisons: str, file: str) -> bool:
+    """Whether a version lies in `>=35, <38`; an unknown version lies in no range."""
+    bounds = [_COMPARISON.match(part.strip()) for part in comparisons.split(",")]
+    if any(bound is None for bound in bounds):
+        raise ExpectationError(f"{file}: `{comparisons}` is no range of versions; write for example >=35, <38")
+    digits = re.match(r"[0-9]+(?:\.[0-9]+)*", version or "")
+    if digits is None:
+        return False
+    have = _numbers(digits.group())
+    for bound in bounds:
+        assert bound is not None
+        operator, want = bound.group(1), _numbers(bound.group(2))
+        width = max(len(have), len(want))
+        a, b = have + (0,) * (width - len(have)), want + (0,) * (width - len(want))
+        holds = {">=": a >= b, "<=": a <= b, "==": a == b, "!=": a != b, "<": a < b, ">": a > b}
+        if not holds[operator]:
+            return False
+    return True
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))

@@ -1,0 +1,346 @@
+"""The course of one case: each step carried out on the bench, each outcome given to the rulings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import NoSuchCall, Unsupported
+from mkeyspec.run import (
+    declarations,
+    drain,
+    event,
+    expectations,
+    mkey_check,
+    outcomes,
+    pipelining,
+    section,
+    settle,
+    teardown_checks,
+    transfer,
+    wait,
+)
+from mkeyspec.run.buffer import GUARD, Beyond, inside
+from mkeyspec.run.case_state import Bench, Less
+from mkeyspec.run.departures import Expectations
+from mkeyspec.run.dependence import Touched
+from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
+from mkeyspec.run.extent import Extent
+from mkeyspec.run.outcomes import Attempt
+from mkeyspec.run.request import Builder
+from mkeyspec.run.ruling import Rulings
+from mkeyspec.run.section import Section
+from mkeyspec.run.verdict import Failure, Verdict
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Live, NoValue, evaluate
+
+LONGEST_RECORD = 64
+"""Bytes of a recorded byte string that are written out."""
+
+
+class Course:
+    """One case under way."""
+
+    def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
+        self.bench = bench
+        self.builder = Builder(bench)
+        self.verdict = verdict
+        self.rulings = Rulings(bench, expectations, verdict)
+        self._verbs: dict[type, Callable[[Any], None]] = {
+            plan.Memory: self._memory,
+            plan.Mkey: self._mkey,
+            plan.Qp: self._qp,
+            plan.Pd: self._pd,
+            plan.Dek: self._dek,
+            plan.Dct: self._dct,
+            plan.Post: self._post,
+            plan.Transmit: self._transmit,
+            plan.Receive: self._receive,
+            plan.Recv: self._recv,
+            plan.Store: self._store,
+            plan.Check: self._check,
+            plan.Await: self._await,
+            plan.Poll: self._poll,
+            plan.Cancel: self._cancel,
+            plan.Resume: self._resume,
+            plan.Retag: self._retag,
+            plan.Expect: self._expect,
+            plan.Snapshot: self._snapshot,
+            plan.Record: self._record,
+        }
+
+    def take(self, step: plan.Step) -> None:
+        """Carry out one step, or note that it was not run. Raises Unsupported, and whatever a broken device raises."""
+        if self.rulings.over:
+            if isinstance(step, plan.Record):
+                self._record(step)
+            else:
+                self.verdict.not_run.append(step.at)
+            return
+        self.bench.taken.append(step)
+        try:
+            self._verbs[type(step)](step)
+        except Unobserved as missing:
+            self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+        except Less as less:
+            self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
+        except Beyond as beyond:
+            self.rulings.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
+        except NoValue as fault:
+            message = f"a number of this statement has no value here: {fault}"
+            self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
+        except NoSuchCall as unsayable:
+            message = f"no call can ask for this: {unsayable}"
+            self.rulings.fail(Failure("MKS2111", step.at, message, hard=True))
+
+    def close(self) -> None:
+        """The end of the case: the closing rule, whichever way it ended.
+
+        What is found after a failure that ended the case may follow from it, and is told as that; but a guard is
+        never written by right. After a known departure the buffers that its statement may have written are excused.
+        """
+        bench, verdict = self.bench, self.verdict
+        failed = any(failure.hard for failure in verdict.failures)
+        verdict.quiet = bench.quiet
+        for failure, excused in teardown_checks.close(bench, patient=not failed, excused=self.rulings.excused):
+            if (excused or failed) and failure.code != "MKS2104":
+                verdict.consequences.append(failure)
+            else:
+                verdict.failures.append(failure)
+        if not self.rulings.over:
+            self.rulings.departures_unshown()
+
+    # Declarations ----------------------------------------------------------------------------
+
+    def _memory(self, step: plan.Memory) -> None:
+        declarations.memory(self.bench, step)
+
+    def _mkey(self, step: plan.Mkey) -> None:
+        self._create(declarations.mkey(self.bench, step), step)
+
+    def _qp(self, step: plan.Qp) -> None:
+        self._create(declarations.qp(self.bench, step), step)
+
+    def _pd(self, step: plan.Pd) -> None:
+        declarations.pd(self.bench, step)
+
+    def _dek(self, step: plan.Dek) -> None:
+        self._create(declarations.dek(self.bench, step), step)
+
+    def _dct(self, step: plan.Dct) -> None:
+        declarations.dct(self.bench, step)
+
+    def _retag(self, step: plan.Retag) -> None:
+        declarations.retag(self.bench, step)
+
+    def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
+        """A refusal that the case admits beside success ends it: what follows is about what was to be made."""
+        goes_on = self.rulings.rule(attempt, step.claim, step.known)
+        if goes_on and attempt.phase is not None and outcomes.admits_success(step.claim):
+            self.rulings.over = True
+
+    # Work requests ---------------------------------------------------------------------------
+
+    def _post(self, step: plan.Post) -> None:
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        planned = [self.builder.request(wr) for wr in step.requests]
+        done = Section(step.at, section.what_of(step), end, planned)
+        done.listed = section.most_listed(step.claim)
+        listed = done.listed is not None
+        refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
+        late = "completion" in refusals
+        known = step.known.outcome if step.known is not None else None
+        for outcome in (*step.claim, known):
+            if isinstance(outcome, plan.Rejected) and outcome.phase == "completion":
+                done.breaking = done.breaking or outcome.requests
+        if not self._rest_for(step, end):
+            return
+        if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
+            self.rulings.fail(failure)
+            return
+        if not step.claim and not (step.wait and done.is_signaled):
+            bench.look_for_events()
+        attempt = section.post(bench, done, abort=step.abort)
+        if attempt is None:
+            if listed or late or (step.wait and done.owed):
+                attempt = settle.completions(bench, done, expect_error=late, expect_success=len(step.claim) > 1)
+            else:
+                attempt = Attempt(step.at, done.what)
+        if section.departs_by_list(done, step.known):
+            settle.gather(bench, done, attempt)
+        if step.label is not None:
+            label = bench.labels.setdefault(step.label, Label())
+            transfer.note(label, done, attempt)
+            label.dues.extend(due for due in attempt.listed if due.stray)
+        self.rulings.rule(attempt, step.claim, step.known, end, done)
+
+    def _transmit(self, step: plan.Transmit) -> None:
+        if step.claim or step.known is not None:
+            self.bench.look_for_events()
+            self.bench.seen_events = len(self.bench.events)
+        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by == "peer_read")):
+            return
+        done, attempt = transfer.transmit(self.bench, self.builder.addresses, step)
+        self.rulings.rule(attempt, step.claim, step.known, done.end, done)
+
+    def _receive(self, step: plan.Receive) -> None:
+        if step.claim or step.known is not None:
+            self.bench.look_for_events()
+            self.bench.seen_events = len(self.bench.events)
+        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by != "read")):
+            return
+        done, attempt = transfer.receive(self.bench, self.builder.addresses, step)
+        self.rulings.rule(attempt, step.claim, step.known, done.end, done)
+
+    def _recv(self, step: plan.Recv) -> None:
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        addresses = self.builder.addresses
+        addresses.named = []
+        sges = tuple(addresses.sge(part) for part in step.into)
+        named = [addresses.names_mkey(part.name) for part in step.into]
+        signed = tuple(mkey for mkey in addresses.named if mkey.signed)
+        if signed and len(step.into) > 1:
+            signed = (*signed, *signed)  # pieces of different counts: byte_len can't be told
+        wr_id = bench.number() if step.options.id is None else step.options.id
+        receive = Receive(step.at, wr_id, sges, any(named), signed)
+        if step.label is not None:
+            receive.label = bench.labels.setdefault(step.label, Label())
+        if refused := section.post_receive(bench, end, receive):
+            self.rulings.rule(Attempt(step.at, "recv", "complete", refused), (), None)
+        bench.use(addresses.named, step.at, receive)
+
+    def _poll(self, step: plan.Poll) -> None:
+        """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""
+        bench = self.bench
+        end = bench.pair(step.qp, step.at).end(step.peer)
+        listed = [outcome for outcome in step.claim if isinstance(outcome, plan.Completes)]
+        attempt = settle.poll(bench, step.at, end, listed)
+        self.rulings.rule(attempt, step.claim, step.known, end)
+
+    def _cancel(self, step: plan.Cancel) -> None:
+        attempt = pipelining.cancel(self.bench, step)
+        self.rulings.rule(attempt, step.claim, step.known)
+        if self.rulings.over:  # the queue stays stopped: what waits in it never completes
+            pair = self.bench.pair(step.qp, step.at)
+            pair.failed = pair.failed or f"the refused cancel at {attempt.at.line}:{attempt.at.column}"
+
+    def _resume(self, step: plan.Resume) -> None:
+        refused = pipelining.resume(self.bench, step)
+        if refused is not None:
+            self.rulings.rule(refused, (), None)
+
+    def _await(self, step: plan.Await) -> None:
+        failure = event.awaited(self.bench, step)
+        if failure is None:
+            self.rulings.mention(step.at, step.known, False)
+            return
+        self.rulings.soft(failure, step.known, True, step.at)
+        self.rulings.over = True
+
+    # Bytes and values ------------------------------------------------------------------------
+
+    def _store(self, step: plan.Store) -> None:
+        bench = self.bench
+        buffer = bench.buffers[step.to.name]
+        start = bench.evaluate(step.to.start)
+        data = evaluate(step.data, bench.read)
+        inside(buffer, buffer.addr + start, len(data))
+        self._rest(step)
+        if (changed := teardown_checks.changed(bench, buffer, start, len(data))) is not None:
+            self.rulings.fail(changed)
+        bench.device.write(buffer.memory, GUARD + start, data)
+        buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
+
+    def _check(self, step: plan.Check) -> None:
+        bench = self.bench
+        self._rest(step)
+        if (failure := drain.heard(bench, bench.mkeys[step.mkey].handle.side, step.at)) is not None:
+            self.rulings.fail(failure)
+        attempt, record = mkey_check.call(bench, step)
+        if step.label is not None:
+            bench.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+        if attempt.phase is not None or not outcomes.admits_success(step.claim):
+            self.rulings.rule(attempt, step.claim, step.known)
+            return
+        failure = mkey_check.judge(bench, step, record)
+        known, stated = step.known, False
+        if known is not None and known.outcome is None:
+            changed = mkey_check.departure(step, known)
+            stated = failure is not None if changed is None else mkey_check.judge(bench, changed, record) is None
+        self.rulings.soft(failure, known, stated, step.at)
+
+    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check) -> None:
+        """Whatever meets what a statement looks at, or stores, comes to its end."""
+        if isinstance(step, plan.Store):
+            look = Touched(step.at, writes=frozenset({step.to.name}))
+        elif isinstance(step, plan.Check):
+            look = Touched(step.at, changes=frozenset({step.mkey}))
+        elif isinstance(step.observed, Live):
+            self._told(step.observed.subject)
+            return
+        elif isinstance(step.observed, plan.Content):
+            look = Touched(step.at, reads=frozenset(part.name for part in step.observed.parts))
+        else:
+            return
+        if (failure := drain.rest(self.bench, step.at, (look,))) is not None:
+            self.rulings.fail(failure)
+
+    def _told(self, subject: str) -> None:
+        """A member of a labelled statement is looked at: its completions that must come are waited for."""
+        bench = self.bench
+        label = bench.labels.get(subject)
+        owed = [due for due in label.dues if due.signaled and not due.over] if label is not None else []
+        if owed:
+            wait.until(bench, lambda: all(due.over for due in owed), bench.poll_all)
+
+    def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
+        """What is under way elsewhere, and meets what a statement posts to `end`, comes to its end; or fails."""
+        failure = drain.rest_for(self.bench, step, end)
+        if failure is not None:
+            self.rulings.fail(failure)
+        return failure is None
+
+    def _expect(self, step: plan.Expect) -> None:
+        self._rest(step)
+        failure, stated = expectations.judge(self.bench, step)
+        self.rulings.soft(failure, step.known, stated, step.at)
+
+    def _snapshot(self, step: plan.Snapshot) -> None:
+        """What is there becomes a value: it must be what was said of it, or what a statement since may have written."""
+        bench = self.bench
+        self._rest(step)
+        seen = expectations.look(bench, step.observed)
+        if seen.wire is None:
+            written = Extent()
+            written.add_unseen(bench)
+            for piece in seen.pieces:
+                changed = teardown_checks.changed(bench, piece.buffer, piece.start, piece.length, written)
+                if changed is not None:
+                    self.rulings.fail(changed)
+        bench.snapshots[step.name] = seen.data.tobytes()
+        seen.believe(seen.data)  # and so they stay, unless a statement names them
+
+    def _record(self, step: plan.Record) -> None:
+        """Absent if it was never observed, whatever the reason."""
+        bench = self.bench
+        if not self.rulings.over:
+            self._rest(step)
+        try:
+            if isinstance(step.observed, plan.Wire):
+                view = bench.wires.get(step.observed.label or "")
+                if view is None or not view.whole:
+                    return
+            if step.operator is not None:
+                text = "yes" if expectations.holds(bench, step) else "no"
+            elif isinstance(step.observed, (plan.Content, plan.Wire)):
+                data = expectations.look(bench, step.observed).data
+                more = f"… ({len(data)} bytes)" if len(data) > LONGEST_RECORD else ""
+                text = data[:LONGEST_RECORD].tobytes().hex() + more
+            else:
+                text = str(expectations.scalar(bench, step.observed))
+        except (Unobserved, Unsupported):
+            return
+        self.verdict.records[step.name] = text

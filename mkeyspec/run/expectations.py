@@ -1,0 +1,252 @@
+"""Expectations: what is there, held against what the case says, byte for byte.
+
+An expectation that matched sets what its bytes should be from there on; one that failed takes over what was found, so
+that one fault is reported once (docs/design/language.md, values).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import STATUS_CLASS
+from mkeyspec.run import difference, observe
+from mkeyspec.run.buffer import Bytes
+from mkeyspec.run.case_state import Bench
+from mkeyspec.run.observe import Seen
+from mkeyspec.run.outcomes import show
+from mkeyspec.run.verdict import Failure
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, evaluate
+
+Scalar = Union[int, str]
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Bytes with holes: [start, end) where anything goes. `data` None: anything at all."""
+
+    data: bytes | None
+    holes: tuple[tuple[int, int], ...] = ()
+    parts: tuple[tuple[int, int, ByteString], ...] = ()
+    """(start, length, expression) of the known bytes, for reasons."""
+
+    def matches(self, got: bytes) -> bool:
+        if self.data is None:
+            return True
+        if not self.holes:
+            return got == self.data
+        if len(got) != len(self.data):
+            return False
+        at = 0
+        for start, end in self.holes:
+            if got[at:start] != self.data[at:start]:
+                return False
+            at = end
+        return got[at:] == self.data[at:]
+
+    def reason(self, i: int) -> tuple[str, ...]:
+        for start, length, value in self.parts:
+            if start <= i < start + length:
+                return value.explain(i - start)
+        return ()
+
+    @property
+    def whole(self) -> ByteString | None:
+        """The one expression behind all bytes, if there is one."""
+        if len(self.parts) == 1 and not self.holes and self.data is not None and self.parts[0][1] == len(self.data):
+            return self.parts[0][2]
+        return None
+
+
+def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
+    """The failure of an expectation, if it fails; then also whether the known departure's value is what is there."""
+    observed = step.observed
+    known = step.known.value if step.known is not None else None
+    if isinstance(observed, (plan.Content, plan.Wire)):
+        seen = look(bench, observed)
+        failure = _bytes(bench, step, seen)
+        if failure is None:
+            return None, known is not None and step.operator == "==" and _is(bench, seen, known)
+        stated = known is not None and _is(bench, seen, known)
+        seen.believe(seen.data)
+        return failure, stated
+    value = scalar(bench, observed)
+    held = compare_scalars(bench, value, step.operator, step.expected)
+    if isinstance(observed, Live) and not held:
+        bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
+    stated = known is not None and compare_scalars(bench, value, step.operator, known)
+    if held:
+        return None, known is not None and stated
+    name = f"{observed.subject}.{observed.member}" if isinstance(observed, Live) else "the value"
+    wanted = expected_text(bench, step.expected)
+    details = (("expected", f"{step.operator} {wanted}"), ("got", show(value)))
+    return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
+
+
+def look(bench: Bench, observed: plan.Observed) -> Seen:
+    if isinstance(observed, plan.Wire):
+        return observe.wire(bench, observed)
+    assert isinstance(observed, plan.Content)
+    return observe.content(bench, observed)
+
+
+def holds(bench: Bench, step: plan.Record) -> bool:
+    """The truth of a record's comparison; judges nothing and changes nothing."""
+    assert step.operator is not None
+    assert step.expected is not None
+    if isinstance(step.observed, (plan.Content, plan.Wire)):
+        seen = look(bench, step.observed)
+        return _is(bench, seen, step.expected) == (step.operator == "==")
+    return compare_scalars(bench, scalar(bench, step.observed), step.operator, step.expected)
+
+
+# Bytes ---------------------------------------------------------------------------------------
+
+
+def _is(bench: Bench, seen: Seen, expected: plan.Expected) -> bool:
+    got = seen.data.tobytes()
+    return any(pattern.matches(got) for pattern in patterns(bench, expected, seen))
+
+
+def patterns(bench: Bench, expected: plan.Expected, seen: Seen) -> list[Pattern]:
+    """Every byte pattern that `expected` admits for what was seen."""
+    if isinstance(expected, ByteString):
+        return [Pattern(expected.data, (), ((0, expected.length, expected),))]
+    if isinstance(expected, plan.Any):
+        size = expected.length
+        return [Pattern(None)] if size is None or size == len(seen.data) else [Pattern(bytes(size), ((0, size),))]
+    if isinstance(expected, plan.Unchanged):
+        return [Pattern(seen.ledger().tobytes())]
+    if isinstance(expected, plan.OneOf):
+        return [pattern for item in expected.alternatives for pattern in patterns(bench, item, seen)]
+    if isinstance(expected, plan.Sequence):
+        return [_sequence(expected, len(seen.data))]
+    if isinstance(expected, (LiveBytes, LiveContent, LiveJoin)):
+        return [Pattern(evaluate(expected, bench.read))]
+    raise TypeError(f"bytes are not compared with {expected!r}")
+
+
+def _sequence(expected: plan.Sequence, length: int) -> Pattern:
+    fixed = sum(item.length or 0 for item in expected.items)
+    data: list[bytes] = []
+    holes: list[tuple[int, int]] = []
+    parts: list[tuple[int, int, ByteString]] = []
+    at = 0
+    for item in expected.items:
+        if isinstance(item, plan.Any):
+            size = length - fixed if item.length is None else item.length
+            holes.append((at, at + size))
+            data.append(bytes(size))
+        else:
+            size = item.length
+            parts.append((at, size, item))
+            data.append(item.data)
+        at += size
+    return Pattern(b"".join(data), tuple(holes), tuple(parts))
+
+
+def _bytes(bench: Bench, step: plan.Expect, seen: Seen) -> Failure | None:
+    expected = step.expected
+    data = seen.data
+    if step.operator == "==" and isinstance(expected, ByteString):
+        want = expected.data
+        if data.tobytes() == want:
+            seen.believe(data, expected)
+            return None
+        admitted = [Pattern(want, (), ((0, expected.length, expected),))]
+    else:
+        got = data.tobytes()
+        admitted = patterns(bench, expected, seen)
+        found = next((pattern for pattern in admitted if pattern.matches(got)), None)
+        if (found is not None) == (step.operator == "=="):
+            seen.believe(data, found.whole if found is not None else None)
+            return None
+    code = "MKS2101" if seen.wire is not None else "MKS2102"
+    if step.operator == "!=":
+        message = f"{seen.name} holds exactly the bytes that it must not hold"
+        return Failure(code, step.at, message, (("bytes", f"all {len(data)} are equal"),))
+    return different(code, step.at, seen, admitted)
+
+
+def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:
+    """The failure of bytes that match none of the patterns; told against the nearest one."""
+    best: tuple[int, Pattern, Bytes] | None = None
+    for pattern in admitted:
+        if pattern.data is None or len(pattern.data) != len(seen.data):
+            continue
+        want = np.frombuffer(pattern.data, np.uint8)
+        count = len(difference.positions(want, seen.data, list(pattern.holes)))
+        if best is None or count < best[0]:
+            best = (count, pattern, want)
+    if best is None:
+        lengths = " or ".join(str(len(pattern.data)) for pattern in admitted if pattern.data is not None)
+        message = f"{seen.name} has {len(seen.data)} bytes, compared with {lengths}"
+        return Failure(code, at, message)
+    count, pattern, want = best
+    holes = list(pattern.holes)
+    where = difference.positions(want, seen.data, holes)
+    details = difference.describe(
+        want, seen.data, where, reason=pattern.reason, place=seen.place, ignored=holes,
+        base=seen.base,
+    )  # fmt: skip
+    if len(admitted) > 1:
+        details = (("of", f"{len(admitted)} alternatives, none matches; this is the nearest"), *details)
+    first = int(where[0])
+    span = difference.field_span(first, len(want), pattern.reason)
+    field = f": {span[0]}" if span else ""
+    verb = "differs" if count == 1 else "differ"
+    where_text = "on the wire" if seen.wire else "in memory"
+    place = seen.place(first).split(",", 1)[0]
+    message = f"{count} of {len(want)} bytes {where_text} {verb}, first {place}{field}"
+    return Failure(code, at, message, details)
+
+
+# Scalars -------------------------------------------------------------------------------------
+
+
+def scalar(bench: Bench, value: object) -> Scalar:
+    """A live scalar, or a known one."""
+    if isinstance(value, Live):
+        return bench.scalar(value.subject, value.member)
+    if isinstance(value, LiveOp):
+        return bench.evaluate(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (int, str)):
+        return value
+    raise TypeError(f"{value!r} is no scalar")
+
+
+def compare_scalars(bench: Bench, value: Scalar, operator: str, expected: plan.Expected) -> bool:
+    if isinstance(expected, plan.OneOf):
+        equal = any(compare_scalars(bench, value, "==", item) for item in expected.alternatives)
+        return equal == (operator == "==")
+    if isinstance(expected, plan.Any):
+        return operator == "=="
+    wanted = scalar(bench, expected)
+    if operator in ("==", "!="):
+        equal = value == wanted or (isinstance(wanted, str) and value in STATUS_CLASS.get(wanted, ()))
+        return equal == (operator == "==")
+    if isinstance(value, int) and isinstance(wanted, int):
+        return _COMPARE[operator](value, wanted)
+    return False
+
+
+def expected_text(bench: Bench, expected: plan.Expected) -> str:
+    if isinstance(expected, plan.OneOf):
+        return "one of " + ", ".join(expected_text(bench, item) for item in expected.alternatives)
+    if isinstance(expected, plan.Any):
+        return "anything"
+    return show(scalar(bench, expected))

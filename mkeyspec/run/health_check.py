@@ -1,0 +1,51 @@
+"""The canary transfer: whether a device is still good for anything after a case that did not pass."""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+
+import numpy as np
+
+from mkeyspec.abi.constants import MR_ACCESS, SendFlag
+from mkeyspec.device.protocol import Device, Qp, QpAttributes, Sge, Write
+from mkeyspec.run.buffer import canary
+from mkeyspec.run.outcomes import describe
+
+LENGTH = 256
+
+
+def symptom(device: Device, deadline: float) -> str:
+    """Write a canary from each end to the other over the default pair. "" if both arrive whole; else what is wrong."""
+    try:
+        pair = device.qp_pair(QpAttributes())
+        owner = device.memory("owner", 2 * LENGTH, access=int(MR_ACCESS))
+        peer = device.memory("peer", 2 * LENGTH, access=int(MR_ACCESS))
+        for number, (qp, source, target) in enumerate(((pair.owner, owner, peer), (pair.peer, peer, owner)), 1):
+            data = canary(number, LENGTH)
+            device.write(source, 0, data)
+            sge = Sge(source.addr, LENGTH, source.lkey)
+            request = Write(number, int(SendFlag.SIGNALED), (sge,), target.addr + LENGTH, target.rkey)
+            if errno := device.post(qp, [request]):
+                return f"the canary transfer was refused with errno {errno}"
+            if found := _completed(device, qp, number, deadline):
+                return found
+            if not np.array_equal(device.read(target, LENGTH, LENGTH), data):
+                return "the canary transfer arrived changed"
+        device.release(healthy=True)
+    except Exception as error:
+        # Whatever a broken device raises is the symptom; the rig must survive it to say BLOCKED.
+        return f"the canary transfer raised {type(error).__name__}: {error}"
+    return ""
+
+
+def _completed(device: Device, qp: Qp, wr_id: int, deadline: float) -> str:
+    end = monotonic() + deadline
+    while True:
+        late = monotonic() >= end
+        for completion in device.poll(qp):
+            if completion.wr_id == wr_id and completion.status == "success":
+                return ""
+            return f"the canary transfer completed with {describe(completion)}"
+        if late:
+            return "the canary transfer did not complete"
+        sleep(1e-3)

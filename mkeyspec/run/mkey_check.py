@@ -1,0 +1,173 @@
+"""`check k is …`: one call of mlx5dv_mkey_check, and its record held against the case (XCHK-01 to 08).
+
+What `block`, `found` and `computed` mean as members of struct mlx5dv_mkey_err is the device profile's to say
+(X-OPEN-08); `offset`, `expected` and `actual` are the members as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Union
+
+from mkeyspec.abi.constants import MkeyError
+from mkeyspec.device.profile import error_record
+from mkeyspec.device.protocol import Refused, SignatureError
+from mkeyspec.plan import Check, Known
+from mkeyspec.run.case_state import Bench, errno_name
+from mkeyspec.run.evidence import Due, Use
+from mkeyspec.run.outcomes import Attempt
+from mkeyspec.run.verdict import Failure
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int, NoValue
+
+KINDS = {
+    "ok": int(MkeyError.NO_ERR),
+    "bad_guard": int(MkeyError.BAD_GUARD),
+    "bad_reftag": int(MkeyError.BAD_REFTAG),
+    "bad_apptag": int(MkeyError.BAD_APPTAG),
+}
+"""The language's words for enum mlx5dv_mkey_err_type."""
+
+_NAMES = {value: name for name, value in KINDS.items()}
+_PARTS = {"bad_guard": "guard", "bad_apptag": "app", "bad_reftag": "ref"}
+
+Members = tuple[tuple[str, int], ...]
+
+
+def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
+    """Poll every CQ of the owner until it is empty (X-OPEN-16: where the error waits is open), then ask."""
+    bench.poll_all()
+    mkey = bench.mkeys[step.mkey]
+    attempt = Attempt(step.at, f"check {step.mkey}")
+    over = [use for use in bench.uses if use.mkey is mkey and use.over and not use.judged]
+    try:
+        record = bench.device.mkey_check(mkey.handle)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
+        mkey.refused = attempt.reason
+        for use in over:
+            use.refused = attempt.reason  # open still: the device may tell at the end
+        return attempt, None
+    mkey.refused = ""
+    for use in over:
+        use.judge("check")
+    if record is not None:
+        # Told once: the closing rule asks again.
+        told = Due(step.at, "send", -1, "")
+        told.passed = True
+        bench.uses.append(Use(step.at, mkey, told))
+    return attempt, record
+
+
+def judge(bench: Bench, step: Check, record: SignatureError | None) -> Failure | None:
+    """The failure of a check that was answered."""
+    kind = "ok" if record is None else _NAMES.get(record.type, f"type {record.type}")
+    details: list[tuple[str, str]] = []
+    wanted: Members = ()
+    if kind in step.kind:
+        wanted = members(bench, step, kind)
+    else:
+        details += [("expected", " or ".join(step.kind)), ("got", kind)]
+    if record is not None:
+        got = {"offset": record.offset, "expected": record.expected_value, "actual": record.actual_value}
+        for name, value in wanted:
+            if got[name] != value:
+                said = _said(bench, step, name)
+                details += [("expected", f"{said} {value:#x}{_block(bench, step, name, value)}")]
+                details += [("got", f"{said} {got[name]:#x}{_block(bench, step, name, got[name])}")]
+        if details:
+            details.append(("record", _text(record)))
+    if not details:
+        return None
+    said = kind if kind not in step.kind else f"{kind}, but with another {_others(details)}"
+    return Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
+
+
+def members(bench: Bench, step: Check, kind: str) -> Members:
+    """The members of the record that the case pins, as (name, value)."""
+    profile = bench.profile
+    wanted: list[tuple[str, int]] = []
+    domain = step.domain
+    if domain is None and (step.block is not None or step.found is not None or step.computed is not None):
+        raise NoValue(f"block, found and computed of `check {step.mkey}` need the domain of its last transfer")
+    if domain is not None:
+        signature = domain.signature
+        if step.block is not None:
+            offset = error_record.offset(profile, signature.field_size, domain.block, step.block)
+            wanted.append(("offset", offset))
+        found_is_actual = profile.err_actual == "field"
+        part = _PARTS.get(kind, "guard")
+        for value, is_found in ((step.found, True), (step.computed, False)):
+            if value is not None:
+                number = error_record.value(profile, signature.kind, value.data, part)
+                wanted.append(("actual" if is_found == found_is_actual else "expected", number))
+    for name, raw in (("offset", step.offset), ("expected", step.expected), ("actual", step.actual)):
+        if raw is not None:
+            wanted.append((name, bench.evaluate(raw)))
+    return tuple(wanted)
+
+
+def departure(step: Check, known: Known) -> Check | None:
+    """The check as the known departure would have it; None where the departure says nothing of the record."""
+    kinds = _kinds(known.value)
+    if kinds is None and not known.members:
+        return None
+    changed = step if kinds is None else replace(step, kind=kinds)
+    for name, value in known.members:
+        changed = _with(changed, name, value)
+    return changed
+
+
+def _kinds(value: object) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        return (value,)
+    alternatives = getattr(value, "alternatives", None)
+    return tuple(str(item) for item in alternatives) if isinstance(alternatives, Iterable) else None
+
+
+def _with(step: Check, name: str, value: Union[Int, str, ByteString]) -> Check:
+    if name == "kind" and isinstance(value, str):
+        return replace(step, kind=(value,))
+    if name == "block" and isinstance(value, int):
+        return replace(step, block=value)
+    if name == "found" and isinstance(value, ByteString):
+        return replace(step, found=value)
+    if name == "computed" and isinstance(value, ByteString):
+        return replace(step, computed=value)
+    if not isinstance(value, (str, ByteString)):
+        if name == "offset":
+            return replace(step, offset=value)
+        if name == "expected":
+            return replace(step, expected=value)
+        if name == "actual":
+            return replace(step, actual=value)
+    raise NoValue(f"`known` of a check has no {name}")  # the compiler lets none pass
+
+
+def _text(record: SignatureError) -> str:
+    kind = _NAMES.get(record.type, f"type {record.type}")
+    return f"{kind}, offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
+
+
+def _said(bench: Bench, step: Check, name: str) -> str:
+    """The case's word for a member of the record that it pins: `found` or `computed`, unless it names the member."""
+    if name == "offset" or getattr(step, name) is not None:
+        return name
+    return "found" if (name == "actual") == (bench.profile.err_actual == "field") else "computed"
+
+
+def _block(bench: Bench, step: Check, name: str, value: int) -> str:
+    """Which block an offset means, for messages."""
+    if name != "offset" or step.domain is None:
+        return ""
+    size, block = step.domain.signature.field_size, step.domain.block
+    near = max(0, value // (block + size) - 1)
+    for k in range(near, near + 3):
+        if error_record.offset(bench.profile, size, block, k) == value:
+            return f" ({value}: block {k})"
+    return f" ({value}: no block's)"
+
+
+def _others(details: list[tuple[str, str]]) -> str:
+    return " and ".join(dict.fromkeys(text.split(" ", 1)[0] for label, text in details if label == "expected"))

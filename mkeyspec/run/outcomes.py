@@ -1,0 +1,288 @@
+"""What came of a step, held against what the case claims of it, and against the departures that are known.
+
+The page's claim is the truth: where it holds the step passes. Where it does not hold, but the statement names a
+known departure (`known X-DIFF-nn …`), the device is listed for it, and it departed exactly so, the step is KNOWN.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from mkeyspec.abi.constants import STATUS_CLASS
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.protocol import Completion
+from mkeyspec.plan import Accepted, At, Claim, Completes, Entry, Known, Outcome, Rejected
+from mkeyspec.run.case_state import errno_name
+from mkeyspec.run.departures import Expectations
+from mkeyspec.run.evidence import SUCCESS, Due
+from mkeyspec.run.verdict import Failure
+from mkeyspec.value.live import Int
+
+Number = Callable[[Int], int]
+
+ACCEPTED = (Accepted(),)
+ERROR = "error"
+"""The opcode of a list's entry that is any error: of an error's completion the opcode is not defined."""
+ANY_ERROR = "an error"
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of one step.
+
+    `phase` says where it was refused (None: it went through), `reason` why: an errno's name or a completion status.
+    `fault` is something that no claim covers (a deadline, a wrong opcode). `listed` are gathered where the
+    claim lists completions.
+    """
+
+    at: At
+    what: str
+    phase: str | None = None
+    reason: str = ""
+    fault: Failure | None = None
+    earlier: Failure | None = None
+    """The failure of something that was posted before, on which this came to nothing."""
+    listed: Sequence[Due] = ()
+    """Entries of the ledger, in the order in which they came."""
+
+    def describe(self) -> str:
+        if self.phase is None:
+            return "accepted"
+        return f"rejected at {self.phase} with {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A step judged.
+
+    `departure`: the known departure that was seen in place of the truth. `fits`: what came is also what the known
+    departure says, though the truth holds (X-DIFF-06: "at complete or at completion", known "at completion").
+    """
+
+    failure: Failure | None = None
+    departure: str | None = None
+    fits: bool = False
+    outcome: Outcome | None = None
+    """The one of the claim's that came."""
+
+
+def judge(
+    attempt: Attempt,
+    claim: Claim,
+    known: Known | None,
+    profile: Profile,
+    expectations: Expectations,
+    number: Number,
+) -> Ruling:
+    """Hold an attempt against its claim."""
+    failure, outcome = _hold(attempt, claim, profile, number)
+    if known is None:
+        return Ruling(failure, outcome=outcome)
+    stated = False
+    if known.outcome is not None and attempt.fault is None:
+        stated = matches(known.outcome, attempt, profile, number)
+    if failure is None:
+        return Ruling(fits=stated, outcome=outcome)
+    return depart(failure, known, stated, expectations)
+
+
+def depart(failure: Failure, known: Known, stated: bool, expectations: Expectations) -> Ruling:
+    """A statement that failed and names a known departure: whether this is it."""
+    listed = expectations.lists(known.id)
+    if listed and stated:
+        return Ruling(None, known.id)
+    if not listed:
+        note = f"this is what {known.id} describes" if stated else f"{known.id} describes another departure"
+        details = (*failure.details, ("known", f"{note}; no file of expectations lists {known.id} for this device"))
+        return Ruling(Failure(failure.code, failure.at, failure.message, details, failure.hard))
+    file, seen = expectations.departures[known.id]
+    details = (
+        *failure.details,
+        ("known", f"{file} lists {known.id} for this device: {seen}"),
+        ("", f"without that, it is {failure.code}"),
+    )
+    message = f"departs from the page otherwise than {known.id} says: {failure.message}"
+    return Ruling(Failure("MKS2302", failure.at, message, details, failure.hard))
+
+
+def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> tuple[Failure | None, Outcome | None]:
+    if attempt.fault is not None:
+        return attempt.fault, None
+    for outcome in claim or ACCEPTED:
+        if matches(outcome, attempt, profile, number):
+            return None, outcome
+    return _disagree(attempt, claim, profile, number), None
+
+
+def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number) -> bool:
+    """Whether this outcome is what came."""
+    if isinstance(outcome, Accepted):
+        return attempt.phase is None
+    if isinstance(outcome, Rejected):
+        return attempt.phase == outcome.phase and reason_matches(outcome, attempt.reason, profile)
+    if attempt.phase not in (None, "completion"):
+        return False
+    return not _differences(outcome, attempt, number)
+
+
+def _differences(outcome: Completes, attempt: Attempt, number: Number) -> list[tuple[int, str, str, str]]:
+    """How what came, in the order of a list, differs from it."""
+    dues = arrange(outcome.entries, attempt.listed)
+    return compare(outcome.entries, tuple(due.got for due in dues if due.got is not None), number)
+
+
+def admits_success(claim: Claim) -> bool:
+    """Whether plain success is what is claimed, or one of it."""
+    return not claim or any(isinstance(outcome, Accepted) for outcome in claim)
+
+
+def admits_both(claim: Claim) -> bool:
+    """Whether a claim names an outcome without an error beside one with an error: the case goes on either way."""
+    listed = [item for item in claim if isinstance(item, Completes)]
+    failing = [item for item in listed if any(entry.opcode == ERROR for entry in item.entries)]
+    refused = len(failing) + sum(isinstance(item, Rejected) for item in claim)
+    return 0 < refused < len(claim)
+
+
+def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
+    """Whether `reason` is one that the claim admits. A flush is the echo of another failure, so it must be named."""
+    if outcome.reason is not None:
+        return reason == outcome.reason or reason in STATUS_CLASS.get(outcome.reason, ())
+    if outcome.phase == "completion":
+        return reason != "wr_flush_err"
+    if outcome.rule is not None:
+        return reason == errno_name(profile.errno_of(outcome.rule))
+    return True
+
+
+def arrange(entries: tuple[Entry, ...], dues: Sequence[Due]) -> list[Due]:
+    """What came in the order of a list: each queue keeps its own order, and nothing says how two of them mix."""
+    lines: dict[str, deque[Due]] = {"send": deque(), "recv": deque()}
+    for due in dues:
+        lines[due.queue].append(due)
+    arranged: list[Due] = []
+    for entry in entries:
+        ids = [value for name, value in entry.members if name == "id"]
+        wanted = "recv" if entry.opcode.startswith("recv") else "send"
+        if entry.opcode == ERROR:
+            heads = [line[0] for line in lines.values() if line and line[0].failed]
+            named = [due for due in heads if due.wr_id in ids] or heads
+            wanted = named[0].queue if named else "send"
+        line = lines[wanted] or lines["recv" if wanted == "send" else "send"]
+        if line:
+            arranged.append(line.popleft())
+    return [*arranged, *(due for due in dues if due not in arranged)]
+
+
+def compare(
+    entries: tuple[Entry, ...], completions: tuple[Completion, ...], number: Number
+) -> list[tuple[int, str, str, str]]:
+    """How the completions differ from the entries: (index from 0, member, expected, got)."""
+    found = []
+    for i in range(max(len(entries), len(completions))):
+        if i >= len(completions):
+            found.append((i, "completion", entries[i].opcode, "none"))
+            continue
+        got = completions[i]
+        if i >= len(entries):
+            found.append((i, "completion", "none", describe(got)))
+            continue
+        entry = entries[i]
+        members: dict[str, Union[Int, str]] = dict(entry.members)
+        status = members.pop("status", ANY_ERROR if entry.opcode == ERROR else SUCCESS)
+        if status == ANY_ERROR:
+            if got.status == SUCCESS:
+                found.append((i, "status", ANY_ERROR, got.status))
+        elif got.status != status and got.status not in STATUS_CLASS.get(str(status), ()):
+            found.append((i, "status", str(status), got.status))
+            continue
+        if got.status == "success" and got.opcode != entry.opcode:
+            found.append((i, "opcode", entry.opcode, got.opcode))
+        for name, want in members.items():
+            have = completion_member(got, name)
+            wanted = want if isinstance(want, str) else number(want)
+            if have != wanted:
+                text = str if name == "id" else show  # one form of an id in all of a message: the text's
+                found.append((i, name, text(wanted), text(have)))
+    return found
+
+
+def completion_member(completion: Completion, name: str) -> int | str | None:
+    """A member of a completion by the language's name for it."""
+    if name == "id":
+        return completion.wr_id
+    if name in ("byte_len", "imm", "opcode", "vendor_error"):
+        value = getattr(completion, name)
+        assert value is None or isinstance(value, (int, str))
+        return value
+    return completion.invalidated_rkey if name == "invalidated" else None
+
+
+def show(value: int | str | None) -> str:
+    if isinstance(value, int) and not -10 < value < 10:
+        return f"{value} ({value:#x})"
+    return "none" if value is None else str(value)
+
+
+def describe(completion: Completion) -> str:
+    """A completion in one phrase."""
+    if completion.status != "success":
+        vendor = f", vendor error {completion.vendor_error:#x}" if completion.vendor_error else ""
+        return f"{completion.status} ({completion.queue} queue, id {completion.wr_id}{vendor})"
+    return f"{completion.opcode or 'success'} ({completion.queue} queue, id {completion.wr_id})"
+
+
+def claim_text(claim: Claim, profile: Profile) -> str:
+    """A claim in the language's words."""
+    return " or ".join(_outcome_text(outcome, profile) for outcome in claim) or "accepted"
+
+
+def _outcome_text(outcome: Outcome, profile: Profile) -> str:
+    if isinstance(outcome, Accepted):
+        return "accepted"
+    if isinstance(outcome, Completes):
+        return f"completes {{ {'; '.join(entry.opcode for entry in outcome.entries)} }}"
+    text = f"rejected at {outcome.phase}"
+    if outcome.reason is not None:
+        return f"{text} with {outcome.reason}"
+    if outcome.rule is not None and outcome.phase != "completion":
+        return f"{text} with {errno_name(profile.errno_of(outcome.rule))} (rule {outcome.rule})"
+    return text
+
+
+def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> Failure:
+    at, what = attempt.at, attempt.what
+    expected = claim_text(claim, profile)
+    details = [("expected", expected), ("got", attempt.describe())]
+    if attempt.phase is None:
+        lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
+        if not lists:
+            return Failure("MKS2002", at, f"`{what}` was accepted, and should be {expected}", tuple(details), True)
+        return _completes_otherwise(attempt, lists, number)
+    if claim and not all(isinstance(outcome, Accepted) for outcome in claim):
+        lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
+        if lists and attempt.phase == "completion":
+            return _completes_otherwise(attempt, lists, number)
+        phases = [outcome.phase for outcome in claim if isinstance(outcome, Rejected)]
+        where = "for another reason" if attempt.phase in phases else "at another phase"
+        return Failure("MKS2003", at, f"`{what}` was rejected {where}", tuple(details), True)
+    if attempt.phase == "completion":
+        message = f"`{what}` completed with {attempt.reason}, and should succeed"
+        return Failure("MKS2005", at, message, tuple(details), True)
+    message = f"`{what}` was rejected at {attempt.phase} with {attempt.reason}, and nothing claims it"
+    return Failure("MKS2001", at, message, tuple(details), True)
+
+
+def _completes_otherwise(attempt: Attempt, lists: Sequence[Completes], number: Number) -> Failure:
+    """Told against the nearest of the lists."""
+    details = []
+    for i, member, want, have in min((_differences(one, attempt, number) for one in lists), key=len):
+        details.append(("expected", f"completion {i + 1}: {member} {want}"))
+        details.append(("got", f"completion {i + 1}: {member} {have}"))
+    listed = ", ".join(describe(due.got) for due in attempt.listed if due.got is not None) or "none"
+    details.append(("arrived", listed))
+    message = f"`{attempt.what}` completed otherwise than listed"
+    return Failure("MKS2005", attempt.at, message, tuple(details), True)

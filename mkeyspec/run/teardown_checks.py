@@ -1,0 +1,190 @@
+"""The closing rule (docs/design/language.md): at the end nothing is left over that no statement named.
+
+No completion, no error of an unsignaled request, no signature error, no async event, and no byte of any registered
+buffer, its guards included. What the ledger has unjudged is judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from mkeyspec.device.protocol import Refused
+from mkeyspec.plan import At, Rejected
+from mkeyspec.run import difference, drain, event, leftovers, reset
+from mkeyspec.run.buffer import GUARD, Buffer, Bytes
+from mkeyspec.run.case_state import Bench, MkeyState, errno_name
+from mkeyspec.run.culprits import Suspects, reach, suspects
+from mkeyspec.run.evidence import Use
+from mkeyspec.run.extent import Extent, key_of
+from mkeyspec.run.verdict import Failure
+
+Found = tuple[Failure, bool]
+"""A failure, and whether it is excused: of bytes that a known departure may have written."""
+
+
+def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
+    """Everything that is left over. `patient` False: the case has failed, and nothing is waited for. `excused`: bytes
+    that a known departure may have written."""
+    if patient and bench.failed_qps and not bench.isolated:
+        bench.pair(None, bench.taken[-1].at)  # the default pair, which other cases have too
+    for pair in bench.pairs.values():
+        if pair.failed:
+            reset.fail_qps(bench, pair)
+        for failure in leftovers.settle(bench, pair, patient=patient):
+            yield failure, False
+    for side in ("owner", "peer") if patient else ():
+        if any(mkey.signed and mkey.handle.side == side for mkey in bench.mkeys.values()):
+            wrong = drain.heard(bench, side, bench.taken[-1].at)
+            if wrong is not None:
+                yield wrong, False
+    for failure in (*bench.wrong_numbers.values(), *_signature_errors(bench), *event.left_over(bench)):
+        yield failure, False
+    yield from buffers(bench, excused if excused is not None else Extent())
+    drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
+    for pair in bench.pairs.values():
+        for failure in leftovers.unjudged(pair):
+            yield failure, False
+
+
+def _signature_errors(bench: Bench) -> Iterator[Failure]:
+    """mlx5dv_mkey_check of every key with a signature: an error may stand at one that no request has named, too."""
+    open_uses: dict[int, list[Use]] = {}
+    for use in bench.uses:
+        if not use.judged:
+            use.judge("the closing mkey_check")
+            open_uses.setdefault(id(use.mkey), []).append(use)
+    for mkey in bench.mkeys.values():
+        failure = _signature_error(bench, mkey, open_uses.get(id(mkey), [])) if mkey.signed else None
+        if failure is not None:
+            yield failure
+
+
+def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure | None:
+    inside = ""
+    if uses and all(use.inside for use in uses):
+        inside = f"; it was reached only as an entry of `{uses[-1].inside}`, where its bytes are plain"
+    try:
+        record = bench.device.mkey_check(mkey.handle)
+    except Refused as refusal:
+        if all(refused == errno_name(refusal.errno) for refused in [use.refused for use in uses] or [mkey.refused]):
+            return None
+        message = f"the closing mkey_check of `{mkey.name}` was refused with {errno_name(refusal.errno)}"
+        return Failure("MKS2202", mkey.at, message)
+    if record is None:
+        return None
+    kind = {1: "bad_guard", 2: "bad_reftag", 3: "bad_apptag"}.get(record.type, f"type {record.type}")
+    values = f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
+    message = f"a signature error of `{mkey.name}` is left over: {kind}{inside}"
+    return Failure("MKS2202", mkey.at, message, (("record", values),))
+
+
+# Bytes ---------------------------------------------------------------------------------------
+
+
+def buffers(bench: Bench, excused: Extent) -> Iterator[Found]:
+    """Bytes that nothing named and that changed, and guards that were written."""
+    read = bench.device.read
+    for buffer in bench.all_buffers():
+        content = buffer.content
+        got = read(buffer.memory, 0, len(content))
+        if got.tobytes() != content.tobytes():
+            yield from _changed(bench, buffer, content, got, excused)
+
+
+def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
+    named = bench.buffers.get(buffer.name) is buffer
+    key = key_of(bench, buffer)
+    end = GUARD + buffer.length
+    for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("behind", end, end + GUARD, buffer.length)):
+        where = difference.positions(content[start:stop], got[start:stop])
+        if len(where):
+            guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
+            yield _blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)), False
+    where = difference.positions(content[GUARD:end], got[GUARD:end], buffer.free)
+    departed = excused.of(buffer)[where]
+    for part, excuse in ((where[~departed], False), (where[departed], True)):
+        if len(part):
+            yield _unnamed(bench, buffer, got[GUARD:end], part), excuse
+
+
+def changed(
+    bench: Bench, buffer: Buffer, start: int, length: int, excused: Extent | None = None
+) -> Failure | None:
+    """What changed of bytes that are about to be written over, or to be believed, and that no statement named: nothing
+    would tell of it at the end. `excused`: bytes that may have changed."""
+    want, free = buffer.expected(0, buffer.length), buffer.free
+    got = bench.device.read(buffer.memory, GUARD, buffer.length)
+    where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
+    if excused is not None:
+        where = where[~excused.of(buffer)[where]]
+    return _unnamed(bench, buffer, got, where) if len(where) else None
+
+
+def moved(bench: Bench, at: At) -> Iterator[Failure]:
+    """What changed of the bytes that the last step would write, which was refused before anything of it was posted,
+    and that no earlier step may have written."""
+    would, earlier = Extent(), Extent()
+    would.add(bench, reach(bench.taken))
+    earlier.add_unseen(bench, bench.taken[:-1])
+    for buffer in bench.all_buffers():
+        mask = would.of(buffer) & ~earlier.of(buffer)
+        if not mask.any():
+            continue
+        want = buffer.expected(0, buffer.length)
+        got = bench.device.read(buffer.memory, GUARD, buffer.length)
+        where = difference.positions(want, got, buffer.free)
+        where = where[mask[where]]
+        if len(where):
+            place = partial("{}[{}]".format, buffer.name)
+            details = difference.describe(want, got, where, reason=buffer.reason, place=place)
+            name, count = buffer.name, len(where)
+            message = f"{count} bytes of `{name}` changed, and the section that would write them was refused"
+            yield Failure("MKS2103", at, message, details, hard=True)
+
+
+def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+    named = bench.buffers.get(buffer.name) is buffer
+    key = key_of(bench, buffer)
+    details = difference.describe(
+        buffer.expected(0, buffer.length),
+        got,
+        where,
+        reason=buffer.reason,
+        place=lambda i: f"{buffer.name}[{i}]",
+    )
+    plural = "s" if len(where) > 1 else ""
+    message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
+    failure = Failure("MKS2103", buffer.at, message, details)
+    return _blame(bench, failure, buffer, named, suspects(bench.taken, key, buffer.looked_at(where)))
+
+
+def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
+    """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
+    if not found.alone:
+        return replace(failure, suspects=(found.label, found.places))
+    declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
+    mend = (("mend", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()
+    return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
+
+
+_IN_PART = "if a message that fails may land in part, say how much: `expect … == any` behind the claim"
+
+
+def _may_fail(bench: Bench, at: At) -> bool:
+    """Whether the statement at `at` claims an error completion, before which bytes may have landed."""
+    claims = [getattr(step, "claim", ()) for step in bench.taken if step.at == at]
+    return any(isinstance(one, Rejected) and one.phase == "completion" for claim in claims for one in claim)
+
+
+def _guard(buffer: Buffer, zone: str, base: int, want: Bytes, got: Bytes, where: difference.Positions) -> Failure:
+    first = int(where[0]) + base
+    where_text = f"{-first} before its start" if first < 0 else f"{first - buffer.length} behind its end"
+    details = (
+        ("first at", f"byte {where_text}"),
+        ("bytes", f"{len(where)} of {GUARD} differ"),
+        *difference.rows(want, got, where),
+    )
+    message = f"the guard {zone} `{buffer.name}` was written ({len(where)} bytes)"
+    return Failure("MKS2104", buffer.at, message, details)

@@ -1,0 +1,1 @@
+"""The faults of the model device, a module for each group."""

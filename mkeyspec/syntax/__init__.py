@@ -1,0 +1,1 @@
+"""Syntax: from the text of a `.mks` file to its syntax tree."""

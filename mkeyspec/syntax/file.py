@@ -1,0 +1,189 @@
+"""Lines to a file: the edition, the declarations, then the cases, each with its head and body."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.syntax import ast
+from mkeyspec.syntax.ast import Name
+from mkeyspec.syntax.builder import Allow, CaseLine, Needs, Title, Verifies
+
+EDITION = 1
+"""The edition of the language that this release reads."""
+
+_RESERVED = re.compile(r"pytest_|pytestmark\Z")
+"""Names that pytest reads of a module: a case of such a name would be taken for a hook, a list of plugins or marks."""
+
+
+class _Case:
+    """A case whose lines are still coming."""
+
+    def __init__(self, line: CaseLine) -> None:
+        self.line = line
+        self.title = line.title
+        self.end = line.span
+        self.verifies: list[Name] = []
+        self.needs: list[ast.Expr] = []
+        self.isolated = False
+        self.allows: list[Name] = []
+        self.body: list[ast.Statement] = []
+        self.fresh = line.title is None
+        """No line yet: a title may come."""
+
+    def built(self) -> ast.Case:
+        return ast.Case(
+            self.line.span.to(self.end),
+            self.line.name,
+            self.title,
+            tuple(self.verifies),
+            tuple(self.needs),
+            self.isolated,
+            tuple(self.body),
+            tuple(self.allows),
+        )
+
+
+class _Gathering:
+    """What a file has said so far."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.diagnostics = diagnostics
+        self.suite: ast.Text | None = None
+        self.uses: list[ast.Text] = []
+        self.lets: list[ast.Let] = []
+        self.allows: list[Name] = []
+        self.cases: list[_Case] = []
+        self.names: dict[str, Name] = {}
+
+    def error(self, code: str, message: str, span: Span, help: str = "") -> None:
+        self.diagnostics.error(code, message, span, help=help)
+
+    def declaration(self, line: Any) -> None:
+        """A line before the first case."""
+        if isinstance(line, ast.Let):
+            self.lets.append(line)
+        elif isinstance(line, Allow):
+            self.allows += line.codes
+        elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks") and not line.peer:
+            self.heading(line)
+        elif isinstance(line, Title):
+            self.error("MKS0118", "a text alone is a case's title, and no case has begun", line.span)
+        else:
+            word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
+            self.error(
+                "MKS0118",
+                f"`{word}` stands in a case, and no case has begun",
+                line.span,
+                help="before the cases stand `mks`, `suite`, `use`, `allow` and `let`",
+            )
+
+    def heading(self, line: ast.Step) -> None:
+        word = line.verb.text
+        if word == "mks":
+            self.error("MKS0117", "`mks` stands on the first line, once", line.span)
+            return
+        text = line.operand
+        if not isinstance(text, ast.Text) or _more(line):
+            self.error("MKS0117", f"`{word}` takes one text in quotes", line.span, help=f'{word} "…"')
+        elif self.lets:
+            self.error("MKS0117", f"`{word}` stands before the first `let`", line.span)
+        elif word == "use":
+            self.uses.append(text)
+        elif self.suite is not None:
+            note = Note("the suite was named here", self.suite.span)
+            self.diagnostics.error("MKS0117", "a file has one suite", line.span, notes=(note,))
+        elif self.uses:
+            self.error("MKS0117", "`suite` stands before `use`", line.span)
+        else:
+            self.suite = text
+
+    def case(self, line: CaseLine) -> None:
+        first = self.names.setdefault(line.name.text, line.name)
+        if first is not line.name:
+            note = Note("the first one is here", first.span)
+            message = f"case `{first.text}` stands twice in this file"
+            self.diagnostics.error("MKS0119", message, line.name.span, notes=(note,), help="case ids are unique")
+        if _RESERVED.match(line.name.text):
+            message = f"a case can't be called `{line.name.text}`: pytest reads this name of a module"
+            self.error("MKS0224", message, line.name.span, help="give it another name")
+        self.cases.append(_Case(line))
+
+    def line_of_case(self, case: _Case, line: Any) -> None:
+        fresh, case.fresh = case.fresh, False
+        case.end = line.span
+        if isinstance(line, Title):
+            if fresh:
+                case.title = line.text
+            else:
+                self.error("MKS0118", "a case's title stands right behind its name, once", line.span)
+        elif isinstance(line, Verifies):
+            case.verifies += line.names
+        elif isinstance(line, Needs):
+            case.needs += line.values
+        elif isinstance(line, Allow):
+            case.allows += line.codes
+        elif isinstance(line, ast.Step) and line.verb.text == "isolated" and line.operand is None and not _more(line):
+            case.isolated = True
+        elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks"):
+            self.error("MKS0117", f"`{line.verb.text}` stands before the first case", line.span)
+        else:
+            if isinstance(line, ast.Let) and self.source.location(line.span.start).column == 1:
+                self.diagnostics.warning(
+                    "MKS0608",
+                    f"this `let` belongs to case `{case.line.name.text}`, whatever its column",
+                    line.span,
+                    help="move it before the first case, or indent it",
+                )
+            case.body.append(line)
+
+
+def _more(line: ast.Step) -> bool:
+    """Whether a step has anything besides its verb and operand."""
+    return bool(line.peer or line.phrases or line.value or line.modifiers or line.block or line.claim or line.known)
+
+
+def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> ast.File:
+    """The file that `lines` make; what stands in the wrong place is reported."""
+    state = _Gathering(source, diagnostics)
+    rest = lines
+    if lines and _is_edition(lines[0]):
+        rest = lines[1:]
+    elif lines:
+        start = lines[0].span.start
+        diagnostics.error(
+            "MKS0101",
+            "a file begins with the edition of the language",
+            Span(source, start, start + 1),
+            help=f"put `mks {EDITION}` on the first line",
+        )
+    for line in rest:
+        if isinstance(line, CaseLine):
+            state.case(line)
+        elif state.cases:
+            state.line_of_case(state.cases[-1], line)
+        else:
+            state.declaration(line)
+    return ast.File(
+        source,
+        EDITION,
+        state.suite,
+        tuple(state.uses),
+        tuple(state.lets),
+        tuple(case.built() for case in state.cases),
+        comments,
+        tuple(state.allows),
+    )
+
+
+def _is_edition(line: Any) -> bool:
+    return (
+        isinstance(line, ast.Step)
+        and line.verb.text == "mks"
+        and isinstance(line.operand, ast.Int)
+        and line.operand.value == EDITION
+        and not _more(line)
+    )

@@ -1,0 +1,297 @@
+"""What an author most likely meant, where the parser had to stop.
+
+The parser knows what could have stood there; the functions here know what people do. Each looks
+at one likely mistake and reports it; the first that recognises its own wins, and what none
+recognises is said in general terms: what was expected, behind what, and what stood there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.syntax.builder import FIELDS_ONLY
+from mkeyspec.syntax.lexer import PREPOSITIONS, Token
+from mkeyspec.syntax.unexpected import Stop
+from mkeyspec.syntax.walk import DECLARING
+
+_BETTER_NAME = {"by": "op", "case": "which", "in": "input", "to": "target", "from": "origin", "not": "inverted"}
+_DOUBLED = {"AMP": "and", "PIPE": "or"}
+
+
+def report(
+    source: Source,
+    tokens: list[Token],
+    bad: int,
+    accepts: frozenset[str],
+    joins: frozenset[int],
+    diagnostics: Diagnostics,
+    around: str = "",
+) -> None:
+    """One finding for the statement `tokens`, unless a misspelt word in it has been reported already."""
+    stop = Stop(source, tokens, bad, accepts, joins, diagnostics, around)
+    start = tokens[0].start_pos if tokens else 0
+    end = tokens[-1].end_pos if tokens else 0
+    if any(start <= d.span.start <= end and d.span.source is source for d in diagnostics.errors):
+        return
+    for mistake in MISTAKES:
+        if mistake(stop):
+            return
+    stop.error("MKS0100", f"expected {stop.expected()}, found {stop.found()}")
+
+
+# The mistakes --------------------------------------------------------------------------------
+
+
+def _reserved(stop: Stop) -> bool:
+    """A reserved word where a name has to stand, or where a value does and nothing else makes sense."""
+    word = stop.value
+    if not (word.isidentifier() and (word in PREPOSITIONS or stop.kind == word.upper())):
+        return False
+    if "NAME" not in stop.accepts:
+        return False
+    if stop.bad == 0:
+        return False
+    before = stop.before()
+    declares = before is not None and before.value in DECLARING
+    alone = stop.following_kind() in ("END", "COMMA", "RPAR", "RSQB", "RBRACE", "DOT")
+    if "INT" in stop.accepts and not declares and not alone:
+        return False
+    better = _BETTER_NAME.get(word)
+    what = "the parameter" if stop.first == "FOR" and "INT" not in stop.accepts else "it"
+    help = f"call {what} `{better}`" if better else f"call {what} something else"
+    stop.error("MKS0102", f"`{word}` is a reserved word", help)
+    return True
+
+
+def _requirement(stop: Stop) -> bool:
+    """Ids that are not where, or not as, they should be."""
+    if stop.kind == "REQ":
+        stop.error("MKS0116", f"a requirement id stands behind `verifies` or `known`, and `{stop.value}` does not")
+        return True
+    if "REQ" in stop.accepts and stop.before_kind() in ("VERIFIES", "KNOWN", "COMMA"):
+        found = stop.found()
+        stop.error("MKS0116", f"expected a requirement id, found {found}", "ids look like `CFG-07` or `X-DIFF-08`")
+        return True
+    return False
+
+
+def _case_without_name(stop: Stop) -> bool:
+    if stop.first != "CASE" or stop.bad != 1 or stop.kind not in ("STRING", "END"):
+        return False
+    stop.error("MKS0118", "a case needs a name", "case some_name, and its title on the next line")
+    return True
+
+
+def _one_equals_sign(stop: Stop) -> bool:
+    """`expect a = b`, `let a == b`."""
+    compares = stop.first in ("EXPECT", "WHERE", "IF") or any(t.type == "WHEN" for t in stop.tokens[: stop.bad])
+    if stop.kind == "EQ" and compares and ("CMP" in stop.accepts or stop.before_kind() == "CMP"):
+        stop.error("MKS0105", "one `=` declares, `==` compares", "write `==`")
+        return True
+    if stop.kind == "CMP" and stop.value == "==" and "EQ" in stop.accepts and "CMP" not in stop.accepts:
+        stop.error("MKS0105", "`==` compares, one `=` declares", "write `=`")
+        return True
+    return False
+
+
+def _for_with_equals_sign(stop: Stop) -> bool:
+    if stop.first != "FOR" or stop.kind != "EQ":
+        return False
+    stop.error("MKS0100", "a `for` takes its values behind `in`", f"{stop.text(0, stop.bad)} in …")
+    return True
+
+
+def _chained(stop: Stop) -> bool:
+    """`a < b < c`."""
+    if stop.kind not in ("CMP", "IN") or "AND" not in stop.accepts or "CMP" in stop.accepts:
+        return False
+    if stop.first == "FOR":
+        return False
+    stop.error("MKS0106", "comparisons do not chain", "a < b and b < c")
+    return True
+
+
+def _doubled_sign(stop: Stop) -> bool:
+    """`&&`, `||`, `**`, `//`."""
+    token, last = stop.token, stop.before()
+    if token is None or last is None or token.type != last.type or token.start_pos != last.end_pos:
+        return False
+    span = Span(stop.source, last.start_pos, token.end_pos)
+    sign = last.value + token.value
+    if token.type in _DOUBLED:
+        stop.error("MKS0110", f"`{sign}` is not a sign of the language", f"write `{_DOUBLED[token.type]}`", span)
+        return True
+    if token.type == "MUL":
+        help = "`/` divides whole numbers" if sign == "//" else ""
+        stop.error("MKS0110", f"`{sign}` is not a sign of the language", help, span)
+        return True
+    return False
+
+
+def _modifier_without_comma(stop: Stop) -> bool:
+    """`write a to b signaled`."""
+    if stop.kind not in ("NAME", "BUT") or not stop.sentence:
+        return False
+    if not {"COMMA", "PREP"} <= stop.accepts and not _behind_modifier(stop):
+        return False
+    end = _statement_end(stop)
+    help = f"{stop.text(0, stop.bad)}, {stop.text(stop.bad, end)}"
+    stop.error("MKS0107", "a modifier follows a comma", help)
+    return True
+
+
+def _two_fields_in_a_line(stop: Stop) -> bool:
+    """`mkey k { block_signature entries 4 }`."""
+    if stop.around not in FIELDS_ONLY or not stop.sentence or stop.kind not in ("NAME", "INT"):
+        return False
+    if "PREP" not in stop.accepts:
+        return False
+    end = stop.bad if stop.kind == "NAME" else stop.bad - 1
+    help = f"{stop.text(0, end)}; {stop.text(end, _statement_end(stop))}" if end > 0 else ""
+    stop.error("MKS0109", "fields are separated by a new line or `;`", help)
+    return True
+
+
+def _claim_on_expect(stop: Stop) -> bool:
+    """`expect a == b rejected at complete`."""
+    if stop.first != "EXPECT" or stop.kind not in ("REJECTED", "ACCEPTED", "COMPLETES", "WHEN"):
+        return False
+    stop.error(
+        "MKS0120", f"`{stop.value}` belongs to a step; an `expect` only compares", "move it to the step it is about"
+    )
+    return True
+
+
+def _behind_modifier(stop: Stop) -> bool:
+    """Whether the parser stands behind a modifier with its value."""
+    return {"COMMA", "LBRACE", "KNOWN"} <= stop.accepts and "PREP" not in stop.accepts and "EQ" not in stop.accepts
+
+
+def _statement_end(stop: Stop) -> int:
+    """The index behind the part that can be shown in one line: up to a block or the end."""
+    for at in range(stop.bad, len(stop.tokens)):
+        if stop.tokens[at].type in ("LBRACE", "END"):
+            return at
+    return len(stop.tokens)
+
+
+_BEHIND_PHRASE = frozenset(["COMMA", "LBRACE", "PREP", "END", "REJECTED", "ACCEPTED", "COMPLETES", "WHEN", "KNOWN"])
+
+
+def _order(stop: Stop) -> bool:
+    """`send k, signaled as s`; `memory m, misaligned 3 = counter(8)`."""
+    if stop.kind not in ("PREP", "EQ") or not stop.sentence or not _behind_modifier(stop):
+        return False
+    comma = _first_comma(stop)
+    end = stop.bad + 1
+    while end < len(stop.tokens) and stop.tokens[end].type not in _BEHIND_PHRASE:
+        end += 1
+    moved = stop.text(stop.bad, end)
+    what = f"`{moved}`" if stop.kind == "PREP" else "the value"
+    help = f"{stop.text(0, comma)} {moved}{', ' if comma < stop.bad else ''}{stop.text(comma + 1, stop.bad)}"
+    stop.error("MKS0108", f"{what} stands before the modifiers", help)
+    return True
+
+
+def _first_comma(stop: Stop) -> int:
+    depth = 0
+    for at, token in enumerate(stop.tokens):
+        if token.type in ("LPAR", "LSQB", "LBRACE"):
+            depth += 1
+        elif token.type in ("RPAR", "RSQB", "RBRACE"):
+            depth -= 1
+        elif token.type == "COMMA" and depth == 0:
+            return at
+    return stop.bad
+
+
+def _block_alone(stop: Stop) -> bool:
+    if stop.bad != 0 or stop.kind != "LBRACE":
+        return False
+    stop.error("MKS0100", "a block opens on the line of its statement", "move `{` up, to the end of the line before")
+    return True
+
+
+def _statement_behind_block(stop: Stop) -> bool:
+    """`post { … } send m`."""
+    if stop.before_kind() != "RBRACE" or stop.kind in ("END", "COMMA", "LBRACE", "ELSE", "RBRACE"):
+        return False
+    stop.error("MKS0100", f"expected the end of the line behind `}}`, found {stop.found()}",
+               "a new statement begins on a new line or behind `;`; modifiers stand before the block")  # fmt: skip
+    return True
+
+
+def _connective_alone(stop: Stop) -> bool:
+    """A statement that begins with a word which continues one."""
+    if stop.bad != 0:
+        return False
+    word = stop.value
+    if stop.kind == "ELSE":
+        stop.error("MKS0100", "`else` without an `if` before it", "it follows the `}` of the `if`, without `;`")
+    elif stop.kind in ("WHEN", "KNOWN", "REJECTED", "ACCEPTED", "COMPLETES", "PREP", "BUT", "AND", "OR", "IN", "EVERY"):
+        stop.error("MKS0100", f"`{word}` continues a statement, and there is none before it")
+    elif stop.kind in ("INT", "ERRNO", "HEX", "ASCII", "LPAR", "LSQB", "MINUS", "NOT"):
+        stop.error("MKS0100", f"a statement begins with a verb, not with {stop.found()}",
+                   "what is a value, and what should be done with it?")  # fmt: skip
+    else:
+        return False
+    return True
+
+
+def _rejection_without_phase(stop: Stop) -> bool:
+    """`rejected`, `rejected with EINVAL`, `rejected at`."""
+    back = next((n for n in (1, 2, 3) if stop.before_kind(n) == "REJECTED"), 0)
+    if not back or (back == 3 and stop.kind != "END"):
+        return False
+    stop.error("MKS0115", "rejected when? `at` and a phase follow",
+               "rejected at create, complete, completion, mkey_check or cancel")  # fmt: skip
+    return True
+
+
+def _if_without_block(stop: Stop) -> bool:
+    if stop.first != "IF" or stop.kind != "END" or "LBRACE" not in stop.accepts:
+        return False
+    stop.error("MKS0100", "an `if` needs a block in braces", f"{stop.text(0, stop.bad)} {{ … }}")
+    return True
+
+
+def _fraction(stop: Stop) -> bool:
+    """`1.5`."""
+    if (stop.before_kind(), stop.kind) in (("INT", "DOT"), ("DOT", "INT")):
+        stop.error("MKS0111", "numbers are whole")
+        return True
+    return False
+
+
+def _open_range(stop: Stop) -> bool:
+    """`let r = 4..`."""
+    if stop.before_kind() != "DOTDOT" or "INT" not in stop.accepts:
+        return False
+    stop.error("MKS0100", f"expected the end of the range behind `..`, found {stop.found()}",
+               "the end may be left out only inside an index: m[512..]")  # fmt: skip
+    return True
+
+
+MISTAKES: tuple[Callable[[Stop], bool], ...] = (
+    _case_without_name,
+    _rejection_without_phase,
+    _requirement,
+    _doubled_sign,
+    _one_equals_sign,
+    _for_with_equals_sign,
+    _chained,
+    _reserved,
+    _connective_alone,
+    _block_alone,
+    _claim_on_expect,
+    _two_fields_in_a_line,
+    _order,
+    _statement_behind_block,
+    _modifier_without_comma,
+    _if_without_block,
+    _fraction,
+    _open_range,
+)
+"""The recognisers, in the order in which they are asked."""

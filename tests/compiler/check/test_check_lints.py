@@ -1,0 +1,137 @@
+"""Warnings: each with the nearest case that earns none."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import lint_case
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.value.bytestring import ByteString, Counter, Fill, Flip, Framed, Literal, Repeat
+from mkeyspec.value.signature import Domain
+from tests.compiler.check.check_steps import (
+    CRC,
+    DIF,
+    access,
+    at,
+    configuration,
+    configure,
+    judged,
+    listed,
+    memory,
+    mkey,
+    part,
+    post,
+    receive,
+    signature,
+    spans_of,
+    transmit,
+)
+
+M = memory()
+KEEP = Domain(DIF.signature, 4096)
+
+
+def armed(domain: Domain, mask: int = 0xFF) -> tuple[plan.Step, ...]:
+    setter = plan.SetSignature(domain, None, mask)
+    return (M, mkey(), configure(access(0xF), listed(part(length=8192)), setter))
+
+
+def case_codes(*steps: plan.Step, verifies: tuple[str, ...] = ("LAY-01",)) -> list[str]:
+    diagnostics = Diagnostics()
+    spans = spans_of(*steps)
+    lint_case((plan.Row("", steps),), verifies, spans, spans.default, diagnostics)
+    assert not diagnostics.errors
+    return [found.code for found in diagnostics]
+
+
+def wire_pair(near: Domain | None, far: Domain | None) -> tuple[plan.Step, ...]:
+    return (
+        M,
+        mkey(),
+        configure(access(0xF), listed(part(length=1024)), signature(wire=near)),
+        memory("w", peer=True),
+        mkey("p", peer=True),
+        post(configuration(access(0xF), listed(part("w", length=1024)), signature(wire=far), name="p"), peer=True),
+    )
+
+
+def test_both_ends_apply_the_same_wire_domain() -> None:
+    write = post(plan.Write(at(), (part("k", length=516),), part("p", length=516)))
+    read = post(plan.Read(at(), (part("k", length=516),), part("p", length=516)))
+    for step in (write, read):
+        assert judged(*wire_pair(CRC, CRC), step)[1] == ["MKS0601"]
+        assert judged(*wire_pair(None, None), step)[1] == []
+    recv = plan.Recv(at(), (part("p", length=516),), None, True)
+    send = post(plan.Send(at(), (part("k", length=516),)))
+    assert judged(*wire_pair(CRC, CRC), recv, send)[1] == ["MKS0601"]
+    assert judged(*wire_pair(CRC, CRC), plan.Recv(at(), (part("w", length=516),), None, True), send)[1] == []
+
+
+def test_an_offset_under_a_signature() -> None:
+    assert judged(*armed(CRC), transmit(512, 516))[1] == ["MKS0603"]
+    assert judged(*armed(CRC), transmit(512))[1] == []
+    assert judged(M, mkey(), configure(access(0), listed(part(length=8192))), transmit(512, 512))[1] == []
+
+
+def test_reference_tags_twice() -> None:
+    assert judged(*armed(DIF), transmit(), transmit())[1] == ["MKS0604"]
+    assert judged(*armed(DIF), transmit(), configure(), transmit())[1] == []
+    assert judged(*armed(CRC), transmit(), transmit())[1] == []
+
+
+def test_used_again_after_a_reported_error() -> None:
+    reported = plan.Check(at(), "k", ("bad_guard",), domain=CRC)
+    assert judged(*armed(CRC), transmit(), reported, transmit())[1] == ["MKS0604"]
+    assert judged(*armed(CRC), transmit(), reported, configure(), transmit())[1] == []
+    assert judged(*armed(CRC), transmit(), plan.Check(at(), "k", ("ok",), domain=CRC), transmit())[1] == []
+
+
+def test_an_error_that_cannot_be_reported() -> None:
+    def check(domain: Domain, mask: int, *kinds: str) -> list[str]:
+        return judged(*armed(domain, mask), plan.Check(at(), "k", kinds, domain=domain))[1]
+
+    assert check(CRC, 0x0F, "bad_guard") == ["MKS0605"]
+    assert check(CRC, 0x10, "bad_guard") == []
+    assert check(CRC, 0xFF, "bad_reftag") == ["MKS0605"]
+    assert check(DIF, 0x0F, "bad_guard") == ["MKS0605"]
+    assert check(DIF, 0x0F, "bad_reftag") == []
+    assert check(DIF, 0xC0, "bad_apptag") == ["MKS0605"]
+    assert check(DIF, 0x10, "bad_apptag") == []
+    assert check(DIF, 0x0F, "bad_guard", "bad_reftag") == ["MKS0605"], "one of the list that can never be"
+    assert check(CRC, 0, "ok") == []
+
+
+def test_a_case_without_observation() -> None:
+    setup = (M, mkey(), configure(access(0), listed()), transmit())
+    assert case_codes(*setup) == ["MKS0602"]
+    expect = plan.Expect(at(), plan.Wire(512), "==", Counter(512))
+    assert case_codes(*setup, expect) == []
+    claimed = post(configuration(access(1)), claim=(plan.Rejected("complete"),))
+    assert case_codes(M, mkey(), claimed) == []
+
+
+def test_a_case_without_verifies() -> None:
+    assert case_codes(plan.Check(at(), "k", ("ok",)), verifies=()) == ["MKS0606"]
+
+
+def equal(data: ByteString, verifies: tuple[str, ...] = ("SIG-01",)) -> list[str]:
+    steps = (memory(data=data), plan.Check(at(), "k", ("ok",)))
+    return case_codes(*steps, verifies=verifies)
+
+
+def test_all_blocks_are_equal() -> None:
+    block = Literal(bytes(range(256)) * 2)
+    assert equal(Framed(Fill(7, 1024), CRC)) == ["MKS0607"]
+    assert equal(Framed(Repeat(block, 3), CRC)) == ["MKS0607"]
+    assert equal(Flip(Framed(Repeat(block, 3), CRC), 5)) == ["MKS0607"]
+    assert equal(Framed(Fill(7, 512), CRC)) == []
+    assert equal(Framed(Repeat(block, 16), KEEP)) == ["MKS0607"]
+    assert equal(Framed(Repeat(Counter(1024), 2), CRC)) == []
+    assert equal(Framed(Counter(4096), CRC)) == []
+    assert equal(Repeat(block, 3)) == []
+    assert equal(Framed(Repeat(block, 3), CRC), ("CRC-05",)) == []
+
+
+def test_what_is_received_is_looked_at_too() -> None:
+    step = receive()
+    wired = plan.Receive(step.at, Framed(Fill(1, 1024), CRC), step.part, "recv")
+    assert case_codes(wired, plan.Check(at(), "k", ("ok",))) == ["MKS0607"]

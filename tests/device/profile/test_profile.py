@@ -1,0 +1,236 @@
+"""Profiles: defaults, TOML, refusals of one line; every point that is given moves something; error records."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.device.profile.error_record import record
+from mkeyspec.device.profile.profile import Profile, ProfileError, load, parse
+from mkeyspec.device.protocol import Configure, Send, SetAccess, Sge, SigBlockDomain, SignatureError
+from tests.device.model.fixtures import CONFIGURES, Bench, crc, layout, signature, t10
+
+A5 = b"\xa5" * 512
+ONE = b"\x01" * 512
+
+
+def test_tables_and_dots_name_the_same_members() -> None:
+    text = """
+    name = "cx5"
+    without = ["signature.crc32c", "signature.crc64_xp10"]
+    err.actual = "computed"
+    [err.value_order]
+    crc32c = "value"
+    [status]
+    local = "loc_access_err"
+    [errno]
+    access_bits = "EOPNOTSUPP"
+    """
+    assert parse(text) == Profile(
+        name="cx5", without=("signature.crc32c", "signature.crc64_xp10"), err_actual="computed",
+        err_value_order_crc32c="value", status_local="loc_access_err", errno=(("access_bits", "EOPNOTSUPP"),),
+    )  # fmt: skip
+    assert parse("") == Profile()
+
+
+BAD = [
+    ("err.ofset = 'block-start'", r"no member `err_ofset`; did you mean `err_offset`\?"),
+    ("crc64.order = 'big'", "no member `crc64_order`"),
+    ("zzz = 1", "no member `zzz`$"),
+    ("err.offset = 'middle'", 'takes one of block-last-byte, block-start, data-start, not "middle"'),
+    ("mixed.block_sizes = 1", "`mixed_block_sizes` takes bool, not 1"),
+    ("status.remote = 'loc_prot_err'", "takes one of rem_access_err, rem_op_err, rem_inv_req_err, not"),
+    ("status.raw = 'success'", 'not "success"'),
+    ("wqe.unit = 16", r"the default WQE holds 4 SGEs \(LST-03\), not 1"),
+    ("wqe_max = -1", "not negative"),
+    ("entries_rounding = 0", "at least 1"),
+    ("without = ['sugar']", "offers no sugar"),
+    ("err.priority = ['guard', 'app']", "guard, app and ref"),
+    ("errno.sugar = 'EINVAL'", "no rule `sugar`"),
+    ("errno.crc_seed = 'EWHAT'", 'no errno "EWHAT"'),
+    ("status.local = 'broken'", "takes one of"),
+    ("a = ", "not TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_a_bad_profile_is_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(ProfileError, match=message) as refused:
+        parse(text, "lab.toml")
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith("lab.toml: ")
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "lab.toml"
+    with pytest.raises(ProfileError, match="can't read"):
+        load(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(ProfileError, match="can't read"):
+        load(path)
+    path.write_text("name = 'lab'")
+    assert load(path).name == "lab"
+
+
+def test_describe_tells_every_member_and_marks_departures() -> None:
+    lines = Profile(err_offset="block-start", without=("atomic",)).describe().splitlines()
+    assert len(lines) == len(fields(Profile))
+    assert [line.split(" #")[0] for line in lines if line.startswith("*")] == [
+        '* without = ["atomic"] ', '* err_offset = "block-start" '
+    ]  # fmt: skip
+    assert Profile().departures() == {}
+
+
+RECORDS = [
+    # kind, field, block, k, found, computed, part, profile, (type, expected, actual, offset)
+    ("t10dif", 8, 512, 0, "ec7d5678f0debc9a", "99165678f0debc9a", "guard", {}, (1, 0x9916, 0xEC7D, 519)),
+    ("t10dif", 8, 512, 2, "ec7d5678f0debc9a", "ec7d5679f0debc9a", "app", {}, (3, 0x5679, 0x5678, 1559)),
+    ("t10dif", 8, 512, 0, "0fdebc9a", "f0debc9a", "ref", {}, (2, 0xF0DEBC9A, 0x0FDEBC9A, 519)),
+    ("crc32", 4, 512, 0, "969aca21", "699aca21", "guard", {}, (1, 0x699ACA21, 0x969ACA21, 515)),
+    ("crc32", 4, 512, 0, "969aca21", "699aca21", "guard", {"err_actual": "computed"}, (1, 0x969ACA21, 0x699ACA21, 515)),
+    ("crc32", 4, 512, 3, "00000001", "00000002", "guard", {"err_offset": "block-start"}, (1, 2, 1, 1548)),
+    ("crc32", 4, 512, 3, "00000001", "00000002", "guard", {"err_offset": "data-start"}, (1, 2, 1, 1536)),
+    ("crc32c", 4, 512, 0, "00000001", "00000002", "guard", {}, (1, 2, 1, 515)),
+    ("crc32c", 4, 512, 0, "01000000", "02000000", "guard", {"err_value_order_crc32c": "value"}, (1, 2, 1, 515)),
+    ("crc64_xp10", 8, 4096, 1, "0100000000000000", "0200000000000000", "guard", {"err_value_order_crc64": "value"},
+     (1, 2, 1, 8207)),
+    ("crc64_xp10", 8, 4096, 1, "0000000000000001", "0000000000000002", "guard", {}, (1, 2, 1, 8207)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "size", "block", "k", "found", "computed", "part", "members", "expected"), RECORDS)
+def test_records(
+    kind: str, size: int, block: int, k: int, found: str, computed: str, part: str, members: dict[str, str],
+    expected: tuple[int, ...],
+) -> None:  # fmt: skip
+    profile = Profile(**members)  # type: ignore[arg-type]
+    assert record(profile, kind, size, block, k, bytes.fromhex(found), bytes.fromhex(computed), part) == expected
+
+
+FIELDS = [
+    # domain, data, field as published or as the signature notes have it
+    (crc("crc32"), ONE, "15d286f7"),
+    (crc("crc32", 0xFFFFFFFF), ONE, "f4832c45"),
+    (crc("crc32c"), ONE, "8aa33830"),
+    (crc("crc64_xp10"), ONE, "d2b8c1674fb645dd"),
+    (t10(0, 0x0102, 0x03040506), ONE, "0688010203040506"),
+    (t10(bg_type=1), ONE, "fefe000000000000"),
+    (t10(0xFFFF, bg_type=1), bytes(512), "0000000000000000"),
+]
+
+
+def field_of(profile: Profile, dom: SigBlockDomain, data: bytes, size: int) -> str:
+    bench = Bench(profile)
+    mkey = bench.over(bench.memory(data), sig=signature(wire=dom))
+    return bench.transmit(mkey.lkey, 512 + size)[1][512:].hex()
+
+
+@pytest.mark.parametrize(("dom", "data", "field"), FIELDS, ids=[row[2] for row in FIELDS])
+def test_arithmetic(dom: SigBlockDomain, data: bytes, field: str) -> None:
+    assert field_of(Profile(), dom, data, len(field) // 2) == field
+
+
+def test_a_checksum_with_a_seed_of_ones() -> None:
+    """X-OPEN-14."""
+    profile = Profile(csum_seed_ffff="same-as-0")
+    assert field_of(profile, t10(0xFFFF, bg_type=1), bytes(512), 8) == "ffff000000000000"
+
+
+def error_of(profile: Profile, stream: bytes, dom: SigBlockDomain, check: int = 0xFF) -> SignatureError | None:
+    bench = Bench(profile)
+    mkey = bench.over(bench.memory(stream), sig=signature(mem=dom, check=check))
+    bench.transmit(mkey.lkey, 512)
+    return bench.check(mkey)
+
+
+def test_masks_of_little_endian_fields() -> None:
+    """X-OPEN-12: bit 7 is the first byte, or the highest, which stands last."""
+    first, last = bytes.fromhex("4307e6b4"), bytes.fromhex("4207e6b5")
+    for profile, seen, unseen in ((Profile(), first, last), (Profile(mask_le_fields="value-order"), last, first)):
+        assert error_of(profile, A5 + seen, crc("crc32c"), 0x80) is not None
+        assert error_of(profile, A5 + unseen, crc("crc32c"), 0x80) is None
+        assert error_of(profile, A5 + unseen, crc("crc32c"), 0x10) is not None
+
+
+def test_the_scope_of_an_escape() -> None:
+    stream = A5 + bytes.fromhex("0000ffff00000000")
+    assert error_of(Profile(), stream, t10(0, 0xFFF0, 0xF, 2)) is None
+    error = error_of(Profile(escape_scope="guard"), stream, t10(0, 0xFFF0, 0xF, 2))
+    assert (error.type if error else None) == 3
+
+
+def test_which_of_several_bad_parts() -> None:
+    for order, kind in (("guard app ref", 1), ("ref app guard", 2), ("app guard ref", 3)):
+        error = error_of(Profile(err_priority=tuple(order.split())), A5 + bytes(8), t10(0, 1, 1))
+        assert (error.type if error else None) == kind
+
+
+def test_ref_tags_that_go_on_over_messages() -> None:
+    bench = Bench(Profile(ref_tag_restart="configuration"))
+    mkey = bench.over(bench.memory(A5), sig=signature(wire=t10(0, 0, 5, 1)))
+    assert [bench.transmit(mkey.lkey, 520)[1][-1] for _ in range(3)] == [5, 6, 7]
+    assert bench.configure(mkey) == 0
+    assert bench.transmit(mkey.lkey, 520)[1][-1] == 5
+
+
+def test_what_the_automatic_copy_compares() -> None:
+    rows = [
+        ("copy_compares_seed", crc("crc32"), crc("crc32", 0xFFFFFFFF), "aabbccdd", "88cb6093"),
+        ("copy_compares_flags", t10(0, 0, 9), t10(0, 0, 9, 1), "aabb000000000001", "aabb000000000009"),
+    ]
+    for member, mem, wire, field, other in rows:
+        for value, sent in ((False, field), (True, other)):
+            bench = Bench(Profile(**{member: value}))  # type: ignore[arg-type]
+            mkey = bench.over(bench.memory(A5 + bytes.fromhex(field)), sig=signature(mem, wire, 0))
+            assert bench.transmit(mkey.lkey, 512 + len(field) // 2)[1][512:].hex() == sent
+
+
+def test_which_unread_error_stays() -> None:
+    for which, actual in (("first", b"one."), ("last", b"two.")):
+        bench = Bench(Profile(err_unread=which))
+        mem = bench.memory(A5 + b"one.")
+        mkey = bench.over(mem, sig=signature(mem=crc("crc32")))
+        bench.transmit(mkey.lkey, 512)
+        bench.device.write(mem, 512, b"two.")
+        assert bench.configure(mkey) == 0
+        bench.transmit(mkey.lkey, 512)
+        error = bench.check(mkey)
+        assert error is not None
+        assert error.actual_value == int.from_bytes(actual, "big")
+
+
+def test_initial_rights_and_supported_flags() -> None:
+    bench = Bench(Profile(initial_access=15, access_supported=1 << 20))
+    mem = bench.memory(8)
+    mkey = bench.mkey()
+    assert bench.post(Configure(1, CONFIGURES, mkey, 1, (layout(mem),))) == 0
+    assert bench.receive(mkey.lkey, b"12345678", "peer_write") == "success"
+    assert bench.configure(mkey, SetAccess(1 << 20)) == 0
+    assert bench.configure(mkey, SetAccess(1)) != 0
+
+
+@pytest.mark.parametrize("bit", [0, 4, 9, 20])
+def test_every_member_of_the_enum_is_taken_unless_the_profile_says_otherwise(bit: int) -> None:
+    """ACC-05, X-DIFF-01."""
+    for profile, taken in ((Profile(), True), (Profile(access_supported=15), bit < 4)):
+        bench = Bench(profile)
+        assert (bench.configure(bench.mkey(), SetAccess(1 << bit)) == 0) == taken
+
+
+def test_statuses() -> None:
+    bench = Bench(Profile(status_local="loc_access_err", status_local_bounds="loc_len_err"))
+    mem = bench.memory(8)
+    for sge, status in ((Sge(mem.addr, 8, 1), "loc_access_err"), (Sge(mem.addr, 9, mem.lkey), "loc_len_err")):
+        bench.post(Send(1, 0, (sge,)))
+        assert [c.status for c in bench.owner] == [status]
+        bench.device.reconnect(bench.pair)
+
+
+def test_offers_and_limits() -> None:
+    bench = Bench(Profile(without=("block.4048", "update_tag"), entries_rounding=1, max_message=100))
+    assert "block.4048" not in bench.device.capabilities().offers
+    assert "block.512" in bench.device.capabilities().offers
+    assert bench.mkey(1, 5).max_entries == 5
+    assert bench.transmit(bench.over(bench.memory(200)).lkey, 101)[0] == "loc_len_err"

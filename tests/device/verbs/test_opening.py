@@ -1,0 +1,120 @@
+"""Opening by name: what stands in the way is told in one line with its code, and nothing stays open."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkeyspec.device.protocol import QpAttributes, Unavailable
+from mkeyspec.device.verbs import device_lock, names, native, opening, port_in_use
+from tests.device.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
+    fake = Fake()
+    monkeypatch.setattr(names, "load", lambda: fake.namespace)
+    monkeypatch.setattr(native, "context_pointer", lambda context: None)
+    monkeypatch.setattr(port_in_use, "in_use", lambda device, number: "")
+    monkeypatch.setattr(device_lock, "folder", lambda: tmp_path)
+    monkeypatch.setenv(device_lock.RUN, "this run")
+    return fake
+
+
+def refused(code: str, *names: Any, **named: Any) -> str:
+    with pytest.raises(Unavailable) as told:
+        opening.open_device(*(names or ("mlx5_0",)), **named)
+    text = str(told.value)
+    assert told.value.code == code
+    assert text.startswith(f"error[{code}]: ")
+    assert "\n" not in text
+    return text
+
+
+def test_it_opens_and_closes_in_order(fake: Fake) -> None:
+    device = opening.open_device("mlx5_0", label="the lab's")
+    assert device.info().device == "the lab's"
+    assert device.info().firmware == "1.2.3"
+    device.qp_pair(QpAttributes())
+    device.mkey("owner", create_flags=1, max_entries=4)
+    device.memory("owner", 64, access=1)
+    fake.calls.clear()
+    device.close()
+    closes = [name.removesuffix(".close") for name in fake.said() if name.endswith(".close")]
+    order = ["Mlx5Mkey", "Mlx5QP", "CQ", "MR", "PD", "Mlx5Context"]
+    assert [name for name in dict.fromkeys(closes) if name in order] == order
+    device_lock.take("mlx5_0").release()
+
+
+def test_a_device_that_is_not_there(fake: Fake) -> None:
+    assert "mlx5_0" in refused("MKS0915", "mlx5_7")
+    fake.devices.clear()
+    assert "this machine has none" in refused("MKS0915")
+    fake.devices.append("mlx5_0")
+    assert "has no port 2; it has 1" in refused("MKS0915", "mlx5_0", 2)
+
+
+def test_no_rdma_in_the_kernel(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> list[Any]:
+        raise PyverbsRDMAError("Failed to get devices list")
+
+    monkeypatch.setattr(fake.namespace, "get_device_list", none)
+    assert "this machine has none" in refused("MKS0915")
+
+
+def test_another_vendors_device(fake: Fake) -> None:
+    fake.raises["Mlx5Context"] = PyverbsUserError("This is not an MLX5 device")
+    assert "no mlx5 device" in refused("MKS0915")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_no_permission(fake: Fake, number: int) -> None:
+    fake.refuse["Mlx5Context"] = number
+    assert "/dev/infiniband" in refused("MKS0920")
+
+
+@pytest.mark.parametrize(("number", "words"), [(errno.EOPNOTSUPP, "DEVX"), (errno.EIO, "EIO"), (-1, "refused")])
+def test_a_context_that_does_not_open(fake: Fake, number: int, words: str) -> None:
+    fake.refuse["Mlx5Context"] = number
+    assert words in refused("MKS0919")
+
+
+def test_memory_that_can_not_be_locked(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda which: (65536, 65536))
+    fake.refuse["PD"] = errno.ENOMEM
+    text = refused("MKS0919")
+    assert "64 KiB" in text
+    assert "ulimit -l unlimited" in text
+
+
+def test_a_port_that_is_down_or_nameless(fake: Fake) -> None:
+    fake.port["state"] = 1
+    assert "not active" in refused("MKS0919")
+    fake.port.update(state=4, link_layer=2)
+    fake.gids[0] = "0000:0000:0000:0000:0000:0000:0000:0000"
+    assert "no GID" in refused("MKS0919")
+
+
+def test_a_port_in_use(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_in_use, "in_use", lambda device, number: "eth2 (192.0.2.7)")
+    assert "eth2 (192.0.2.7)" in refused("MKS0917")
+    opening.open_device("mlx5_0", allow_busy_port=True).close()
+
+
+def test_what_failed_holds_nothing(fake: Fake) -> None:
+    fake.refuse["PD"] = errno.EIO
+    refused("MKS0919")
+    assert fake.said("Mlx5Context.close") == ["Mlx5Context.close"]
+    device_lock.take("mlx5_0").release()
+
+
+def test_capabilities_that_can_not_be_asked_for_are_not_offered(fake: Fake) -> None:
+    fake.refuse["Mlx5Mkey"] = errno.EOPNOTSUPP
+    device = opening.open_device("mlx5_0", shared=True)
+    offers = device.capabilities().offers
+    assert {"qp.rc", "qp.dci", "pipelining", "atomic"} <= offers
+    assert not {"update_tag", "remote_invalidate", "block_signature", "memcpy", "crypto"} & offers
+    device.close()
