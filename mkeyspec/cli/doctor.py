@@ -1,14 +1,15 @@
-"""`mkeyspec doctor` on the command line, and what it shares with `run`: starting the process on the software NIC."""
+"""`mkeyspec doctor` on the command line."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from mkeyspec.cli.session import FAILED, OK, Failure
+from mkeyspec.cli.options import command
+from mkeyspec.cli.session import FAILED, OK
+from mkeyspec.cli.soft_process import start_on
 
 _HELP = "say what this machine has for real NICs and the software NIC, and what to install"
 
@@ -22,29 +23,13 @@ Exit code: 0 if the named device opens, or without one if `--device soft` can ru
 missing; 2 for a wrong option. Of --link-pyverbs: 0 if pyverbs is there afterwards."""
 
 
-def add(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
-    """The verb, on the command line's subparsers; `command` makes one of its parsers."""
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
     parser = command(commands, "doctor", _doctor, _HELP, _EXAMPLE)
     parser.add_argument("--device", metavar="NAME", help="open this one: model, soft[:PERSONALITY] or mlx5_0[:PORT]")
     parser.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--link-pyverbs", action="store_true", help="link the system's pyverbs into this environment")
-
-
-def start_on(device: str, *, whole: bool) -> None:
-    """Nothing, unless `device` is the software NIC and this process is not on it: then it starts itself anew if its
-    own command line tells it all. Raises Failure for a device that can't be named."""
-    from mkeyspec.device.protocol import Unavailable
-    from mkeyspec.device.select import parse
-
-    try:
-        choice = parse(device)
-        if choice.kind == "soft" and whole:
-            from mkeyspec.device.soft import preload
-
-            preload.ensure(choice.personality, whole=True)
-    except Unavailable as error:
-        raise Failure(error.code, error.message) from None
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -7,13 +7,15 @@ import json
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.cli.listing import requirements_text
+from mkeyspec.cli.options import command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
+from mkeyspec.cli.sources import project_root, sources_of
 from mkeyspec.requirements.coverage import Covered, count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.drift import drift, mark, sentences
@@ -32,13 +34,9 @@ example:
   $ echo 'All setters are optional.' | mkeyspec requirements mark
 Exit code: 0; 1 if an entry that can be tested lacks its case, or a page lost a sentence; 2 for wrong input."""
 
-Sources = Callable[[Sequence[str]], list[Path]]
 
-
-def add(
-    command: Callable[..., argparse.ArgumentParser], commands: Any, sources: Sources, project: Callable[[], Path]
-) -> None:
-    """The verb, on the command line's subparsers. `sources` finds `.mks` files, `project` the directory they are of."""
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
     parser = command(commands, "requirements", _missing, _HELP, _EXAMPLE)
     verbs = parser.add_subparsers(metavar="VERB")
     listing = verbs.add_parser("list", help="every entry: id, page, title")
@@ -49,10 +47,10 @@ def add(
     coverage.add_argument("--report", metavar="FILE", default="reports/junit.xml", help="default: reports/junit.xml")
     coverage.add_argument("--bins", action="store_true", help="the parameter space too: kind, block size, domain…")
     coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
-    coverage.set_defaults(command=lambda options: _coverage(options, sources, project()))
+    coverage.set_defaults(command=_coverage)
     drifting = verbs.add_parser("drift", help="which entries a man page no longer states in the same words")
     drifting.add_argument("pages", nargs="+", metavar="PAGE", help="a page as text or Markdown, named after itself")
-    drifting.set_defaults(command=lambda options: _drift(options, sources, project()))
+    drifting.set_defaults(command=_drift)
     marking = verbs.add_parser("mark", help="how the ledger remembers sentences: one a paragraph, on standard input")
     marking.set_defaults(command=_mark)
 
@@ -69,16 +67,17 @@ def _list(options: argparse.Namespace) -> int:
 # Coverage --------------------------------------------------------------------------------------
 
 
-def _suites(paths: Sequence[str], sources: Sources, project: Path) -> list[plan.Suite]:
-    compiled = [(path, compile_source(path, project)) for path in sources(paths)]
+def _suites(paths: Sequence[str]) -> list[plan.Suite]:
+    project = project_root()
+    compiled = [(path, compile_source(path, project)) for path in sources_of(paths)]
     broken = [path.name for path, one in compiled if one.diagnostics.errors]
     if broken:
         raise Failure("MKS0907", f"these files have errors, see `mkeyspec check`: {', '.join(broken)}")
     return [one.suite for _, one in compiled if one.suite is not None]
 
 
-def _coverage(options: argparse.Namespace, sources: Sources, project: Path) -> int:
-    suites = _suites(options.paths, sources, project)
+def _coverage(options: argparse.Namespace) -> int:
+    suites = _suites(options.paths)
     if not any(suite.cases for suite in suites):
         return NOTHING
     outcomes = _outcomes(Path(options.report))
@@ -160,9 +159,9 @@ def _outcomes(report: Path) -> dict[str, str]:
 # Drift -----------------------------------------------------------------------------------------
 
 
-def _drift(options: argparse.Namespace, sources: Sources, project: Path) -> int:
+def _drift(options: argparse.Namespace) -> int:
     ledger = requirements()
-    cases = {entry.requirement.id: entry.cases for entry in cover(_suites((), sources, project), ledger, {})}
+    cases = {entry.requirement.id: entry.cases for entry in cover(_suites(()), ledger, {})}
     changed = 0
     for name in options.pages:
         path = Path(name)

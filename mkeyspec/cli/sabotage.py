@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from mkeyspec.cli import doctor
+from mkeyspec.cli.options import command
 from mkeyspec.cli.session import Failure
+from mkeyspec.cli.soft_process import start_on
+from mkeyspec.cli.sources import project_root, sources_of
 from mkeyspec.device.soft import preload
 
 _HELP = "give a device one fault at a time, and see whether the cases notice"
@@ -25,14 +25,10 @@ example:
 Exit code: 0 if every fault was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
 3 if there are no cases."""
 
-Sources = Callable[[Sequence[str]], list[Path]]
 
-
-def add(
-    command: Callable[..., argparse.ArgumentParser], commands: Any, sources: Sources, project: Callable[[], Path]
-) -> None:
-    """The verb, on the command line's subparsers. `sources` finds `.mks` files, `project` the directory they are of."""
-    parser = command(commands, "sabotage", lambda options: _sabotage(options, sources, project()), _HELP, _EXAMPLE)
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
+    parser = command(commands, "sabotage", _sabotage, _HELP, _EXAMPLE)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: cases)")
     parser.add_argument("--device", default="model", metavar="NAME", help="model or soft (default: model)")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these faults")
@@ -49,9 +45,10 @@ def add(
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
-def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> int:
+def _sabotage(options: argparse.Namespace) -> int:
     from mkeyspec.cli import sabotage_command
 
+    project = project_root()
     if options.choose is not None:
         return sabotage_command.choose(options.choose, options.matrices, project)
     device = sabotage_command.device_named(options.device)
@@ -64,5 +61,5 @@ def _sabotage(options: argparse.Namespace, sources: Sources, project: Path) -> i
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
     if device.kind == "soft":
         os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
-    doctor.start_on(options.device, whole=options.whole)
-    return sabotage_command.Command(options, device, faults, sources(options.paths), project).run()
+    start_on(options.device, whole=options.whole)
+    return sabotage_command.Command(options, device, faults, sources_of(options.paths), project).run()

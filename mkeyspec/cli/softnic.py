@@ -12,10 +12,10 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mkeyspec.cli.options import command
 from mkeyspec.cli.session import Failure
 
 _HELP = "run a program on the software NIC"
@@ -33,8 +33,8 @@ Exit code: the program's; 2 if it could not be started."""
 _FABRIC = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def add(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
-    """The verb, on the command line's subparsers; `command` makes one of its parsers."""
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
     parser = command(commands, "softnic", _exec, _HELP, _EXAMPLE)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name, function, help in (

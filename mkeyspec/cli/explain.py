@@ -1,0 +1,51 @@
+"""`mkeyspec explain`: what a code or a requirement means."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from mkeyspec.cli.options import command
+from mkeyspec.cli.session import OK, Failure
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec explain MKS2101
+  $ mkeyspec explain CRC-07"""
+
+
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
+    explain = command(commands, "explain", _explain, "say what a code or a requirement means", _EXAMPLE)
+    explain.add_argument("what", nargs="?", metavar="CODE", help="MKS2101, CFG-07…; without it, all codes are listed")
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from mkeyspec.diagnostics.codes import CODES, explanation
+    from mkeyspec.diagnostics.suggest import id_meant
+    from mkeyspec.requirements.ledger import departures, requirements
+
+    if options.what is None:
+        for code, title in CODES.items():
+            print(f"{code}  {title}")
+        return OK
+    wanted = options.what.strip().upper()
+    page = explanation(wanted)
+    if page is not None:
+        sys.stdout.write(page if page.endswith("\n") else page + "\n")
+        return OK
+    requirement = requirements().get(wanted)
+    if requirement is not None:
+        section = f", {requirement.section}" if requirement.section else ""
+        print(f"{requirement.id}: {requirement.title}\n\n{requirement.statement}\n\npage: {requirement.page}{section}")
+        for label, value in (("positive case", requirement.positive), ("negative case", requirement.negative)):
+            if value:
+                print(f"{label}: {value}")
+        return OK
+    departure = departures().get(wanted)
+    if departure is not None:
+        print(f"{departure.id}: {departure.statement}")
+        return OK
+    advice = id_meant(wanted, [*CODES, *requirements(), *departures()]) or "`mkeyspec explain` lists the codes"
+    raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")

@@ -1,0 +1,90 @@
+"""`mkeyspec run`: compile, run, and leave a JUnit report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from mkeyspec.cli import soft_process, warning_options
+from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
+from mkeyspec.cli.session import Failure, run_session
+from mkeyspec.cli.sources import be_a_source, default_paths
+from mkeyspec.files.project import SUFFIX, find_sources, project_of
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec run cases
+  $ mkeyspec run 'cases/signature/crc.mks::published_values' -x
+  $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
+Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
+Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
+errors in a .mks file or an option, 3 if nothing ran, 4 if mkeyspec or pytest failed."""
+
+
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
+    run = command(commands, "run", _run, "compile, run, and leave a JUnit report", _EXAMPLE)
+    add_paths(run)
+    add_generated(run)
+    warning_options.add(run)
+    run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
+    run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
+    run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
+    run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
+    run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
+    run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
+    run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
+    junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
+    run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
+    run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
+    run.add_argument("-k", metavar="EXPR", help="only cases that match, e.g. 'crc32c and not write' or CRC-02")
+    run.add_argument("-m", metavar="MARK", help="only cases with this mark, e.g. negative")
+    run.add_argument("-x", action="store_true", help="stop at the first failure")
+    run.add_argument("-v", action="count", default=0, help="one line a case")
+    run.add_argument("-q", action="count", default=0, help="say less")
+    run.set_defaults(passes_on=True)  # what it does not know are options of pytest
+
+
+def _run(options: argparse.Namespace) -> int:
+    arguments = list(options.rest)
+    warning_options.levels(options)
+    arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
+    given = options.paths or default_paths()
+    for path in given:
+        if not Path(path.split("::", 1)[0]).exists():
+            hint = "; write an option of pytest and its value as one word (--tb=short)" if options.rest else ""
+            raise Failure("MKS0903", f"no such file or directory: {path}{hint}")
+        be_a_source(Path(path.split("::", 1)[0]), SUFFIX, ".py")
+    place = project_of(given)
+    find_sources((path for path in map(Path, given) if path.is_dir()), place.root)
+    for name, value in (
+        ("--device", options.device),
+        ("--device-profile", options.device_profile),
+        ("--deadline", options.deadline),
+        ("--case-profile", options.profile),
+        ("--fault", options.fault),
+    ):
+        if value is not None:
+            arguments.append(f"{name}={value}")
+    if options.fault is not None and (options.device or "").startswith("soft"):
+        from mkeyspec.device.soft.preload import FAULT
+
+        os.environ[FAULT] = options.fault
+    soft_process.start_on(options.device or "model", whole=options.whole)
+    arguments += ["--allow-busy-port"] * options.allow_busy_port
+    arguments += [f"--expectations={name}" for name in options.expectations]
+    for name, value in (("-n", options.workers), ("-k", options.k), ("-m", options.m)):
+        if value is not None:
+            arguments += [name, value]
+    arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q
+    return run_session(
+        given,
+        arguments,
+        project=place.root,
+        generated=path_or_none(options.generated) or place.made / "generated",
+        junit=path_or_none(options.junit) or place.made / "reports" / "junit.xml",
+        cache=place.made / "cache" if place.made != place.root else None,
+        apart=options.whole,
+    )

@@ -1,0 +1,47 @@
+"""Which `.mks` files a command works on, and the project they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mkeyspec.cli.session import Failure
+from mkeyspec.files.project import SUFFIX, find_sources, project_of
+
+
+def project_root() -> Path:
+    """The root of the project where one stands."""
+    return project_of().root
+
+
+def sources_of(paths: Iterable[str]) -> list[Path]:
+    """Every `.mks` file in `paths`, those of folders as well. Raises Failure for what is not there."""
+    given = given_paths(paths)
+    for path in given:
+        if not path.exists():
+            raise Failure("MKS0903", f"no such file or directory: {path}")
+        be_a_source(path, SUFFIX)
+    return find_sources(given, project_of(given).root)
+
+
+def default_paths() -> list[str]:
+    """What a command works on if nothing is named: the folder cases/. Raises Failure where there is none."""
+    if Path("cases").is_dir():
+        return ["cases"]
+    raise Failure("MKS0903", "there is no folder cases/ here; name a .mks file or a folder")
+
+
+def named_paths(paths: Sequence[str]) -> Sequence[str]:
+    """`paths`, or the default."""
+    return paths or default_paths()
+
+
+def given_paths(paths: Iterable[str]) -> list[Path]:
+    """As `named_paths`, as paths."""
+    return [Path(path) for path in named_paths(list(paths))]
+
+
+def be_a_source(path: Path, *suffixes: str) -> None:
+    """Raises Failure for a file with none of these suffixes."""
+    if not path.is_dir() and path.suffix not in suffixes:
+        raise Failure("MKS0903", f"{path} is no {SUFFIX} file")
