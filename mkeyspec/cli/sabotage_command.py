@@ -16,7 +16,7 @@ from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile, ProfileError, load
 from mkeyspec.device.protocol import Unavailable
-from mkeyspec.device.select import Choice, open_choice, parse
+from mkeyspec.device.select import DeviceChoice, open_choice, parse
 from mkeyspec.device.soft import preload
 from mkeyspec.device.verbs import names, opening
 from mkeyspec.files import resource, selection
@@ -39,7 +39,7 @@ _HANG = 30.0
 _TIMES = 3
 """In how many cases of a chosen profile a fault is noticed, where so many notice it at all."""
 
-def device_named(text: str) -> Choice:
+def device_named(text: str) -> DeviceChoice:
     try:
         device = parse(text)
     except Unavailable as error:
@@ -49,7 +49,7 @@ def device_named(text: str) -> Choice:
     return device
 
 
-def faults_of(device: Choice, only: Sequence[str]) -> dict[str, Fault]:
+def faults_of(device: DeviceChoice, only: Sequence[str]) -> dict[str, Fault]:
     there = of_device(device.kind)
     try:
         wanted = {name: named(name) for name in only}
@@ -100,7 +100,12 @@ class Command:
     """One campaign from the loaded suite to the last line."""
 
     def __init__(
-        self, options: argparse.Namespace, device: Choice, faults: dict[str, Fault], paths: list[Path], project: Path
+        self,
+        options: argparse.Namespace,
+        device: DeviceChoice,
+        faults: dict[str, Fault],
+        paths: list[Path],
+        project: Path,
     ) -> None:
         self.options = options
         self.device = device

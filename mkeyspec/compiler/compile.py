@@ -33,7 +33,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.check import Spans, lint_case
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.expand.count import count_rows, most_rows
-from mkeyspec.compiler.expand.expand import Tally, expand, library_scope
+from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
 from mkeyspec.compiler.loader import Loaded, load
 from mkeyspec.compiler.resolve import resolve
 from mkeyspec.compiler.statements.lower import Lowering
@@ -77,7 +77,7 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
     file = loaded.file
     resolve(file, loaded.library, diagnostics)
     scope = library_scope(loaded.library, diagnostics)
-    tally = Tally()
+    tally = RowTally()
     found = () if _too_many_rows(file.cases, scope, diagnostics) else file.cases
     cases = tuple(compile_case(case, scope, diagnostics, tally) for case in found)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
@@ -97,7 +97,7 @@ def _too_many_rows(cases: tuple[ast.Case, ...], library: Scope, diagnostics: Dia
     return False
 
 
-def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: Tally) -> plan.Case:
+def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally) -> plan.Case:
     """A case with its rows; rows with a mistake are left out."""
     _check_ids(case, diagnostics)
     check_sentences(case, diagnostics)

@@ -24,7 +24,7 @@ SOFT_NIC = "mlx5_0"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeviceChoice:
     """`name` and `port` are an RDMA device's; `personality` None is the process's own."""
 
     kind: Literal["model", "soft", "nic"]
@@ -40,12 +40,12 @@ class Choice:
         return self.kind if self.personality is None else f"{self.kind}:{self.personality}"
 
 
-def parse(text: str) -> Choice:
+def parse(text: str) -> DeviceChoice:
     """What `--device` names. Raises Unavailable (MKS0901, MKS0911); touches nothing."""
     if text == "model":
-        return Choice("model")
+        return DeviceChoice("model")
     if text == "soft":
-        return Choice("soft", SOFT_NIC)
+        return DeviceChoice("soft", SOFT_NIC)
     if text.startswith("soft:"):
         from mkeyspec.device.soft.personality import PersonalityError, personality
 
@@ -54,7 +54,7 @@ def parse(text: str) -> Choice:
             personality(wanted)
         except PersonalityError as error:
             raise Unavailable("MKS0911", str(error)) from None
-        return Choice("soft", SOFT_NIC, personality=wanted)
+        return DeviceChoice("soft", SOFT_NIC, personality=wanted)
     match = _NIC.match(text)
     known = match is not None and (_LOOKS_LIKE_ONE.match(match[1]) or _is_there(match[1]))
     if match is None or not known:
@@ -64,14 +64,14 @@ def parse(text: str) -> Choice:
     port = match[2] if match[2] is not None else "1"
     if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 255:
         raise Unavailable("MKS0901", f"no port {port!r}: a port of {match[1]} is a number from 1, as in {match[1]}:1")
-    return Choice("nic", match[1], int(port))
+    return DeviceChoice("nic", match[1], int(port))
 
 
 def _is_there(name: str) -> bool:
     return Path("/sys/class/infiniband", name).exists()
 
 
-def open_choice(choice: Choice, profile: Profile, *, allow_busy_port: bool = False) -> Device:
+def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool = False) -> Device:
     """The device, open. Raises Unavailable with what to do."""
     if choice.kind == "model":
         from mkeyspec.device.model.device import Model

@@ -89,20 +89,20 @@ class BrokenFile(pytest.Item):
         self.outcome = outcome
 
     def runtest(self) -> None:
-        raise Broken(self.outcome.text)
+        raise BrokenSource(self.outcome.text)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.outcome.line - 1, self.name
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any, **__: Any) -> Any:
-        if not isinstance(excinfo.value, Broken):
+        if not isinstance(excinfo.value, BrokenSource):
             return super().repr_failure(excinfo)
         lines = self.outcome.text.split("\n")
         error = next((line for line in lines if line.startswith("error[")), lines[0])  # warnings may stand before it
         return case_report(excinfo, self.path, self.outcome.line, error)
 
 
-class Broken(Exception):
+class BrokenSource(Exception):
     """Carries the diagnostics of a broken file."""
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from mkeyspec.compiler.warning_levels import Levels
     from mkeyspec.device.profile.profile import Profile
     from mkeyspec.device.protocol import Info
-    from mkeyspec.device.select import Choice
+    from mkeyspec.device.select import DeviceChoice
     from mkeyspec.run.departures import Expectations
 
 
-def read_choice(text: str) -> Choice:
+def read_choice(text: str) -> DeviceChoice:
     """What `--device` names; raises UsageError for what it can't."""
     from mkeyspec.device.protocol import Unavailable
     from mkeyspec.device.select import parse
@@ -37,7 +37,7 @@ def read_profile(file: str | None) -> Profile:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 
 
-def read_expectations(files: Sequence[str], choice: Choice, device: Info | None) -> Expectations:
+def read_expectations(files: Sequence[str], choice: DeviceChoice, device: Info | None) -> Expectations:
     """What is known of a device; with None the files are only read. Raises UsageError.
 
     The shipped files speak of drivers, which the model has none of; `files` are read besides.

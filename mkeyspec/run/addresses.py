@@ -6,7 +6,7 @@ from mkeyspec.abi.constants import MEMBER_BITS
 from mkeyspec.device import protocol
 from mkeyspec.plan import Options
 from mkeyspec.run.buffer import inside
-from mkeyspec.run.case_state import Bench, MkeyState
+from mkeyspec.run.case_state import CaseState, MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import NoValue
@@ -17,7 +17,7 @@ class Addresses:
 
     __slots__ = ("bench", "named", "reached")
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: CaseState) -> None:
         self.bench = bench
         self.named: list[MkeyState] = []
         """The mkeys that the request under way names."""

@@ -14,7 +14,7 @@ from mkeyspec.device import protocol
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.plan import At, Step
 from mkeyspec.run.buffer import GUARD, Buffer
-from mkeyspec.run.endpoint import End, Label, Pair, Receive, Unobserved
+from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
@@ -85,7 +85,7 @@ class WireView:
     whole: bool
 
 
-class Bench:
+class CaseState:
     """The state of one running case."""
 
     def __init__(
@@ -245,12 +245,12 @@ class Bench:
         raised = Counter(one.event.qp.handle for one in self.events if one.event.qp is not None and one.of_failure)
         return self.failed_qps + self.late - raised
 
-    def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | Receive) -> None:
+    def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | OpenReceive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""
         for mkey in mkeys:
             self._use(mkey, at, by, "")
 
-    def _use(self, mkey: MkeyState, at: At, by: Due | Receive, inside: str, depth: int = 0) -> None:
+    def _use(self, mkey: MkeyState, at: At, by: Due | OpenReceive, inside: str, depth: int = 0) -> None:
         if mkey.signed:
             self.uses.append(Use(at, mkey, by, inside))
         for entry in mkey.entries if depth < DEEPEST else ():

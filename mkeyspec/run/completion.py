@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import SUCCESS, Due
 from mkeyspec.run.outcomes import describe, show
@@ -36,7 +36,7 @@ def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
     return Failure("MKS2005", due.at, message, details, True)
 
 
-def late(bench: Bench, end: End, missing: Due, what: str) -> Failure:
+def late(bench: CaseState, end: End, missing: Due, what: str) -> Failure:
     """A completion that did not come within the deadline."""
     arrived = ", ".join(describe(due.got) for due in end.unjudged() if due.got is not None) or "nothing"
     details = (

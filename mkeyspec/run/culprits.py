@@ -71,13 +71,13 @@ def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
 
 def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
     """What these steps may have moved, each with the number of its step."""
-    reach = Reach()
+    reach = MkeyReach()
     for number, step in enumerate(steps):
         for entry in reach.take(step):
             yield number, entry
 
 
-class Reach:
+class MkeyReach:
     """Which bytes each mkey reaches, and which receives wait, as far as the steps say."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import NoSuchCall, QpAttributes, Refused, Side
-from mkeyspec.run.case_state import Bench, MkeyState, errno_name
+from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
@@ -20,7 +20,7 @@ def _side(peer: bool) -> Side:
     return "peer" if peer else "owner"
 
 
-def memory(bench: Bench, step: plan.Memory) -> None:
+def memory(bench: CaseState, step: plan.Memory) -> None:
     bench.buffers[step.name] = bench.buffer(
         step.name,
         step.at,
@@ -33,7 +33,7 @@ def memory(bench: Bench, step: plan.Memory) -> None:
     )
 
 
-def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
+def mkey(bench: CaseState, step: plan.Mkey) -> Attempt:
     but = Members(step.but, bench)
     flags = but.take("create_flags", step.flags)
     entries = but.take("max_entries", bench.member(step.entries, "entries"))
@@ -51,7 +51,7 @@ def mkey(bench: Bench, step: plan.Mkey) -> Attempt:
     return attempt
 
 
-def qp(bench: Bench, step: plan.Qp) -> Attempt:
+def qp(bench: CaseState, step: plan.Qp) -> Attempt:
     members: dict[str, Any] = dict(step.members)
     for name in members:
         if name not in _QP_MEMBERS:
@@ -71,11 +71,11 @@ def qp(bench: Bench, step: plan.Qp) -> Attempt:
     return attempt
 
 
-def pd(bench: Bench, step: plan.Pd) -> None:
+def pd(bench: CaseState, step: plan.Pd) -> None:
     bench.pds[step.name] = bench.device.pd(_side(step.peer))
 
 
-def dek(bench: Bench, step: plan.Dek) -> Attempt:
+def dek(bench: CaseState, step: plan.Dek) -> Attempt:
     attempt = Attempt(step.at, f"dek {step.name}")
     try:
         bench.deks[step.name] = bench.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
@@ -84,10 +84,10 @@ def dek(bench: Bench, step: plan.Dek) -> Attempt:
     return attempt
 
 
-def dct(bench: Bench, step: plan.Dct) -> None:
+def dct(bench: CaseState, step: plan.Dct) -> None:
     bench.dcts[step.name] = (bench.device.dct(step.key), step.key)
 
 
-def retag(bench: Bench, step: plan.Retag) -> None:
+def retag(bench: CaseState, step: plan.Retag) -> None:
     state = bench.mkeys[step.mkey]
     state.handle = bench.device.retag(state.handle, bench.member(step.tag, "tag"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.run.culprits import ANY, NOTHING, Reach
+from mkeyspec.run.culprits import ANY, NOTHING, MkeyReach
 
 TARGETS = "the receives of the case's DCTs"
 """One queue for the messages of all DCIs: they meet its receives in the order in which they come."""
@@ -50,7 +50,7 @@ def touched(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Touched]]:
 
 class _Walk:
     def __init__(self) -> None:
-        self.reach = Reach()
+        self.reach = MkeyReach()
         self.receives: dict[tuple[str | None, bool], list[frozenset[str]]] = {}
         """The keys that waiting receives use."""
 

@@ -20,7 +20,7 @@ from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
 from mkeyspec.plan import At, Step
 from mkeyspec.run import wait
-from mkeyspec.run.case_state import Bench, errno_name
+from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.dependence import Touched, meet, touched
 from mkeyspec.run.endpoint import End
@@ -43,7 +43,7 @@ MARKED = frozenset({"rc", "uc"})
 """QP types that take a plain RDMA write."""
 
 
-def exact(bench: Bench, end: End, at: At) -> Failure | None:
+def exact(bench: CaseState, end: End, at: At) -> Failure | None:
     """The statement at `at` says exactly what comes: nothing of it may come after this."""
     marked, failure = _end_here(bench, end, at)
     if marked:
@@ -51,7 +51,7 @@ def exact(bench: Bench, end: End, at: At) -> Failure | None:
     return failure
 
 
-def before(bench: Bench, end: End, at: At) -> Failure | None:
+def before(bench: CaseState, end: End, at: At) -> Failure | None:
     """A section follows after which the pair may have to be reset: what is under way comes to its end first, at both
     ends, as an error there flushes what the other has."""
     bench.look_for_events()
@@ -70,7 +70,7 @@ def before(bench: Bench, end: End, at: At) -> Failure | None:
     return None
 
 
-def rest(bench: Bench, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
+def rest(bench: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
     """The statement at `at` touches these things: requests under way that touch them too, and that nobody has waited
     for, come to their end first; those of its `own` queue go before it anyhow. A queue that may be drained is given a
     short while only."""
@@ -93,7 +93,7 @@ def rest(bench: Bench, at: At, looks: Sequence[Touched], own: End | None = None)
     return None
 
 
-def rest_for(bench: Bench, step: Step, own: End) -> Failure | None:
+def rest_for(bench: CaseState, step: Step, own: End) -> Failure | None:
     """The same for the requests of the step under way, which are posted to `own`."""
     if all(end is own or not (end.send or end.other.recv) for pair in bench.pairs.values() for end in pair.ends):
         return None
@@ -117,14 +117,14 @@ def _takes_send(end: End) -> bool:
     )
 
 
-def is_idle(bench: Bench, end: End) -> bool:
+def is_idle(bench: CaseState, end: End) -> bool:
     """Whether nothing tells that a pair is as it was: nothing was posted to it, or another one has failed since it was
     marked. The owner's marker is answered by the peer."""
     untouched = not any(one.number_of for one in end.pair.ends)
     return end.side == "owner" and not end.drained and (untouched or bool(bench.failed_qps))
 
 
-def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
+def _end_here(bench: CaseState, end: End, at: At) -> tuple[bool, Failure | None]:
     """A marker, and what is wrong with it; or a quiet time."""
     marked, wrong = False, list[Failure]()
     if not end.pair.attributes.sig_pipelining:
@@ -135,7 +135,7 @@ def _end_here(bench: Bench, end: End, at: At) -> tuple[bool, Failure | None]:
     return marked, wrong[0] if wrong else None
 
 
-def quiet(bench: Bench, end: End, at: At) -> None:
+def quiet(bench: CaseState, end: End, at: At) -> None:
     """Nothing new for a while, in place of a marker."""
     look(bench, end, QUIET)
     for due in end.quiet():
@@ -145,7 +145,7 @@ def quiet(bench: Bench, end: End, at: At) -> None:
     _note(bench, end, at)
 
 
-def heard(bench: Bench, side: Side, at: At) -> Failure | None:
+def heard(bench: CaseState, side: Side, at: At) -> Failure | None:
     """The keys of `side` are asked for an error: the other end, if it has used one, sends a message first, as only what
     is received tells that the transfer is over here too (mlx5dv_mkey_check(3), NOTES)."""
     for pair in bench.pairs.values():
@@ -161,17 +161,17 @@ def heard(bench: Bench, side: Side, at: At) -> Failure | None:
     return None
 
 
-def _note(bench: Bench, end: End, at: At) -> None:
+def _note(bench: CaseState, end: End, at: At) -> None:
     of = f"`{end.pair.name}`" if end.pair.name else "the default QP"
     bench.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
 
 
-def until_quiet(bench: Bench, end: End) -> None:
+def until_quiet(bench: CaseState, end: End) -> None:
     """A short while: completions that are on their way."""
     look(bench, end, GRACE)
 
 
-def look(bench: Bench, end: End, seconds: float) -> None:
+def look(bench: CaseState, end: End, seconds: float) -> None:
     """Poll until nothing new has come for that long; never longer than a step may wait."""
     look_on(bench, (end,))
     last = monotonic() + bench.deadline
@@ -184,7 +184,7 @@ def look(bench: Bench, end: End, seconds: float) -> None:
             count, limit = len(end.arrived), monotonic() + seconds
 
 
-def look_on(bench: Bench, ends: Sequence[End]) -> None:
+def look_on(bench: CaseState, ends: Sequence[End]) -> None:
     """Some polls at once: a completion too many may be behind others that a device holds back."""
     for _ in range(LOOKS):
         for end in ends:
@@ -194,7 +194,7 @@ def look_on(bench: Bench, ends: Sequence[End]) -> None:
 # Markers -------------------------------------------------------------------------------------
 
 
-def _addresses(bench: Bench, end: End) -> list[DcAddress | None]:
+def _addresses(bench: CaseState, end: End) -> list[DcAddress | None]:
     """Where markers must go to be behind everything: of a DCI, to each target and stream in use; [] if nowhere."""
     kind = end.pair.attributes.type
     if kind in MARKED:
@@ -206,7 +206,7 @@ def _addresses(bench: Bench, end: End) -> list[DcAddress | None]:
     return []
 
 
-def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
+def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
     """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
     addresses = _addresses(bench, end)
     when = "at the end of the case" if closing else f"before {at.line}:{at.column}"
@@ -278,7 +278,7 @@ def mark(bench: Bench, end: End, at: At, *, closing: bool) -> tuple[bool, list[F
     return True, []
 
 
-def _receive(bench: Bench, end: End, due: Due) -> str:
+def _receive(bench: CaseState, end: End, due: Due) -> str:
     """Post a receive for a marker that is a message; the errno's name if it is refused."""
     try:
         errno = bench.device.post_recv(end.qp, due.wr_id, ())
@@ -292,7 +292,7 @@ def _receive(bench: Bench, end: End, due: Due) -> str:
     return ""
 
 
-def _received(bench: Bench, end: End, due: Due) -> Failure | None:
+def _received(bench: CaseState, end: End, due: Due) -> Failure | None:
     """Wait for the receive of a marker, and what is wrong with it."""
     other = end.other
     if due.request is not None and due.request.succeeded:

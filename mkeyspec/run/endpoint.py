@@ -74,7 +74,7 @@ class Label:
 
 
 @dataclass(slots=True, eq=False)
-class Receive:
+class OpenReceive:
     """A receive that was posted. `signed`: the signature mkeys that it fills; whether byte_len then counts the wire or
     the memory is open (X-OPEN-17). `own`: a short form's, not the case's."""
 
@@ -124,7 +124,7 @@ class End:
         self.qp = qp
         self.send: deque[Due] = deque()
         self.recv: deque[Due] = deque()
-        self.receives: deque[Receive] = deque()
+        self.receives: deque[OpenReceive] = deque()
         self.header: Buffer | None = None
         """Of a UD QP: where the GRH of what it receives goes."""
         self.arrived: list[Due] = []

@@ -10,7 +10,7 @@ from mkeyspec.abi.constants import QP_EVENTS
 from mkeyspec.device.protocol import AsyncEvent, Qp
 from mkeyspec.plan import Await
 from mkeyspec.run import wait
-from mkeyspec.run.case_state import QP_ERROR_EVENTS, Bench
+from mkeyspec.run.case_state import QP_ERROR_EVENTS, CaseState
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.verdict import Failure
@@ -19,7 +19,7 @@ MOST_TOLD = 8
 """Events too many that are told one by one."""
 
 
-def awaited(bench: Bench, step: Await) -> Failure | None:
+def awaited(bench: CaseState, step: Await) -> Failure | None:
     """Wait for an event and judge it. An event of a QP is the default pair's if the statement names none."""
     pair = bench.pair(step.qp, step.at) if step.event in QP_EVENTS else None
 
@@ -54,7 +54,7 @@ def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
     return any(qp.handle == end.qp.handle for end in ends)
 
 
-def _name(bench: Bench, event: AsyncEvent) -> str:
+def _name(bench: CaseState, event: AsyncEvent) -> str:
     """An event, with the QP that it names."""
     if event.kind not in QP_EVENTS:
         return event.kind
@@ -65,7 +65,7 @@ def _name(bench: Bench, event: AsyncEvent) -> str:
     return f"{event.kind} of QP {event.qp.number:#x} ({event.qp.side}){name}"
 
 
-def left_over(bench: Bench) -> Iterator[Failure]:
+def left_over(bench: CaseState) -> Iterator[Failure]:
     """Events that nobody has named, without those that follow from a failure of their QP."""
     bench.look_for_events()
     found = Counter(_left(bench))
@@ -77,7 +77,7 @@ def left_over(bench: Bench) -> Iterator[Failure]:
         yield failure if count == 1 else replace(failure, message=f"{failure.message} ({count} times)")
 
 
-def _left(bench: Bench) -> Iterator[Failure]:
+def _left(bench: CaseState) -> Iterator[Failure]:
     raised: Counter[tuple[int, str]] = Counter()
     for entry in bench.events:
         if entry.judged:

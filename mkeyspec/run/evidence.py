@@ -15,7 +15,7 @@ from mkeyspec.plan import At
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import MkeyState
-    from mkeyspec.run.endpoint import End, Receive
+    from mkeyspec.run.endpoint import End, OpenReceive
 
 SUCCESS = "success"
 FLUSH = "wr_flush_err"
@@ -58,7 +58,7 @@ class Due(Entry):
     invalidated: int | None = None
     request: Due | None = None
     """Of a receive: the request whose message it takes."""
-    receive: Receive | None = None
+    receive: OpenReceive | None = None
     end: End | None = None
     """Where a request was posted."""
     events: int = 0
@@ -110,7 +110,7 @@ class Use(Entry):
     """
 
     mkey: MkeyState
-    by: Due | Receive
+    by: Due | OpenReceive
     inside: str = ""
     refused: str = ""
     """The errno's name, if the case has asked and was refused: what became of that call was judged there."""

@@ -22,13 +22,13 @@ from mkeyspec.run import (
     wait,
 )
 from mkeyspec.run.buffer import GUARD, Beyond, inside
-from mkeyspec.run.case_state import Bench, Less
+from mkeyspec.run.case_state import CaseState, Less
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
-from mkeyspec.run.endpoint import End, Label, Receive, Unobserved
+from mkeyspec.run.endpoint import End, Label, OpenReceive, Unobserved
 from mkeyspec.run.extent import Extent
 from mkeyspec.run.outcomes import Attempt
-from mkeyspec.run.request import Builder
+from mkeyspec.run.request import RequestBuilder
 from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
@@ -39,12 +39,12 @@ LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
 
 
-class Course:
+class Executor:
     """One case under way."""
 
-    def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
+    def __init__(self, bench: CaseState, expectations: Expectations, verdict: Verdict) -> None:
         self.bench = bench
-        self.builder = Builder(bench)
+        self.builder = RequestBuilder(bench)
         self.verdict = verdict
         self.rulings = Rulings(bench, expectations, verdict)
         self._verbs: dict[type, Callable[[Any], None]] = {
@@ -205,7 +205,7 @@ class Course:
         if signed and len(step.into) > 1:
             signed = (*signed, *signed)  # pieces of different counts: byte_len can't be told
         wr_id = bench.number() if step.options.id is None else step.options.id
-        receive = Receive(step.at, wr_id, sges, any(named), signed)
+        receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
         if step.label is not None:
             receive.label = bench.labels.setdefault(step.label, Label())
         if refused := section.post_receive(bench, end, receive):

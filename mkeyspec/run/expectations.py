@@ -16,7 +16,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.run import difference, observe
 from mkeyspec.run.buffer import Bytes
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.outcomes import show
 from mkeyspec.run.verdict import Failure
@@ -70,7 +70,7 @@ class Pattern:
         return None
 
 
-def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
+def judge(bench: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
     """The failure of an expectation, if it fails; then also whether the known departure's value is what is there."""
     observed = step.observed
     known = step.known.value if step.known is not None else None
@@ -95,14 +95,14 @@ def judge(bench: Bench, step: plan.Expect) -> tuple[Failure | None, bool]:
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
 
 
-def look(bench: Bench, observed: plan.Observed) -> Seen:
+def look(bench: CaseState, observed: plan.Observed) -> Seen:
     if isinstance(observed, plan.Wire):
         return observe.wire(bench, observed)
     assert isinstance(observed, plan.Content)
     return observe.content(bench, observed)
 
 
-def holds(bench: Bench, step: plan.Record) -> bool:
+def holds(bench: CaseState, step: plan.Record) -> bool:
     """The truth of a record's comparison; judges nothing and changes nothing."""
     assert step.operator is not None
     assert step.expected is not None
@@ -115,12 +115,12 @@ def holds(bench: Bench, step: plan.Record) -> bool:
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def _is(bench: Bench, seen: Seen, expected: plan.Expected) -> bool:
+def _is(bench: CaseState, seen: Seen, expected: plan.Expected) -> bool:
     got = seen.data.tobytes()
     return any(pattern.matches(got) for pattern in patterns(bench, expected, seen))
 
 
-def patterns(bench: Bench, expected: plan.Expected, seen: Seen) -> list[Pattern]:
+def patterns(bench: CaseState, expected: plan.Expected, seen: Seen) -> list[Pattern]:
     """Every byte pattern that `expected` admits for what was seen."""
     if isinstance(expected, ByteString):
         return [Pattern(expected.data, (), ((0, expected.length, expected),))]
@@ -157,7 +157,7 @@ def _sequence(expected: plan.Sequence, length: int) -> Pattern:
     return Pattern(b"".join(data), tuple(holes), tuple(parts))
 
 
-def _bytes(bench: Bench, step: plan.Expect, seen: Seen) -> Failure | None:
+def _bytes(bench: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     expected = step.expected
     data = seen.data
     if step.operator == "==" and isinstance(expected, ByteString):
@@ -216,7 +216,7 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
 # Scalars -------------------------------------------------------------------------------------
 
 
-def scalar(bench: Bench, value: object) -> Scalar:
+def scalar(bench: CaseState, value: object) -> Scalar:
     """A live scalar, or a known one."""
     if isinstance(value, Live):
         return bench.scalar(value.subject, value.member)
@@ -229,7 +229,7 @@ def scalar(bench: Bench, value: object) -> Scalar:
     raise TypeError(f"{value!r} is no scalar")
 
 
-def compare_scalars(bench: Bench, value: Scalar, operator: str, expected: plan.Expected) -> bool:
+def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: plan.Expected) -> bool:
     if isinstance(expected, plan.OneOf):
         equal = any(compare_scalars(bench, value, "==", item) for item in expected.alternatives)
         return equal == (operator == "==")
@@ -244,7 +244,7 @@ def compare_scalars(bench: Bench, value: Scalar, operator: str, expected: plan.E
     return False
 
 
-def expected_text(bench: Bench, expected: plan.Expected) -> str:
+def expected_text(bench: CaseState, expected: plan.Expected) -> str:
     if isinstance(expected, plan.OneOf):
         return "one of " + ", ".join(expected_text(bench, item) for item in expected.alternatives)
     if isinstance(expected, plan.Any):

@@ -14,12 +14,12 @@ from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.culprits import ANY, Span
 
 if TYPE_CHECKING:
-    from mkeyspec.run.case_state import Bench
+    from mkeyspec.run.case_state import CaseState
 
 Mask = npt.NDArray[np.bool_]
 
 
-def key_of(bench: Bench, buffer: Buffer) -> str:
+def key_of(bench: CaseState, buffer: Buffer) -> str:
     """The name of a buffer; of a short form's, `culprits.unnamed`."""
     return buffer.name if bench.buffers.get(buffer.name) is buffer else culprits.unnamed(buffer.at)
 
@@ -36,12 +36,12 @@ class Extent:
         mask = self._masks.get(buffer.addr)
         return mask if mask is not None else np.zeros(buffer.length, np.bool_)
 
-    def add(self, bench: Bench, spans: Iterable[Span]) -> None:
+    def add(self, bench: CaseState, spans: Iterable[Span]) -> None:
         for buffer, start, end in _resolve(bench, spans):
             mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
             mask[start:end] = True
 
-    def add_unseen(self, bench: Bench, steps: Sequence[plan.Step] | None = None) -> None:
+    def add_unseen(self, bench: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
         """All that some step may have written and nobody has looked at since. `steps`: the first ones only."""
         for number, (_, written, _) in culprits.moves(bench.taken if steps is None else steps):
             for buffer, start, end in _resolve(bench, written):
@@ -49,7 +49,7 @@ class Extent:
                 mask[start:end] |= buffer.looked()[start:end] <= number
 
 
-def _resolve(bench: Bench, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
+def _resolve(bench: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
     for buffer in bench.all_buffers():
         key = key_of(bench, buffer)
         for name, start, end in spans:

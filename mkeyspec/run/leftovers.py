@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mkeyspec.plan import At
 from mkeyspec.run import drain, wait
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End, Pair
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
@@ -22,7 +22,7 @@ MOST_TOLD = 8
 
 
 def settle(
-    bench: Bench, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
+    bench: CaseState, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
 ) -> list[Failure]:
     """Wait for what is owed, mark the end of what owes nothing, and judge everything that nobody has judged.
 
@@ -75,7 +75,7 @@ def settle(
     return failures
 
 
-def _wait(bench: Bench, pair: Pair, patient: bool) -> None:
+def _wait(bench: CaseState, pair: Pair, patient: bool) -> None:
     owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
     if not owed:
         return
@@ -104,7 +104,7 @@ def _must_come(end: End, due: Due) -> bool:
     return end.owes(due) or (due.queue == "send" and end.is_behind_failure(due))
 
 
-def _flushes(bench: Bench, pair: Pair) -> list[Failure]:
+def _flushes(bench: CaseState, pair: Pair) -> list[Failure]:
     """Receives that wait at a QP in the error state are flushed (IBTA 10.3.1.7)."""
     failures = []
     for end in pair.ends if pair.attributes.type == "rc" else ():

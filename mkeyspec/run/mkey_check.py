@@ -14,7 +14,7 @@ from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.device.protocol import Refused, SignatureError
 from mkeyspec.plan import Check, Known
-from mkeyspec.run.case_state import Bench, errno_name
+from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.evidence import Due, Use
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
@@ -35,7 +35,7 @@ _PARTS = {"bad_guard": "guard", "bad_apptag": "app", "bad_reftag": "ref"}
 Members = tuple[tuple[str, int], ...]
 
 
-def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
+def call(bench: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]:
     """Poll every CQ of the owner until it is empty (X-OPEN-16: where the error waits is open), then ask."""
     bench.poll_all()
     mkey = bench.mkeys[step.mkey]
@@ -60,7 +60,7 @@ def call(bench: Bench, step: Check) -> tuple[Attempt, SignatureError | None]:
     return attempt, record
 
 
-def judge(bench: Bench, step: Check, record: SignatureError | None) -> Failure | None:
+def judge(bench: CaseState, step: Check, record: SignatureError | None) -> Failure | None:
     """The failure of a check that was answered."""
     kind = "ok" if record is None else _NAMES.get(record.type, f"type {record.type}")
     details: list[tuple[str, str]] = []
@@ -84,7 +84,7 @@ def judge(bench: Bench, step: Check, record: SignatureError | None) -> Failure |
     return Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
 
 
-def members(bench: Bench, step: Check, kind: str) -> Members:
+def members(bench: CaseState, step: Check, kind: str) -> Members:
     """The members of the record that the case pins, as (name, value)."""
     profile = bench.profile
     wanted: list[tuple[str, int]] = []
@@ -150,14 +150,14 @@ def _text(record: SignatureError) -> str:
     return f"{kind}, offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
 
 
-def _said(bench: Bench, step: Check, name: str) -> str:
+def _said(bench: CaseState, step: Check, name: str) -> str:
     """The case's word for a member of the record that it pins: `found` or `computed`, unless it names the member."""
     if name == "offset" or getattr(step, name) is not None:
         return name
     return "found" if (name == "actual") == (bench.profile.err_actual == "field") else "computed"
 
 
-def _block(bench: Bench, step: Check, name: str, value: int) -> str:
+def _block(bench: CaseState, step: Check, name: str, value: int) -> str:
     """Which block an offset means, for messages."""
     if name != "offset" or step.domain is None:
         return ""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mkeyspec.plan import Content, Wire
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
-from mkeyspec.run.case_state import Bench, WireView
+from mkeyspec.run.case_state import CaseState, WireView
 from mkeyspec.run.endpoint import Unobserved
 
 _RANGE = re.compile(r"(\w+)\[(0x[0-9a-fA-F]+|[0-9]+) *(?:\+:|\.\.)[^\[\]]*\]\Z")
@@ -85,7 +85,7 @@ class Seen:
             at += piece.length
 
 
-def content(bench: Bench, observed: Content) -> Seen:
+def content(bench: CaseState, observed: Content) -> Seen:
     """The bytes of parts of registered buffers, strung together."""
     pieces = []
     for part in observed.parts:
@@ -111,7 +111,7 @@ def content(bench: Bench, observed: Content) -> Seen:
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
 
 
-def wire(bench: Bench, observed: Wire) -> Seen:
+def wire(bench: CaseState, observed: Wire) -> Seen:
     """What the last transmit, or the one labelled, put on the wire."""
     view = bench.wires.get(observed.label or "")
     if view is None:

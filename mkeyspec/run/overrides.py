@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import NoSuchCall
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 
 
 class Members:
@@ -12,7 +12,7 @@ class Members:
 
     __slots__ = ("left",)
 
-    def __init__(self, overrides: plan.Overrides, bench: Bench, of: str = "") -> None:
+    def __init__(self, overrides: plan.Overrides, bench: CaseState, of: str = "") -> None:
         """`of`: the kind of record, where two have a member of one name (`constants.MEMBER_BITS`)."""
         self.left = {name: bench.member(value, name, of) for name, value in overrides} if overrides else None
 

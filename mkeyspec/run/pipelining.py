@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mkeyspec.plan import Cancel, Resume
 from mkeyspec.run import drain
-from mkeyspec.run.case_state import Bench, errno_name
+from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.endpoint import End, Label
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 
 
-def cancel(bench: Bench, step: Cancel) -> Attempt:
+def cancel(bench: CaseState, step: Cancel) -> Attempt:
     """mlx5dv_qp_cancel_posted_send_wrs. What it returns is judged here, unless an expectation looks at it."""
     pair = bench.pair(step.qp, step.at)
     drain.until_quiet(bench, pair.owner)
@@ -49,7 +49,7 @@ def _pending(end: End, wr_id: int) -> tuple[int, int]:
     return fewest, most
 
 
-def resume(bench: Bench, step: Resume) -> Attempt | None:
+def resume(bench: CaseState, step: Resume) -> Attempt | None:
     """From SQD to RTS; an Attempt if that is refused."""
     end = bench.pair(step.qp, step.at).owner
     bench.poll(end)

@@ -10,7 +10,7 @@ from mkeyspec.device import protocol
 from mkeyspec.plan import At, Options
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import inside
-from mkeyspec.run.case_state import Bench, MkeyState
+from mkeyspec.run.case_state import CaseState, MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.setters import Setters
 from mkeyspec.value.layout import Part
@@ -61,12 +61,12 @@ def flags_of(options: Options, signaled: bool | None = None) -> int:
     return int(flags)
 
 
-class Builder:
+class RequestBuilder:
     """Builds requests out of what stands on the bench."""
 
     __slots__ = ("addresses", "bench", "setters")
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: CaseState) -> None:
         self.bench = bench
         self.addresses = Addresses(bench)
         self.setters = Setters(self.addresses)

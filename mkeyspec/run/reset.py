@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from mkeyspec.plan import At
 from mkeyspec.run import leftovers
-from mkeyspec.run.case_state import Bench
-from mkeyspec.run.endpoint import End, Pair, Receive
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.endpoint import End, OpenReceive, Pair
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.section import post_receive
 from mkeyspec.run.verdict import Failure
 
 
-def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
+def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
     """After a refusal that was claimed: the pair reset, receives that no message has used posted again, but for the
     `spare` first ones at the other end. What was left unjudged on it comes back as failures."""
     if attempt.phase not in ("complete", "completion"):
         return []
-    waiting: list[tuple[End, Receive]] = []
+    waiting: list[tuple[End, OpenReceive]] = []
     claimed = ""
     if attempt.phase == "complete":
         waiting = [(side, receive) for side in (end, end.other) if not side.shared
@@ -34,7 +34,7 @@ def recover(bench: Bench, end: End, attempt: Attempt, spare: int = 0) -> list[Fa
     return failures
 
 
-def reset(bench: Bench, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
+def reset(bench: CaseState, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
     """Bring the pair to rest, judge what is left, and connect it anew. `failed`: the failure that was claimed of it,
     or "" if a section was refused at the end `refused` and the QPs are as they were."""
     pair.failed = failed
@@ -46,7 +46,7 @@ def reset(bench: Bench, pair: Pair, at: At, failed: str, refused: End | None = N
     return failures
 
 
-def fail_qps(bench: Bench, pair: Pair) -> None:
+def fail_qps(bench: CaseState, pair: Pair) -> None:
     """A failure of these QPs is judged: their own error events follow from it, unless they came before."""
     bench.look_for_events()
     handles = {pair.handle.owner.handle, pair.handle.peer.handle}

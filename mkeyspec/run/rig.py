@@ -12,9 +12,9 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Need, Step
 from mkeyspec.run import diagnosis, health_check
-from mkeyspec.run.case_state import DEVICE_EVENTS, Bench, errno_name
+from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
-from mkeyspec.run.executor import Course
+from mkeyspec.run.executor import Executor
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -48,7 +48,7 @@ class Rig:
         self.verdict = Verdict()
         self._capabilities = device.capabilities()
         self._case: CaseInfo | None = None
-        self._course: Course | None = None
+        self._course: Executor | None = None
         self._at = At(1, 1)
         self.alive: Callable[[], None] = lambda: None
         """Called with each step, and with each wait, for whoever looks whether a call has come back."""
@@ -73,10 +73,10 @@ class Rig:
             self._required(case, unmet)
             return unmet
         self._case, self._at = case, case.at
-        bench = Bench(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
+        bench = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
         bench.late, self._late = self._late, Counter()
         bench.alive = self.alive
-        self._course = Course(bench, self.expectations, self.verdict)
+        self._course = Executor(bench, self.expectations, self.verdict)
         return []
 
     @property

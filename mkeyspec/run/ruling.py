@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.extent import Extent
@@ -20,7 +20,7 @@ from mkeyspec.run.verdict import Failure, Verdict
 class Rulings:
     """The rulings of one case, told to its verdict. `over`: it ended before its last statement."""
 
-    def __init__(self, bench: Bench, expectations: Expectations, verdict: Verdict) -> None:
+    def __init__(self, bench: CaseState, expectations: Expectations, verdict: Verdict) -> None:
         self.bench = bench
         self.expectations = expectations
         self.verdict = verdict

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from mkeyspec import plan
 from mkeyspec.device.protocol import Refused, Sge
 from mkeyspec.plan import At, Claim, Completes, Known
-from mkeyspec.run.case_state import Bench, byte_lens, errno_name
-from mkeyspec.run.endpoint import End, Receive
+from mkeyspec.run.case_state import CaseState, byte_lens, errno_name
+from mkeyspec.run.endpoint import End, OpenReceive
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.request import Planned
@@ -57,7 +57,7 @@ def departs_by_list(section: Section, known: Known | None) -> bool:
     return section.listed is None and known is not None and isinstance(known.outcome, Completes)
 
 
-def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | None:
+def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt | None:
     """Hand the section to the driver. An Attempt if that is the end of it (refused, or aborted as asked)."""
     end = section.end
     if end.pair.attributes.sig_pipelining:
@@ -104,7 +104,7 @@ def post(bench: Bench, section: Section, *, abort: bool = False) -> Attempt | No
     return None
 
 
-def _moved(bench: Bench, section: Section) -> Failure | None:
+def _moved(bench: CaseState, section: Section) -> Failure | None:
     """A completion of a section that was refused or aborted, if there is one."""
     end = section.end
     bench.poll(end)
@@ -142,7 +142,7 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
     return due
 
 
-def post_receive(bench: Bench, end: End, receive: Receive) -> str:
+def post_receive(bench: CaseState, end: End, receive: OpenReceive) -> str:
     """Post a receive; the errno's name if it is refused. Of a UD QP the first 40 bytes are the GRH's
     (ibv_post_recv(3)): they go to a buffer of the rig's, so that the case's has the message."""
     sges = receive.sges

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.plan import At, Completes
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit, unowed
 from mkeyspec.run.endpoint import ACKNOWLEDGED, End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
@@ -30,7 +30,7 @@ def _rank(due: Due) -> tuple[bool, bool, int]:
     return (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order)
 
 
-def fault_of(bench: Bench, section: Section, failed: Due | None) -> Failure | None:
+def fault_of(bench: CaseState, section: Section, failed: Due | None) -> Failure | None:
     """What no claim covers: a completion that is missing, and one that is not what its request owes."""
     end, what = section.end, section.what
     if section.listed is None:
@@ -93,7 +93,7 @@ def _elsewhere(section: Section, failed: Due) -> Failure | None:
     return None
 
 
-def _around(bench: Bench, section: Section, failed: Due) -> Failure | None:
+def _around(bench: CaseState, section: Section, failed: Due) -> Failure | None:
     """Whether everything before the failed request succeeded as it should, and nothing behind it did."""
     what, streams = section.what, section.end.pair.attributes.streams
     for due in () if section.listed is not None else section.dues:
@@ -182,7 +182,7 @@ def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | Non
     return None
 
 
-def besides_list(bench: Bench, section: Section, attempt: Attempt) -> Failure | None:
+def besides_list(bench: CaseState, section: Section, attempt: Attempt) -> Failure | None:
     """What a claim with a list says of what came if it is met by another outcome than a list: each request is held to
     what it owes without one, and nothing came that no request owes."""
     found = [due for due in (*section.dues, *section.far) if due.failed]

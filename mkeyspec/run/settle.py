@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mkeyspec.plan import At, Completes
 from mkeyspec.run import drain, wait
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, Due
@@ -17,7 +17,7 @@ from mkeyspec.run.verdict import Failure
 
 
 def completions(
-    bench: Bench, section: Section, *, expect_error: bool = False, expect_success: bool = False
+    bench: CaseState, section: Section, *, expect_error: bool = False, expect_success: bool = False
 ) -> Attempt:
     """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail;
     `expect_success`: or not."""
@@ -50,7 +50,7 @@ def completions(
     return attempt
 
 
-def _wait_for_list(bench: Bench, section: Section) -> Failure | None:
+def _wait_for_list(bench: CaseState, section: Section) -> Failure | None:
     """As many completions as the claim lists, the receives of the other end, and then nothing more."""
     end, want = section.end, section.listed or 0
 
@@ -68,14 +68,14 @@ def _is_listed(section: Section, due: Due) -> bool:
     return due.queue == "send" and ((due.stray and due.wr_id not in section.end.markers) or due in section.dues)
 
 
-def gather(bench: Bench, section: Section, attempt: Attempt) -> None:
+def gather(bench: CaseState, section: Section, attempt: Attempt) -> None:
     """For a known departure that lists completions where the page has one each: all that came, and nothing more."""
     attempt.fault = attempt.fault or drain.exact(bench, section.end, section.at)
     strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
     attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
 
 
-def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
+def poll(bench: CaseState, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
     """What one end owes and nobody waited for; with `lists`, all that comes to it and nobody has judged."""
     attempt = Attempt(at, "poll")
     owed = [due for due in end.owed() if not due.judged]
@@ -107,7 +107,7 @@ def poll(bench: Bench, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
     return attempt
 
 
-def _before_poll(bench: Bench, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
+def _before_poll(bench: CaseState, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
     """What failed first, here or at the other end, if a poll for these finds a failure: what is flushed, and what is
     missing, follows from it."""
     if not wait.failed(end, list(owed)):

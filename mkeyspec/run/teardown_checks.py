@@ -14,7 +14,7 @@ from mkeyspec.device.protocol import Refused
 from mkeyspec.plan import At, Rejected
 from mkeyspec.run import difference, drain, event, leftovers, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
-from mkeyspec.run.case_state import Bench, MkeyState, errno_name
+from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
 from mkeyspec.run.culprits import Suspects, reach, suspects
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, key_of
@@ -24,7 +24,7 @@ Found = tuple[Failure, bool]
 """A failure, and whether it is excused: of bytes that a known departure may have written."""
 
 
-def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
+def close(bench: CaseState, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
     """Everything that is left over. `patient` False: the case has failed, and nothing is waited for. `excused`: bytes
     that a known departure may have written."""
     if patient and bench.failed_qps and not bench.isolated:
@@ -48,7 +48,7 @@ def close(bench: Bench, *, patient: bool = True, excused: Extent | None = None) 
             yield failure, False
 
 
-def _signature_errors(bench: Bench) -> Iterator[Failure]:
+def _signature_errors(bench: CaseState) -> Iterator[Failure]:
     """mlx5dv_mkey_check of every key with a signature: an error may stand at one that no request has named, too."""
     open_uses: dict[int, list[Use]] = {}
     for use in bench.uses:
@@ -61,7 +61,7 @@ def _signature_errors(bench: Bench) -> Iterator[Failure]:
             yield failure
 
 
-def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure | None:
+def _signature_error(bench: CaseState, mkey: MkeyState, uses: list[Use]) -> Failure | None:
     inside = ""
     if uses and all(use.inside for use in uses):
         inside = f"; it was reached only as an entry of `{uses[-1].inside}`, where its bytes are plain"
@@ -83,7 +83,7 @@ def _signature_error(bench: Bench, mkey: MkeyState, uses: list[Use]) -> Failure 
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def buffers(bench: Bench, excused: Extent) -> Iterator[Found]:
+def buffers(bench: CaseState, excused: Extent) -> Iterator[Found]:
     """Bytes that nothing named and that changed, and guards that were written."""
     read = bench.device.read
     for buffer in bench.all_buffers():
@@ -93,7 +93,7 @@ def buffers(bench: Bench, excused: Extent) -> Iterator[Found]:
             yield from _changed(bench, buffer, content, got, excused)
 
 
-def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
+def _changed(bench: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
     named = bench.buffers.get(buffer.name) is buffer
     key = key_of(bench, buffer)
     end = GUARD + buffer.length
@@ -110,7 +110,7 @@ def _changed(bench: Bench, buffer: Buffer, content: Bytes, got: Bytes, excused: 
 
 
 def changed(
-    bench: Bench, buffer: Buffer, start: int, length: int, excused: Extent | None = None
+    bench: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None
 ) -> Failure | None:
     """What changed of bytes that are about to be written over, or to be believed, and that no statement named: nothing
     would tell of it at the end. `excused`: bytes that may have changed."""
@@ -122,7 +122,7 @@ def changed(
     return _unnamed(bench, buffer, got, where) if len(where) else None
 
 
-def moved(bench: Bench, at: At) -> Iterator[Failure]:
+def moved(bench: CaseState, at: At) -> Iterator[Failure]:
     """What changed of the bytes that the last step would write, which was refused before anything of it was posted,
     and that no earlier step may have written."""
     would, earlier = Extent(), Extent()
@@ -144,7 +144,7 @@ def moved(bench: Bench, at: At) -> Iterator[Failure]:
             yield Failure("MKS2103", at, message, details, hard=True)
 
 
-def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+def _unnamed(bench: CaseState, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
     named = bench.buffers.get(buffer.name) is buffer
     key = key_of(bench, buffer)
     details = difference.describe(
@@ -160,7 +160,7 @@ def _unnamed(bench: Bench, buffer: Buffer, got: Bytes, where: difference.Positio
     return _blame(bench, failure, buffer, named, suspects(bench.taken, key, buffer.looked_at(where)))
 
 
-def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
+def _blame(bench: CaseState, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
     """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
     if not found.alone:
         return replace(failure, suspects=(found.label, found.places))
@@ -172,7 +172,7 @@ def _blame(bench: Bench, failure: Failure, buffer: Buffer, named: bool, found: S
 _IN_PART = "if a message that fails may land in part, say how much: `expect … == any` behind the claim"
 
 
-def _may_fail(bench: Bench, at: At) -> bool:
+def _may_fail(bench: CaseState, at: At) -> bool:
     """Whether the statement at `at` claims an error completion, before which bytes may have landed."""
     claims = [getattr(step, "claim", ()) for step in bench.taken if step.at == at]
     return any(isinstance(one, Rejected) and one.phase == "completion" for claim in claims for one in claim)

@@ -13,9 +13,9 @@ from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import GUARD, inside
-from mkeyspec.run.case_state import Bench, MkeyState, WireView, byte_lens
+from mkeyspec.run.case_state import CaseState, MkeyState, WireView, byte_lens
 from mkeyspec.run.endpoint import End, Label
-from mkeyspec.run.endpoint import Receive as PostedReceive
+from mkeyspec.run.endpoint import OpenReceive as PostedReceive
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.request import Planned, flags_of
@@ -26,13 +26,19 @@ Transfer = tuple[Section, Attempt]
 
 
 def _receive(
-    bench: Bench, end: End, at: At, sges: tuple[protocol.Sge, ...], *, mkey: bool, signed: tuple[MkeyState, ...] = ()
+    bench: CaseState,
+    end: End,
+    at: At,
+    sges: tuple[protocol.Sge, ...],
+    *,
+    mkey: bool,
+    signed: tuple[MkeyState, ...] = (),
 ) -> str:
     receive = PostedReceive(at, bench.number(), sges, mkey, signed, own=True)
     return sections.post_receive(bench, end, receive)
 
 
-def transmit(bench: Bench, addresses: Addresses, step: Transmit) -> Transfer:
+def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer:
     """Data leaves through the mkey of `step.part`; the peer's buffer becomes the wire."""
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
@@ -85,7 +91,7 @@ def transmit(bench: Bench, addresses: Addresses, step: Transmit) -> Transfer:
     return done
 
 
-def receive(bench: Bench, addresses: Addresses, step: Receive) -> Transfer:
+def receive(bench: CaseState, addresses: Addresses, step: Receive) -> Transfer:
     """`step.data` arrives into the mkey of `step.part`, from a fresh buffer of the peer."""
     pair = bench.pair(step.qp, step.at)
     but = Members(step.options.but, bench)
@@ -132,7 +138,7 @@ def receive(bench: Bench, addresses: Addresses, step: Receive) -> Transfer:
     return _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=passive)
 
 
-def _run(bench: Bench, section: Section, step: Transmit | Receive, refused: str, *, passive: bool) -> Transfer:
+def _run(bench: CaseState, section: Section, step: Transmit | Receive, refused: str, *, passive: bool) -> Transfer:
     """Post, wait, and drain the owner's CQs where the owner had no part in it."""
     seen = None if step.label is None else bench.labels.setdefault(step.label, Label())
     section.listed = sections.most_listed(step.claim)

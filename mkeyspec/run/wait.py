@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from mkeyspec.run.case_state import Bench
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due
 
@@ -17,7 +17,7 @@ _SHORTEST = 20e-6
 _LONGEST = 1e-3
 
 
-def until(bench: Bench, done: Callable[[], bool], look: Callable[[], None]) -> bool:
+def until(bench: CaseState, done: Callable[[], bool], look: Callable[[], None]) -> bool:
     """Call `look` until `done`; False when the deadline passes first. Looks once more after the deadline."""
     look()
     if done():
@@ -34,7 +34,7 @@ def until(bench: Bench, done: Callable[[], bool], look: Callable[[], None]) -> b
     return False
 
 
-def for_dues(bench: Bench, end: End, dues: list[Due], far: list[Due]) -> bool:
+def for_dues(bench: CaseState, end: End, dues: list[Due], far: list[Due]) -> bool:
     """Wait until `end` has paid `dues` and its other end `far`.
 
     Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide, unless

@@ -13,7 +13,7 @@ from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.execution import Execution
 from mkeyspec.device.model.key import KeyTable
 from mkeyspec.device.model.queue import Queue
-from mkeyspec.device.model.section import Section
+from mkeyspec.device.model.section import DriverSection
 from mkeyspec.device.model.signature import Arithmetic
 from mkeyspec.device.model.transfer import Transfer
 from mkeyspec.device.profile.profile import Profile
@@ -22,7 +22,7 @@ Class = TypeVar("Class", bound=type)
 
 PLACES: dict[str, type] = {
     "arithmetic": Arithmetic, "table": KeyTable, "movement": Movement, "transfer": Transfer, "execution": Execution,
-    "builder": Builder, "section": Section, "queue": Queue,
+    "builder": Builder, "section": DriverSection, "queue": Queue,
 }  # fmt: skip
 
 

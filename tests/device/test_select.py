@@ -10,23 +10,23 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Unavailable
-from mkeyspec.device.select import Choice, open_choice, parse
+from mkeyspec.device.select import DeviceChoice, open_choice, parse
 from mkeyspec.device.soft import personality, preload, softnic
 
 
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
-        ("model", Choice("model")),
-        ("soft", Choice("soft", "mlx5_0")),
-        ("soft:cx5", Choice("soft", "mlx5_0", personality="cx5")),
-        ("mlx5_0", Choice("nic", "mlx5_0")),
-        ("mlx5_12:2", Choice("nic", "mlx5_12", 2)),
-        ("mlx5_bond_0", Choice("nic", "mlx5_bond_0")),
-        ("rocep1s0f1:1", Choice("nic", "rocep1s0f1")),
+        ("model", DeviceChoice("model")),
+        ("soft", DeviceChoice("soft", "mlx5_0")),
+        ("soft:cx5", DeviceChoice("soft", "mlx5_0", personality="cx5")),
+        ("mlx5_0", DeviceChoice("nic", "mlx5_0")),
+        ("mlx5_12:2", DeviceChoice("nic", "mlx5_12", 2)),
+        ("mlx5_bond_0", DeviceChoice("nic", "mlx5_bond_0")),
+        ("rocep1s0f1:1", DeviceChoice("nic", "rocep1s0f1")),
     ],
 )
-def test_names(text: str, choice: Choice) -> None:
+def test_names(text: str, choice: DeviceChoice) -> None:
     assert parse(text) == choice
 
 

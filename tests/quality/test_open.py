@@ -14,11 +14,11 @@ import pytest
 
 from mkeyspec.device.model.access_error import Bytes, Violation
 from mkeyspec.device.model.components import PARTS
-from mkeyspec.device.model.data_path import Movement, Place
+from mkeyspec.device.model.data_path import Movement, TranslatedSge
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.key import gather, scatter
 from mkeyspec.device.model.queue import Notice, Queue
-from mkeyspec.device.model.signature import Arithmetic, Domain
+from mkeyspec.device.model.signature import Arithmetic, SigDomain
 from mkeyspec.device.profile.errno import ERRNO
 from mkeyspec.device.profile.profile import DRIVER_ERRNO, Profile
 from mkeyspec.requirements import ledger
@@ -105,7 +105,7 @@ class ScattersNothing(Movement):
 
     kept = 0.0
 
-    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+    def absorb(self, queue: Queue, places: list[TranslatedSge], wire: Bytes) -> None:
         before = [gather(place.pieces, place.memory).copy() for place in places]
         told = sum(isinstance(entry, Notice) for entry in queue.entries)
         super().absorb(queue, places, wire)
@@ -124,7 +124,7 @@ class ScattersHalf(ScattersNothing):
 class OneSignedSge(Movement):
     """A signature key goes alone (X-OPEN-24)."""
 
-    def local(self, queue: Queue, sges: Any, right: int, limit: int | None = None) -> list[Place]:
+    def local(self, queue: Queue, sges: Any, right: int, limit: int | None = None) -> list[TranslatedSge]:
         places = super().local(queue, sges, right, limit)
         if len(places) > 1 and any(place.signature is not None for place in places):
             raise Violation("access")
@@ -134,7 +134,7 @@ class OneSignedSge(Movement):
 class WholeBlocks(Movement):
     """A transfer ends with a block and its field, on both sides (X-OPEN-03)."""
 
-    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> TranslatedSge:
         place = super().place(queue, key, addr, length, right, write)
         signature = place.signature
         if signature is not None:
@@ -147,7 +147,7 @@ class WholeBlocks(Movement):
 class FromTheBeginning(Movement):
     """A key with a signature or with crypto is used from its beginning (X-OPEN-02, X-OPEN-25)."""
 
-    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> TranslatedSge:
         place = super().place(queue, key, addr, length, right, write)
         if addr and (place.signature is not None or place.crypto is not None):
             raise Violation("access")
@@ -157,7 +157,7 @@ class FromTheBeginning(Movement):
 class StaysAtTheEnd(Arithmetic):
     """A reference tag stays at 0xffffffff (X-OPEN-20)."""
 
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         made: Bytes = super().calculate(domain, data, before).copy()
         if domain.crc is None and domain.flags & 1:
             numbers = domain.ref_tag + before // domain.block + np.arange(len(made))

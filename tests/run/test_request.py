@@ -15,8 +15,8 @@ from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.plan import Options
 from mkeyspec.run import declarations
 from mkeyspec.run.buffer import GUARD
-from mkeyspec.run.case_state import Bench
-from mkeyspec.run.request import Builder
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.request import RequestBuilder
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveBytes, LiveOp
@@ -28,23 +28,23 @@ SIGNALED = int(SendFlag.SIGNALED)
 
 
 @pytest.fixture
-def bench() -> Bench:
-    made = Bench(Model(), Profile(), 0.1, "case")
+def bench() -> CaseState:
+    made = CaseState(Model(), Profile(), 0.1, "case")
     declarations.memory(made, plan.Memory(at(1), "m", 256, Counter(256)))
     declarations.memory(made, plan.Memory(at(1), "w", 256, None, True))
     declarations.mkey(made, plan.Mkey(at(2), "k", INDIRECT, 4))
     return made
 
 
-def build(bench: Bench, wr: plan.Wr) -> Any:
-    return Builder(bench).request(wr).request
+def build(bench: CaseState, wr: plan.Wr) -> Any:
+    return RequestBuilder(bench).request(wr).request
 
 
-def configure(bench: Bench, setter: plan.Setter) -> Any:
+def configure(bench: CaseState, setter: plan.Setter) -> Any:
     return build(bench, plan.Configure(at(3), "k", (setter,))).setters[0]
 
 
-def test_parts_of_memories_have_addresses_and_parts_of_mkeys_offsets(bench: Bench) -> None:
+def test_parts_of_memories_have_addresses_and_parts_of_mkeys_offsets(bench: CaseState) -> None:
     m, k = bench.buffers["m"], bench.mkeys["k"].handle
     assert m.addr == m.memory.addr + GUARD
     assert m.addr % 64 == 0
@@ -55,25 +55,25 @@ def test_parts_of_memories_have_addresses_and_parts_of_mkeys_offsets(bench: Benc
     )
 
 
-def test_misaligned_is_counted_at_the_first_byte_of_the_buffer(bench: Bench) -> None:
+def test_misaligned_is_counted_at_the_first_byte_of_the_buffer(bench: CaseState) -> None:
     declarations.memory(bench, plan.Memory(at(1), "odd", 16, None, misaligned=3))
     assert bench.buffers["odd"].addr % 64 == 3
 
 
-def test_overrides_of_a_part(bench: Bench) -> None:
+def test_overrides_of_a_part(bench: CaseState) -> None:
     but = (("lkey", Live("w", "lkey")), ("length", 300), ("addr", LiveOp("+", (Live("m", "addr"), 1))))
     w, m = bench.buffers["w"], bench.buffers["m"]
     setter = plan.SetLayout(List((Part("m", 0, 5, but),)))
     assert configure(bench, setter).sges == (protocol.Sge(m.addr + 1, 300, w.memory.lkey),)
 
 
-def test_live_repetitions(bench: Bench) -> None:
+def test_live_repetitions(bench: CaseState) -> None:
     times = LiveOp("+", (Live("k", "max_entries"), 1))
     setter = plan.SetLayout(List((Repeated(Part("m", 0, 1), times),)))
     assert len(configure(bench, setter).sges) == 5
 
 
-def test_interleaved_layouts(bench: Bench) -> None:
+def test_interleaved_layouts(bench: CaseState) -> None:
     m = bench.buffers["m"]
     layout = Interleaved(2, (Chunk(Part("m", 8, 0), 16, 4), Chunk(Part("m", 1, 0, (("bytes_skip", 9),)), 2)))
     assert configure(bench, plan.SetLayout(layout)) == protocol.SetInterleaved(
@@ -87,7 +87,7 @@ def test_interleaved_layouts(bench: Bench) -> None:
     assert configure(bench, wrong).repeat_count == 7
 
 
-def test_domains_and_their_overrides(bench: Bench) -> None:
+def test_domains_and_their_overrides(bench: CaseState) -> None:
     crc = Crc(1, 0xFFFFFFFF, (("type", 3), ("seed", 5)))
     t10 = T10Dif(1, 0xFFFF, 0x1234, 0x56, 1, (("bg_type", 2), ("flags", 8)))
     attr = configure(
@@ -109,7 +109,7 @@ def test_domains_and_their_overrides(bench: Bench) -> None:
     )
 
 
-def test_the_copy_mask_flag_follows_the_copy_mask(bench: Bench) -> None:
+def test_the_copy_mask_flag_follows_the_copy_mask(bench: CaseState) -> None:
     domain = Domain(Crc(0, 0), 512)
     assert configure(bench, plan.SetSignature(domain, None)).attr == protocol.SigBlockAttr(
         protocol.SigBlockDomain(1, protocol.SigCrc(0, 0), 0), None
@@ -117,7 +117,7 @@ def test_the_copy_mask_flag_follows_the_copy_mask(bench: Bench) -> None:
     assert configure(bench, plan.SetSignature(domain, domain, 0, 0)).attr.flags == 1
 
 
-def test_a_configuration_is_inline_and_counts_its_setters(bench: Bench) -> None:
+def test_a_configuration_is_inline_and_counts_its_setters(bench: CaseState) -> None:
     setters = (plan.SetAccess(1), plan.SetAccess(2))
     plain = build(bench, plan.Configure(at(3), "k", setters, True, Options(signaled=True, fence=True, id=9)))
     assert plain == protocol.Configure(
@@ -128,16 +128,16 @@ def test_a_configuration_is_inline_and_counts_its_setters(bench: Bench) -> None:
     assert (wrong.num_setters, wrong.flags, wrong.conf_flags, wrong.comp_mask) == (3, 0, 2, 1)
 
 
-def test_an_override_that_no_struct_has_is_not_ignored(bench: Bench) -> None:
+def test_an_override_that_no_struct_has_is_not_ignored(bench: CaseState) -> None:
     with pytest.raises(NoSuchCall, match="colour"):
         build(bench, plan.Configure(at(3), "k", (), False, Options(but=(("colour", 1),))))
     with pytest.raises(NoSuchCall, match="colour"):
         configure(bench, plan.SetAccess(1, (("colour", 1),)))
     with pytest.raises(NoSuchCall, match="colour"):
-        Builder(bench).addresses.sge(Part("m", 0, 1, (("colour", 1),)))
+        RequestBuilder(bench).addresses.sge(Part("m", 0, 1, (("colour", 1),)))
 
 
-def test_data_requests(bench: Bench) -> None:
+def test_data_requests(bench: CaseState) -> None:
     m, w, k = bench.buffers["m"], bench.buffers["w"], bench.mkeys["k"].handle
     here = (Part("m", 0, 16), Part("k", 4, 8))
     sges = (protocol.Sge(m.addr, 16, m.memory.lkey), protocol.Sge(4, 8, k.lkey))
@@ -162,13 +162,13 @@ def test_data_requests(bench: Bench) -> None:
     assert build(bench, plan.RawWqe(at(4), Literal(b"ab"), quiet)).wqe == b"ab"
 
 
-def test_overrides_of_a_data_request(bench: Bench) -> None:
+def test_overrides_of_a_data_request(bench: CaseState) -> None:
     but = (("lkey", 1), ("length", 2), ("rkey", 3), ("remote_addr", 4))
     write = build(bench, plan.Write(at(4), (Part("m", 0, 16),), Part("w", 0, 16), None, Options(but=but)))
     assert (write.sges[0].lkey, write.sges[0].length, write.rkey, write.remote_addr) == (1, 2, 3, 4)
 
 
-def test_a_tag_is_the_lowest_byte_of_the_mkeys_key(bench: Bench) -> None:
+def test_a_tag_is_the_lowest_byte_of_the_mkeys_key(bench: CaseState) -> None:
     k = bench.mkeys["k"].handle
     tag = (k.lkey & 0xFF) ^ 0x5A
     send = build(bench, plan.Send(at(4), (Part("k", 0, 16),), options=Options(but=(("tag", tag),))))
@@ -178,7 +178,7 @@ def test_a_tag_is_the_lowest_byte_of_the_mkeys_key(bench: Bench) -> None:
     assert write.sges[0].lkey == bench.buffers["m"].memory.lkey
 
 
-def test_mr_builders(bench: Bench) -> None:
+def test_mr_builders(bench: CaseState) -> None:
     k = bench.mkeys["k"].handle
     m = bench.buffers["m"]
     listed = plan.MrList(at(4), "k", List((Part("m", 0, 16),)), 7, Options(id=1))
@@ -189,14 +189,14 @@ def test_mr_builders(bench: Bench) -> None:
     )
 
 
-def test_own_numbers_are_told_from_the_users(bench: Bench) -> None:
+def test_own_numbers_are_told_from_the_users(bench: CaseState) -> None:
     ids = {build(bench, plan.Send(at(4), (Part("m", 0, 1),))).wr_id for _ in range(5)}
     assert len(ids) == 5
     assert min(ids) > 1 << 32
 
 
-def test_mkeys_named_by_requests_are_told(bench: Bench) -> None:
-    plain = Builder(bench).request(plan.Send(at(4), (Part("m", 0, 1),)))
+def test_mkeys_named_by_requests_are_told(bench: CaseState) -> None:
+    plain = RequestBuilder(bench).request(plan.Send(at(4), (Part("m", 0, 1),)))
     assert (plain.names_mkey, plain.mkeys) == (False, [])
-    named = Builder(bench).request(plan.Send(at(4), (Part("k", 0, 1),)))
+    named = RequestBuilder(bench).request(plan.Send(at(4), (Part("k", 0, 1),)))
     assert (named.names_mkey, named.mkeys) == (True, [bench.mkeys["k"]])

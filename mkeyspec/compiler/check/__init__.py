@@ -9,14 +9,25 @@ One step of a row at a time, in order (`lower` does this):
                                                    #   with its claim settled (`Rejected.rule` pinned)
 
 The parts are public too: `broken_by` looks and changes nothing, `settle` turns what is broken and
-what is claimed into diagnostics or a pinned claim, `World.apply` lets time pass.
+what is claimed into diagnostics or a pinned claim, `AbstractState.apply` lets time pass.
 `lint_case` looks at the finished rows of a case.
 """
 
-from mkeyspec.compiler.check.check_step import broken_by, judge
+from mkeyspec.compiler.check.check_step import broken_by, check_step
 from mkeyspec.compiler.check.claims import settle
 from mkeyspec.compiler.check.lint import lint_case, lint_step
-from mkeyspec.compiler.check.rules import RULES, Broken, Rule, Spans
-from mkeyspec.compiler.check.state import World
+from mkeyspec.compiler.check.rules import RULES, BrokenRule, Rule, Spans
+from mkeyspec.compiler.check.state import AbstractState
 
-__all__ = ["RULES", "Broken", "Rule", "Spans", "World", "broken_by", "judge", "lint_case", "lint_step", "settle"]
+__all__ = [
+    "RULES",
+    "AbstractState",
+    "BrokenRule",
+    "Rule",
+    "Spans",
+    "broken_by",
+    "check_step",
+    "lint_case",
+    "lint_step",
+    "settle",
+]

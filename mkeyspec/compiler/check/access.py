@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.abi.constants import MR_ACCESS, Access
 from mkeyspec.compiler.check.context import Look, place
-from mkeyspec.compiler.check.state import MemoryState, MkeyState
+from mkeyspec.compiler.check.state import AbstractMkey, MemoryState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated
 from mkeyspec.value.live import Int, Live
@@ -79,7 +79,7 @@ def look_side(look: Look, request: object, part: Part, peer: bool, used_by_peer:
     return True
 
 
-def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: MkeyState) -> bool:
+def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: AbstractMkey) -> bool:
     """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey; True if another key is used."""
     for member, value in (*part.but, *_options(request).but):
         if member == "tag" and value != key.tag:
@@ -116,7 +116,7 @@ def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> b
     return False
 
 
-def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: MkeyState, reach: int | None) -> None:
+def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: int | None) -> None:
     """What stands behind the mkey: rights, protection domains and keys of its layout's buffers.
 
     `reach`: the end of the bytes that are touched, from 0; None: unknown, hence all. An entry behind it is not used.
@@ -141,9 +141,9 @@ def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: Mk
         _entry(look, request, part, target, use, key)
 
 
-def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: MkeyState) -> None:
+def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
     state = look.world.things.get(target.name)
-    if not isinstance(state, (MemoryState, MkeyState)):
+    if not isinstance(state, (MemoryState, AbstractMkey)):
         return
     for member, value in target.but:
         if member == "lkey" and value == Live(target.name, "lkey"):

@@ -10,8 +10,8 @@ from mkeyspec.compiler.check import configure, create, mkey_state, transfer
 from mkeyspec.compiler.check.claims import settle
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.lint import lint_step
-from mkeyspec.compiler.check.rules import Broken, Spans
-from mkeyspec.compiler.check.state import World
+from mkeyspec.compiler.check.rules import BrokenRule, Spans
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unread_members import look_effect
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 
@@ -21,7 +21,7 @@ CLAIMING = (
 """Steps that carry a claim."""
 
 
-def broken_by(world: World, step: plan.Step, spans: Spans) -> list[Broken]:
+def broken_by(world: AbstractState, step: plan.Step, spans: Spans) -> list[BrokenRule]:
     """The rules that `step` breaks, or may break, in `world`; changes nothing."""
     if isinstance(step, plan.Post):
         return _post(world, step, spans)
@@ -57,7 +57,7 @@ def broken_by(world: World, step: plan.Step, spans: Spans) -> list[Broken]:
     return look.found
 
 
-def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
+def _post(world: AbstractState, step: plan.Post, spans: Spans) -> list[BrokenRule]:
     """A section: each request is looked at in the world that those before it leave behind."""
     several = len(step.requests) > 1
     look = Look(world.fork() if several else world, step, spans, world.qp(step.qp), step.peer)
@@ -84,8 +84,8 @@ def _post(world: World, step: plan.Post, spans: Spans) -> list[Broken]:
     return look.found
 
 
-def judge(
-    world: World, step: plan.Step, spans: Spans, diagnostics: Diagnostics, when_false: bool = False
+def check_step(
+    world: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics, when_false: bool = False
 ) -> plan.Step:
     """Look, settle, lint, and let the step happen in `world`. Returns the step with its claim settled.
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.allowed import allowed
-from mkeyspec.compiler.check.rules import Broken, Spans
+from mkeyspec.compiler.check.rules import BrokenRule, Spans
 from mkeyspec.compiler.check.unchanged_members import overrides
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
@@ -25,7 +25,7 @@ ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel":
 
 
 def settle(
-    broken: list[Broken],
+    broken: list[BrokenRule],
     claim: plan.Claim,
     spans: Spans,
     step: plan.Step,
@@ -68,15 +68,15 @@ def settle(
     return _placed(_pinned(claim, matching), matching)
 
 
-def _phase(broken: Broken) -> int:
+def _phase(broken: BrokenRule) -> int:
     return min(ORDER[phase] for phase in broken.rule.phases)
 
 
-def _matches(broken: Broken, rejections: list[plan.Rejected]) -> bool:
+def _matches(broken: BrokenRule, rejections: list[plan.Rejected]) -> bool:
     return any(outcome.phase in broken.rule.phases for outcome in rejections)
 
 
-def _pinned(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+def _pinned(claim: plan.Claim, matching: list[BrokenRule]) -> plan.Claim:
     """The claim with its rule filled in, if `matching` is of one rule."""
     if len({b.rule.name for b in matching}) != 1:
         return claim
@@ -91,7 +91,7 @@ def _pinned(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
     return tuple(pin(outcome) for outcome in claim)
 
 
-def _placed(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
+def _placed(claim: plan.Claim, matching: list[BrokenRule]) -> plan.Claim:
     """The claim with the requests that an error completion is due to, of a section of several."""
 
     def place(outcome: plan.Outcome) -> plan.Outcome:
@@ -106,13 +106,13 @@ def _placed(claim: plan.Claim, matching: list[Broken]) -> plan.Claim:
 # Diagnostics -----------------------------------------------------------------------------------
 
 
-def _report(found: Broken, diagnostics: Diagnostics, notes: tuple[Note, ...] = (), help: str = "") -> None:
+def _report(found: BrokenRule, diagnostics: Diagnostics, notes: tuple[Note, ...] = (), help: str = "") -> None:
     diagnostics.error(
         found.rule.code, found.message, found.span, notes=(*found.notes, *notes), help=help, page=found.rule.reference
     )
 
 
-def _claim_help(found: Broken) -> str:
+def _claim_help(found: BrokenRule) -> str:
     refusal = f"if the device must refuse it, say so: `rejected at {found.rule.phases[-1]}`"
     return f"{found.help}; {refusal}" if found.help else refusal
 
@@ -122,7 +122,7 @@ def _when_note(when_false: bool) -> tuple[Note, ...]:
 
 
 def _nothing_certain(
-    broken: list[Broken],
+    broken: list[BrokenRule],
     claim: plan.Claim,
     rejections: list[plan.Rejected],
     spans: Spans,
@@ -171,7 +171,7 @@ def _every_outcome(
 
 
 def _wrong_phase(
-    found: Broken, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+    found: BrokenRule, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
 ) -> None:
     phases = " or ".join(found.rule.phases)
     diagnostics.error(
@@ -185,7 +185,7 @@ def _wrong_phase(
 
 
 def _two(
-    matching: list[Broken], rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+    matching: list[BrokenRule], rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
 ) -> None:
     by_name = {b.rule.name: b for b in reversed(matching)}
     faults = sorted(by_name.values(), key=lambda b: (b.span.start, b.rule.code))

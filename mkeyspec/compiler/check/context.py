@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.rules import RULES, Broken, Spans
-from mkeyspec.compiler.check.state import MkeyState, QpState, World
+from mkeyspec.compiler.check.rules import RULES, BrokenRule, Spans
+from mkeyspec.compiler.check.state import AbstractMkey, AbstractState, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 
 
@@ -13,13 +13,13 @@ class Look:
 
     __slots__ = ("found", "peer", "qp", "spans", "step", "world")
 
-    def __init__(self, world: World, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
+    def __init__(self, world: AbstractState, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
         self.world = world
         self.step = step
         self.spans = spans
         self.qp = qp
         self.peer = peer
-        self.found: list[Broken] = []
+        self.found: list[BrokenRule] = []
 
     def broken(
         self,
@@ -45,7 +45,7 @@ class Look:
             certain = False
         span = self.spans.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
-        self.found.append(Broken(row, span, message, notes, help, forced, certain, reason))
+        self.found.append(BrokenRule(row, span, message, notes, help, forced, certain, reason))
 
     def declared(self, name: str) -> tuple[Note, ...]:
         """A note that says where `name` was declared."""
@@ -54,7 +54,7 @@ class Look:
             return ()
         return (Note(f"`{name}` is declared at {place(thing.at)}"),)
 
-    def mkey(self, name: str) -> MkeyState | None:
+    def mkey(self, name: str) -> AbstractMkey | None:
         """The mkey of that name if it is one and was created; a name of another kind is not this room's matter."""
         return self.world.mkey(name)
 

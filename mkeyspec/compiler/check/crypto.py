@@ -6,7 +6,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.create import look_keytag
-from mkeyspec.compiler.check.state import MkeyState, overridden
+from mkeyspec.compiler.check.state import AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.signature import Domain
 
@@ -18,7 +18,7 @@ ONE_DOMAIN = {(True, _AFTER), (False, _BEFORE)}
 """(encrypt_on_tx, order) whose rows of the page's table have one signature domain only (XCRY-07)."""
 
 
-def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key: MkeyState) -> None:
+def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key: AbstractMkey) -> None:
     """One call of mlx5dv_wr_set_mkey_crypto on `key`."""
     if not key.has(MkeyFlag.CRYPTO):
         look.broken(
@@ -61,7 +61,7 @@ def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key
         )
 
 
-def look_order(look: Look, request: plan.Configure, key: MkeyState) -> None:
+def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
     """The order against the signature domains as they are after this configuration, whoever set them (XCRY-07)."""
     crypto, mem, wire = key.crypto, key.mem, key.wire
     touched: plan.Setter | None = None

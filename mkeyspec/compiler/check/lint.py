@@ -8,7 +8,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import SigMask
 from mkeyspec.compiler.check.context import place
 from mkeyspec.compiler.check.rules import Spans
-from mkeyspec.compiler.check.state import MkeyState, World
+from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
@@ -29,7 +29,7 @@ KIND_MASK = {
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
 
-def lint_step(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> None:
+def lint_step(world: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> None:
     """Warnings about one step, before it happens in `world`."""
     if isinstance(step, (plan.Transmit, plan.Receive)):
         _use(world, step, step.part, spans, diagnostics)
@@ -71,7 +71,7 @@ def lint_case(
 
 
 def _use(
-    world: World, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
+    world: AbstractState, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     key = world.mkey(part.name)
     if key is None or (key.mem is None and key.wire is None):
@@ -102,7 +102,7 @@ def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Dia
     )
 
 
-def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+def _check(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
     """A kind of error that check_mask, or the type of the signature, rules out."""
     if {"ok", *KIND_MASK}.issubset(step.kind):
         diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
@@ -130,14 +130,14 @@ def _check(world: World, step: plan.Check, spans: Spans, diagnostics: Diagnostic
     )
 
 
-def _reportable(domain: Domain, key: MkeyState, kind: str) -> bool:
+def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
     if isinstance(domain.signature, T10Dif):
         return bool(key.check_mask & KIND_MASK.get(kind, 0xFF))
     return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
 
 
 def _both_ends(
-    world: World, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+    world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check.context import Look, place
-from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, MkeyState, may_be_refused
+from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, AbstractMkey, may_be_refused
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
 
 
@@ -25,7 +25,7 @@ def look_exists(look: Look, request: object, name: str) -> bool:
     return False
 
 
-def needed(key: MkeyState, use: plan.Use | None) -> int:
+def needed(key: AbstractMkey, use: plan.Use | None) -> int:
     """The properties that a use of the mkey relies on; with `use` None: any."""
     properties = LAYOUT
     if key.has(MkeyFlag.BLOCK_SIGNATURE):
@@ -37,7 +37,7 @@ def needed(key: MkeyState, use: plan.Use | None) -> int:
     return properties
 
 
-def look_state(look: Look, request: object, part: Part, key: MkeyState, use: plan.Use | None) -> bool:
+def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use | None) -> bool:
     """Whether the mkey can be used as far as its state is concerned; if not, that is the one fault there is.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
@@ -67,12 +67,12 @@ def look_state(look: Look, request: object, part: Part, key: MkeyState, use: pla
     return True
 
 
-def _is_as_open(look: Look, key: MkeyState) -> bool:
+def _is_as_open(look: Look, key: AbstractMkey) -> bool:
     """Whether the step may be refused itself, and the key is unknown since a statement of which that is so."""
     return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
 
 
-def look_inside(look: Look, request: object, part: Part, key: MkeyState) -> bool:
+def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> bool:
     """False, and put down, if the layout leads through an mkey that has no layout that is known."""
     left, seen = [key], {part.name}
     while left:
@@ -105,7 +105,7 @@ def _keys_of(layout: Layout | None) -> Iterator[str]:
             yield target.name
 
 
-def _since(key: MkeyState) -> str:
+def _since(key: AbstractMkey) -> str:
     words = {"abort": "the abort", "undecided": "the statement that may be refused"}
     what = words.get(key.unknown_by, "the section refused")
     return "" if key.unknown_at is None else f"after {what} at {place(key.unknown_at)}"
@@ -117,7 +117,7 @@ def _names(properties: int) -> str:
     return " and ".join(names)
 
 
-def _mend(name: str, key: MkeyState, use: plan.Use | None) -> str:
+def _mend(name: str, key: AbstractMkey, use: plan.Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
     crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""

@@ -155,7 +155,7 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _TABLE}
 """Every rule by its name (the name a claim is pinned to, `plan.Rejected.rule`)."""
 
 
-class Broken(NamedTuple):
+class BrokenRule(NamedTuple):
     """A rule that a step breaks, or may break.
 
     `forced`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, BgType, CrcType, MkeyFlag, SigBlockFlag, SigType, T10difFlag
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.state import MkeyState, overridden
+from mkeyspec.compiler.check.state import AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Crc, Domain, T10Dif
@@ -51,7 +51,7 @@ class _Place:
         )
 
 
-def look_signature(look: Look, request: plan.Configure, setter: plan.SetSignature, key: MkeyState) -> None:
+def look_signature(look: Look, request: plan.Configure, setter: plan.SetSignature, key: AbstractMkey) -> None:
     """One call of mlx5dv_wr_set_mkey_sig_block on `key`."""
     if not key.has(MkeyFlag.BLOCK_SIGNATURE):
         look.broken(

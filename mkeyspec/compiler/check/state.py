@@ -1,6 +1,6 @@
 """What is so at a point of one row, as far as the text tells: memories, mkeys, QPs.
 
-A `World` forks in a microsecond: its states are immutable and replaced, never changed. It follows
+A `AbstractState` forks in a microsecond: its states are immutable and replaced, never changed. It follows
 the pages: what they leave open is `None` or *unknown* here, and no rule is broken by it.
 """
 
@@ -17,7 +17,7 @@ from mkeyspec.value.live import Int, Live
 from mkeyspec.value.signature import Domain
 
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
-"""Properties of an mkey, as bits of `MkeyState.unknown`."""
+"""Properties of an mkey, as bits of `AbstractMkey.unknown`."""
 ALL = ACCESS | LAYOUT | SIGNATURE | CRYPTO
 
 MKEY_OPS = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
@@ -42,7 +42,7 @@ class MemoryState(NamedTuple):
     misaligned: int = 0
 
 
-class MkeyState(NamedTuple):
+class AbstractMkey(NamedTuple):
     """An mkey as its configurations left it.
 
     `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it; `length`: of the
@@ -117,7 +117,7 @@ class OtherState(NamedTuple):
 Posted = tuple[str | None, bool]
 """An end of a QP pair: the pair's name (None: the default one), and whether it is the peer's."""
 
-Thing = MemoryState | MkeyState | QpState | OtherState
+Thing = MemoryState | AbstractMkey | QpState | OtherState
 
 DEFAULT_QP = QpState()
 
@@ -140,7 +140,7 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
     return (written if isinstance(written, int) else None), False
 
 
-class World:
+class AbstractState:
     """All declared things of a row by name, as they are now.
 
     `receives`: the parts of each receive posted by hand that no message has met yet, in order, by QP and whether the
@@ -157,14 +157,14 @@ class World:
         self.things: dict[str, Thing] = {} if things is None else things
         self.receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] = {} if receives is None else receives
 
-    def fork(self) -> World:
+    def fork(self) -> AbstractState:
         """An independent copy; what follows in one is not seen in the other."""
-        return World(self.things.copy(), self.receives.copy())
+        return AbstractState(self.things.copy(), self.receives.copy())
 
-    def mkey(self, name: str) -> MkeyState | None:
+    def mkey(self, name: str) -> AbstractMkey | None:
         """The mkey of that name, None if the name is none of an mkey."""
         thing = self.things.get(name)
-        return thing if isinstance(thing, MkeyState) else None
+        return thing if isinstance(thing, AbstractMkey) else None
 
     def memory(self, name: str) -> MemoryState | None:
         thing = self.things.get(name)
@@ -215,7 +215,7 @@ class World:
             if step.entries == Live(step.name, "max_entries"):
                 entries = MOST_ENTRIES  # not said: lowering gives it what its largest layout needs
             created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
-            self.things[step.name] = MkeyState(step.at, flags, entries, step.peer, step.pd, created)
+            self.things[step.name] = AbstractMkey(step.at, flags, entries, step.peer, step.pd, created)
         elif isinstance(step, plan.Qp):
             created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
             self.things[step.name] = _qp_state(step, created)
@@ -307,7 +307,7 @@ class World:
         """Its configuration is cleared (mkey_configure(3), Usage); it must be configured anew."""
         key = self.mkey(name)
         if key is not None:
-            self.things[name] = MkeyState(
+            self.things[name] = AbstractMkey(
                 key.at, key.flags, key.entries, key.peer, key.pd, key.created, invalidated=at, tag=key.tag
             )
 

@@ -12,7 +12,7 @@ from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check import access, mkey_state
 from mkeyspec.compiler.check.context import Look, count
 from mkeyspec.compiler.check.posting import look_boundary, look_posted, look_sges, look_type
-from mkeyspec.compiler.check.state import MemoryState, MkeyState, OtherState, overridden
+from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, OtherState, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Int
@@ -102,7 +102,7 @@ def _part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_pee
     thing = look.world.things.get(part.name)
     if of_peer is None:
         of_peer = look.peer != use.remote
-    if not isinstance(thing, (MemoryState, MkeyState)) or not mkey_state.look_exists(look, request, part.name):
+    if not isinstance(thing, (MemoryState, AbstractMkey)) or not mkey_state.look_exists(look, request, part.name):
         return
     if access.look_side(look, request, part, thing.peer, of_peer):
         return
@@ -182,10 +182,10 @@ def _receive(look: Look, request: plan.Send) -> None:
         length -= here
         key = look.mkey(part.name)
         if key is not None and key.layout is not None and not key.unknown and not part.but and here:
-            _bounds(look, request, part, use, key, Reach(part.start, here, False), memory_need(key, here))
+            _bounds(look, request, part, use, key, MkeyAccess(part.start, here, False), memory_need(key, here))
 
 
-class Reach(NamedTuple):
+class MkeyAccess(NamedTuple):
     """What a request asks of an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
 
     start: Int
@@ -193,13 +193,13 @@ class Reach(NamedTuple):
     forced: bool
 
 
-def _reach(request: object, part: Part, use: plan.Use, length: Int) -> Reach:
+def _reach(request: object, part: Part, use: plan.Use, length: Int) -> MkeyAccess:
     options = getattr(request, "options", None)
     overrides = dict(options.but) if isinstance(options, plan.Options) else {}
     overrides.update(part.but)
     address = "remote_addr" if use.remote else "addr"
     forced = address in overrides or "length" in overrides
-    return Reach(overrides.get(address, part.start), overrides.get("length", length), forced)
+    return MkeyAccess(overrides.get(address, part.start), overrides.get("length", length), forced)
 
 
 class Need(NamedTuple):
@@ -211,7 +211,7 @@ class Need(NamedTuple):
     exact: bool
 
 
-def memory_need(key: MkeyState, length: Int) -> Need | None:
+def memory_need(key: AbstractMkey, length: Int) -> Need | None:
     """Bytes in memory for `length` wire bytes through the mkey's domains; None when live."""
     if not isinstance(length, int):
         return None
@@ -227,7 +227,7 @@ def memory_need(key: MkeyState, length: Int) -> Need | None:
 
 
 def _bounds(
-    look: Look, request: object, part: Part, use: plan.Use, key: MkeyState, reach: Reach, need: Need | None
+    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: MkeyAccess, need: Need | None
 ) -> None:
     if need is None or key.length is None or not isinstance(reach.start, int):
         look.broken("beyond_layout", f"whether `{part.name}` is long enough is read from the device", part,
@@ -269,12 +269,12 @@ def _bounds(
     )
 
 
-def _of(key: MkeyState, part: Part) -> str:
+def _of(key: AbstractMkey, part: Part) -> str:
     name = _only_memory(key)
     return f"the layout of `{part.name}`" if name is None else f"`{name}`"
 
 
-def _only_memory(key: MkeyState) -> str | None:
+def _only_memory(key: AbstractMkey) -> str | None:
     """The buffer's name, if the layout is one buffer or part of it."""
     layout = key.layout
     if isinstance(layout, List) and len(layout.parts) == 1:
@@ -283,14 +283,14 @@ def _only_memory(key: MkeyState) -> str | None:
     return None
 
 
-def _memory_help(key: MkeyState, need: Need) -> str:
+def _memory_help(key: AbstractMkey, need: Need) -> str:
     name = _only_memory(key)
     if name is None or not need.exact or not need.blocks:
         return ""
     return f"memory {name}[{need.blocks} * {need.bytes // need.blocks}]"
 
 
-def _crypto(look: Look, request: object, part: Part, key: MkeyState, length: Int, need: Need | None) -> None:
+def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: Int, need: Need | None) -> None:
     if key.flags is None or not key.flags & MkeyFlag.CRYPTO:
         return
     crypto = key.crypto

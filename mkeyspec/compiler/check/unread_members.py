@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.rules import Spans
-from mkeyspec.compiler.check.state import World
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
 
@@ -41,7 +41,7 @@ class _Found(NamedTuple):
     why: str
 
 
-def look_effect(world: World, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> bool:
+def look_effect(world: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> bool:
     """Report every `but` of `step` that has no effect; True if there is none."""
     found = list(_step(world, step))
     for member, thing, why in found:
@@ -54,7 +54,7 @@ def look_effect(world: World, step: plan.Step, spans: Spans, diagnostics: Diagno
     return not found
 
 
-def _step(world: World, step: plan.Step) -> Iterable[_Found]:
+def _step(world: AbstractState, step: plan.Step) -> Iterable[_Found]:
     if isinstance(step, (plan.Transmit, plan.Receive)):
         takes = _TRANSFERS.get(step.by, LOCAL)
         where = f"by {step.by} the mkey has {_listed(takes)}"
@@ -69,7 +69,7 @@ def _step(world: World, step: plan.Step) -> Iterable[_Found]:
             yield from _request(world, request)
 
 
-def _request(world: World, request: plan.Wr) -> Iterable[_Found]:
+def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
     match request:
         case plan.Configure():
             for setter in request.setters:
@@ -95,7 +95,7 @@ def _request(world: World, request: plan.Wr) -> Iterable[_Found]:
 
 
 def _of_request(
-    world: World, request: plan.Wr, local: tuple[Part, ...], remote: Part | None
+    world: AbstractState, request: plan.Wr, local: tuple[Part, ...], remote: Part | None
 ) -> Iterable[_Found]:
     """Overrides of a data request itself: they apply to its first SGE, or to its remote end."""
     members = [member for member, _ in request.options.but]

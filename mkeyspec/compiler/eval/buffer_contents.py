@@ -34,7 +34,7 @@ class Unsaid(NamedTuple):
     help: str = ""
 
 
-class Piece(NamedTuple):
+class KnownPiece(NamedTuple):
     """Bytes [start, end) of a buffer; pieces of a buffer are in order, without gaps."""
 
     start: int
@@ -43,9 +43,9 @@ class Piece(NamedTuple):
     unsaid: Unsaid | None = None
 
 
-class Buffer(NamedTuple):
+class KnownBuffer(NamedTuple):
     length: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[KnownPiece, ...]
 
 
 class Shape(NamedTuple):
@@ -101,8 +101,8 @@ class Doubt(NamedTuple):
     by: Span
 
 
-class Ledger:
-    """See `scope.Ledger` for what expressions ask of it."""
+class BufferContents:
+    """See `scope.BufferContents` for what expressions ask of it."""
 
     __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires", "written")
 
@@ -111,7 +111,7 @@ class Ledger:
         """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
         self.unseen: dict[str, Unseen] = {}
         """Wires with bytes that no statement has looked at, by the buffer that holds them."""
-        self.buffers: dict[str, Buffer] = {}
+        self.buffers: dict[str, KnownBuffer] = {}
         self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
         self.written: frozenset[str] = frozenset()
@@ -119,8 +119,8 @@ class Ledger:
         self.doubts: tuple[Doubt, ...] = ()
         """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
 
-    def fork(self) -> Ledger:
-        other = Ledger()
+    def fork(self) -> BufferContents:
+        other = BufferContents()
         other.buffers = self.buffers.copy()
         other.mkeys = self.mkeys.copy()
         other.wires = self.wires.copy()
@@ -269,12 +269,12 @@ class Ledger:
         buffer = self.buffers[name]
         end = start + length
         if start == 0 and end == buffer.length:
-            pieces: tuple[Piece, ...] = (Piece(0, end, data, unsaid),)
+            pieces: tuple[KnownPiece, ...] = (KnownPiece(0, end, data, unsaid),)
         else:
             before = [_cut(p, p.start, start) for p in buffer.pieces if p.start < start and p.end > p.start]
             after = [_cut(p, end, p.end) for p in buffer.pieces if p.end > end]
-            pieces = (*before, Piece(start, end, data, unsaid), *after)
-        self.buffers[name] = Buffer(buffer.length, pieces)
+            pieces = (*before, KnownPiece(start, end, data, unsaid), *after)
+        self.buffers[name] = KnownBuffer(buffer.length, pieces)
 
     def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
         """The same for parts strung together."""
@@ -350,7 +350,7 @@ class Ledger:
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
             unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
-            self.buffers[buffer] = Buffer(length, (Piece(0, length, None, unsaid),))
+            self.buffers[buffer] = KnownBuffer(length, (KnownPiece(0, length, None, unsaid),))
         if sure and length != 0:
             self.unseen[buffer] = Unseen(span, ((0, 1 if length is None else length),))
         self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
@@ -365,12 +365,12 @@ def names_in(layout: Layout) -> set[str]:
     return {one.part.name if isinstance(one, Chunk) else one.name for one in bare}
 
 
-def _cut(piece: Piece, start: int, end: int) -> Piece:
+def _cut(piece: KnownPiece, start: int, end: int) -> KnownPiece:
     low, high = max(start, piece.start), min(end, piece.end)
     if (low, high) == (piece.start, piece.end):
         return piece
     data = None if piece.data is None else slice_of(piece.data, low - piece.start, high - low)
-    return Piece(low, high, data, piece.unsaid)
+    return KnownPiece(low, high, data, piece.unsaid)
 
 
 def _unsaid(name: str, low: int, high: int, unsaid: Unsaid | None, span: Span) -> Fault:

@@ -17,7 +17,7 @@ from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import LiveContent
 
 
-class Ledger(Protocol):
+class Contents(Protocol):
     """What every buffer, mkey and wire should hold at this point of a row."""
 
     def content(self, of: Reference, span: Span) -> ByteString:
@@ -88,15 +88,15 @@ class Scope:
 
     __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
 
-    def __init__(self, around: Optional[Scope] = None, ledger: Optional[Ledger] = None) -> None:
+    def __init__(self, around: Optional[Scope] = None, ledger: Optional[Contents] = None) -> None:
         self.names: dict[str, Value] = {}
         self.places: dict[str, Span] = {}
         self.around = around
         self.depth: int = around.depth if around is not None else 0
         self.budget: Budget = around.budget if around is not None else Budget()
-        self.ledger: Ledger = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
+        self.ledger: Contents = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
 
-    def fork(self, ledger: Optional[Ledger] = None) -> Scope:
+    def fork(self, ledger: Optional[Contents] = None) -> Scope:
         return Scope(self, ledger)
 
     def bind(self, name: str, value: Value, place: Optional[Span] = None) -> None:

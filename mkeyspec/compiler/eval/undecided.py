@@ -4,7 +4,7 @@ Behind such a statement nothing is judged that is one thing if it is accepted an
 writes, what its label shows, what a check of its key tells, and whatever is made of these. Such bytes may be opened
 (`any`), be one of several with what was there before (`in [x, unchanged]`), be taken (`let now = m`) or recorded.
 
-Bytes are the ledger's (`Ledger.doubts`), keys the world's (`MkeyState.unknown`); the rest stands here.
+Bytes are the ledger's (`BufferContents.doubts`), keys the world's (`MkeyState.unknown`); the rest stands here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.buffer_contents import Doubt, Ledger
+from mkeyspec.compiler.eval.buffer_contents import BufferContents, Doubt
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.values import Handle, Moment, WireRef
 from mkeyspec.diagnostics.diagnostic import Fault, Note
@@ -99,7 +99,7 @@ def look_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
             raise _member(live, found[1], span)
 
 
-def look_expectation(undecided: Undecided, ledger: Ledger, step: plan.Expect, span: Span) -> None:
+def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Expect, span: Span) -> None:
     """Raises `Fault` where what an expectation judges depends on an outcome that is left open."""
     known = step.known.value if step.known is not None else None
     if isinstance(step.observed, (plan.Content, plan.Wire)):
@@ -140,7 +140,7 @@ def _member(live: Live, by: Span, span: Span) -> Fault:
     )
 
 
-def _look_bytes(ledger: Ledger, step: plan.Expect, known: plan.Expected | None, span: Span) -> None:
+def _look_bytes(ledger: BufferContents, step: plan.Expect, known: plan.Expected | None, span: Span) -> None:
     segments = segments_of(ledger, step.observed)
     for wanted in (step.expected,) if known is None else (step.expected, known):
         alternatives = wanted.alternatives if isinstance(wanted, plan.OneOf) else (wanted,)
@@ -152,7 +152,7 @@ def _look_bytes(ledger: Ledger, step: plan.Expect, known: plan.Expected | None, 
 
 
 def _look_pattern(
-    ledger: Ledger, step: plan.Expect, wanted: object, segments: list[Segment], span: Span
+    ledger: BufferContents, step: plan.Expect, wanted: object, segments: list[Segment], span: Span
 ) -> None:
     at = 0
     total = sum(size for _, _, size in segments)
@@ -191,7 +191,7 @@ def _window(segments: list[Segment], start: int, length: int) -> list[Segment]:
     return found
 
 
-def segments_of(ledger: Ledger, observed: plan.Observed) -> list[Segment]:
+def segments_of(ledger: BufferContents, observed: plan.Observed) -> list[Segment]:
     """The bytes that an expectation looks at; a wire is a buffer of the ledger's."""
     if isinstance(observed, plan.Wire):
         return [(ledger.wires[observed.label].buffer, observed.start, observed.length)]
@@ -199,7 +199,7 @@ def segments_of(ledger: Ledger, observed: plan.Observed) -> list[Segment]:
     return [(p.name, p.start, p.length) for p in parts if isinstance(p.start, int) and isinstance(p.length, int)]
 
 
-def taken_by(ledger: Ledger, item: object) -> Doubt | None:
+def taken_by(ledger: BufferContents, item: object) -> Doubt | None:
     """Of bytes that a `let` has taken: the outcome that they depended on there."""
     for piece in item.parts if isinstance(item, LiveJoin) else (item,):
         moment = ledger.saved.get(piece.name) if isinstance(piece, LiveContent) else None
@@ -219,7 +219,7 @@ def _at(moment: Moment) -> Doubt | None:
         return None
 
 
-def stored(ledger: Ledger, data: object) -> Doubt | None:
+def stored(ledger: BufferContents, data: object) -> Doubt | None:
     """The outcome that the bytes of a `store` depend on."""
     return taken_by(ledger, data) if isinstance(data, LiveString) else None
 
@@ -278,7 +278,7 @@ def names_of(step: plan.Step) -> Iterator[str]:
                 yield from (request.source.name, request.to.name)
 
 
-def reached(ledger: Ledger, part: Part, span: Span) -> list[Segment]:
+def reached(ledger: BufferContents, part: Part, span: Span) -> list[Segment]:
     """The bytes that a request may read from `part`: of an mkey whose offsets count otherwise, all of it."""
     length = part.length if isinstance(part.length, int) else None
     if part.name in ledger.mkeys and ledger.mkeys[part.name].layout is None:

@@ -20,7 +20,7 @@ from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 if TYPE_CHECKING:
-    from mkeyspec.compiler.eval.buffer_contents import Ledger
+    from mkeyspec.compiler.eval.buffer_contents import BufferContents
     from mkeyspec.compiler.eval.scope import Scope
     from mkeyspec.diagnostics.diagnostic import Diagnostic
     from mkeyspec.diagnostics.source import Span
@@ -59,7 +59,7 @@ class Handle:
     """A declared object as such: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
 
     `length` in bytes where it is fixed at the declaration (memory); an mkey's is its layout's, which
-    the ledger knows (`Ledger.length`). `peer`: it lives on the other endpoint. Of a label, `step`: the verb of the
+    `BufferContents.length` knows. `peer`: it lives on the other endpoint. Of a label, `step`: the verb of the
     statement, and `shows`: the members that it has.
     """
 
@@ -100,7 +100,7 @@ class Moment(NamedTuple):
     place: Reference
     at: plan.At
     position: int
-    ledger: Ledger
+    ledger: BufferContents
     span: Span
     moved: bool = False
 

@@ -8,7 +8,7 @@ from mkeyspec.compiler.eval.coercion import as_bool
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
-from mkeyspec.compiler.expand.for_values import Choices
+from mkeyspec.compiler.expand.for_values import ForValues
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.limits import COMBINATIONS
 from mkeyspec.syntax import ast
@@ -61,7 +61,7 @@ class _Count:
         self.most = most
         self.rows = 0
         self.combinations = 0
-        self.choices = Choices()
+        self.choices = ForValues()
         last = max((i for i, s in enumerate(self.body) if isinstance(s, (ast.For, ast.Where))), default=0)
         self.last = last if self.body and isinstance(self.body[last], ast.For) else len(self.body)
         """The `for` behind which no row is pruned: its values are counted, not walked."""

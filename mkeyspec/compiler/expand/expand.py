@@ -1,7 +1,7 @@
 """From a case to its rows: a walk over its statements that forks at every `for`.
 
 What stands before a `for` is evaluated once and shared by all of its rows. The walk knows values
-and names only; what a step or an expectation means is `Lowering`'s, which is forked along with it.
+and names only; what a step or an expectation means is `RowLowering`'s, which is forked along with it.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Optional, Protocol, TypeVar
 from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
-from mkeyspec.compiler.eval.scope import Ledger, Scope
+from mkeyspec.compiler.eval.scope import Contents, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.count import count_rows
-from mkeyspec.compiler.expand.for_values import Choices
+from mkeyspec.compiler.expand.for_values import ForValues
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.syntax import ast
 
-Self = TypeVar("Self", bound="Lowering")
+Self = TypeVar("Self", bound="RowLowering")
 
 
-class Lowering(Protocol):
+class RowLowering(Protocol):
     """The state of one row while it is lowered."""
 
     @property
-    def ledger(self) -> Ledger: ...
+    def ledger(self) -> Contents: ...
 
     def fork(self: Self) -> Self:
         """A copy that goes its own way from here."""
@@ -47,7 +47,7 @@ class Lowering(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class RowTally:
     """Rows of a file so far."""
 
     rows: int = 0
@@ -86,10 +86,10 @@ def report(mistake: Fault, diagnostics: Diagnostics) -> None:
 
 
 def expand(
-    case: ast.Case, library: Scope, lowering: Lowering, diagnostics: Diagnostics, tally: Optional[Tally] = None
+    case: ast.Case, library: Scope, lowering: RowLowering, diagnostics: Diagnostics, tally: Optional[RowTally] = None
 ) -> list[plan.Row]:
     """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
-    walk = _Walk(case, library, diagnostics, tally if tally is not None else Tally())
+    walk = _Walk(case, library, diagnostics, tally if tally is not None else RowTally())
     with suppress(_Enough):
         walk.on(0, library.fork(lowering.ledger), lowering, "", True)
         if walk.walked and walk.without_values is not None:
@@ -113,7 +113,7 @@ class _Enough(Exception):
 
 
 class _Walk:
-    def __init__(self, case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: Tally) -> None:
+    def __init__(self, case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally) -> None:
         self.case = case
         self.library = library
         self.body = case.body
@@ -123,7 +123,7 @@ class _Walk:
         self.walked = 0
         self.mistaken = False
         self.ids: set[str] = set()
-        self.choices = Choices()
+        self.choices = ForValues()
         self.paths = 1
         """Rows there would be if every `for` had as many values as on the first path."""
         self.counted = False
@@ -132,7 +132,7 @@ class _Walk:
         self.tried = 0
         """Combinations of values, those included that a `where` took away."""
 
-    def on(self, at: int, scope: Scope, lowering: Lowering, row_id: str, sound: bool) -> None:
+    def on(self, at: int, scope: Scope, lowering: RowLowering, row_id: str, sound: bool) -> None:
         """Walk on from statement `at`. Not `sound`: a mistake was found in this row, the rest is looked at for more."""
         body = self.body
         while at < len(body):
@@ -156,7 +156,7 @@ class _Walk:
             sound = sound and done
         self.leaf(lowering, row_id, sound)
 
-    def one(self, statement: ast.Statement, scope: Scope, lowering: Lowering) -> Optional[bool]:
+    def one(self, statement: ast.Statement, scope: Scope, lowering: RowLowering) -> Optional[bool]:
         """Carry out one statement. False: it is wrong, but what follows can be looked at; None: it can't."""
         if isinstance(statement, ast.Let):
             good = bind(statement, scope, self.diagnostics)
@@ -182,7 +182,7 @@ class _Walk:
             return False if isinstance(statement, ast.Expect) else None
         return sound
 
-    def leaf(self, lowering: Lowering, row_id: str, sound: bool) -> None:
+    def leaf(self, lowering: RowLowering, row_id: str, sound: bool) -> None:
         self.walked += 1
         self.tally.rows += 1
         self.library.budget.row()
@@ -221,7 +221,7 @@ class _Walk:
 
     # for -------------------------------------------------------------------------------------
 
-    def fork(self, statement: ast.For, at: int, scope: Scope, lowering: Lowering, row_id: str, sound: bool) -> None:
+    def fork(self, statement: ast.For, at: int, scope: Scope, lowering: RowLowering, row_id: str, sound: bool) -> None:
         """Walk on once for every value of a `for`."""
         try:
             choices = self.choices.of(statement, scope)

@@ -16,7 +16,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.value.range import Range
 
 
-class Choice:
+class ForValue:
     """One value of a `for`: what its names are bound to, and how they are called in the row's id."""
 
     __slots__ = ("span", "text", "values")
@@ -27,7 +27,7 @@ class Choice:
         self.span = span
 
 
-class Choices:
+class ForValues:
     """The values of the `for`s of one case."""
 
     __slots__ = ("_texts",)
@@ -36,11 +36,11 @@ class Choices:
         self._texts: dict[int, list[Optional[str]]] = {}
         """Of each item of a `for`, by the item's identity: one text, or one for each name."""
 
-    def of(self, statement: ast.For, scope: Scope) -> list[Choice]:
+    def of(self, statement: ast.For, scope: Scope) -> list[ForValue]:
         """The values of a `for`, equal ones once, each under its own text."""
-        found: list[Choice] = []
+        found: list[ForValue] = []
         seen: set[object] = set()
-        by_text: dict[str, Choice] = {}
+        by_text: dict[str, ForValue] = {}
         for choice, labelled in self._candidates(statement, scope):
             key = (choice.text if labelled else None, tuple((type(value), value) for value in choice.values))
             if key in seen:
@@ -59,24 +59,24 @@ class Choices:
             found.append(choice)
         return found
 
-    def _candidates(self, statement: ast.For, scope: Scope) -> list[tuple[Choice, bool]]:
+    def _candidates(self, statement: ast.For, scope: Scope) -> list[tuple[ForValue, bool]]:
         items = statement.items
         if len(items) == 1 and items[0].label is None:
             several = self._iterated(statement, items[0].value, scope)
             if several is not None:
                 return several
-        found: list[tuple[Choice, bool]] = []
+        found: list[tuple[ForValue, bool]] = []
         for i, item in enumerate(items):
             value = evaluate(item.value, scope)
             values = _zipped(statement, value, item.value)
             if item.label is not None:
-                found.append((Choice(values, f"{statement.names[0].text}={item.label.text}", item.value.span), True))
+                found.append((ForValue(values, f"{statement.names[0].text}={item.label.text}", item.value.span), True))
                 continue
             _need_label(value, item.value)
             found.append((self._named(statement, values, item.value, i), False))
         return found
 
-    def _iterated(self, statement: ast.For, expr: ast.Expr, scope: Scope) -> Optional[list[tuple[Choice, bool]]]:
+    def _iterated(self, statement: ast.For, expr: ast.Expr, scope: Scope) -> Optional[list[tuple[ForValue, bool]]]:
         """One list or range after `in` is gone through, as in Python; None: it is one value."""
         value = evaluate(expr, scope)
         if isinstance(value, Range):
@@ -91,7 +91,7 @@ class Choices:
             written = expr.items
         elif isinstance(expr, ast.List) and not any(item.pairs for item in expr.items):
             written = tuple(item.value for item in expr.items)
-        found: list[tuple[Choice, bool]] = []
+        found: list[tuple[ForValue, bool]] = []
         for i, (item, source) in enumerate(zip(value, written, strict=True)):
             _need_label(item, source or expr)
             values = _zipped(statement, item, source or expr)
@@ -102,7 +102,7 @@ class Choices:
                 found.append((_choice(statement, values, texts, i, expr.span), False))
         return found
 
-    def _named(self, statement: ast.For, values: tuple[Value, ...], expr: ast.Expr, i: int) -> Choice:
+    def _named(self, statement: ast.For, values: tuple[Value, ...], expr: ast.Expr, i: int) -> ForValue:
         """Values called as they are written."""
         if len(values) > 1 and not isinstance(expr, ast.Tuple):
             return _choice(statement, values, [name_of(value) for value in values], i, expr.span)
@@ -143,10 +143,10 @@ def _need_label(value: Value, expr: ast.Expr) -> None:
 
 def _choice(
     statement: ast.For, values: tuple[Value, ...], texts: list[Optional[str]], i: int, span: Span
-) -> Choice:
+) -> ForValue:
     names = statement.names
     pairs = (
         f"{name.text}={text if text is not None else name_of(value) or f'item{i}'}"
         for name, text, value in zip(names, texts, values, strict=True)
     )
-    return Choice(values, ",".join(pairs), span)
+    return ForValue(values, ",".join(pairs), span)

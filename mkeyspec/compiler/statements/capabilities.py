@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES
-from mkeyspec.compiler.check import World
+from mkeyspec.compiler.check import AbstractState
 from mkeyspec.compiler.eval.coercion import as_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
@@ -49,7 +49,7 @@ def written_need(expr: ast.Expr, scope: Scope) -> plan.Need:
     return _capability(name, expr)
 
 
-def derived_needs(world: World, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
+def derived_needs(world: AbstractState, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
     """What a device must have for a step. A `record` needs nothing: it is absent where there is nothing to see.
 
     `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.

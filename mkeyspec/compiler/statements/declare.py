@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.buffer_contents import Buffer, Piece, Shape, Unsaid
+from mkeyspec.compiler.eval.buffer_contents import KnownBuffer, KnownPiece, Shape, Unsaid
 from mkeyspec.compiler.eval.coercion import as_bool, as_bytes, as_flags, as_int, as_list, as_live_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
@@ -56,7 +56,7 @@ def memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Memory(sentence.at, name.text, size, data, peer, misaligned, _pd(row, sentence, scope), access)
     row.add(step, sentence)
     unsaid = None if data is not None else Unsaid("declared without bytes: a canary of its own", sentence.span)
-    row.ledger.buffers[name.text] = Buffer(size, (Piece(0, size, data, unsaid),))
+    row.ledger.buffers[name.text] = KnownBuffer(size, (KnownPiece(0, size, data, unsaid),))
     row.declare(name, Handle("memory", name.text, size, peer), scope)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval import undecided
-from mkeyspec.compiler.eval.buffer_contents import Ledger, Unsaid
+from mkeyspec.compiler.eval.buffer_contents import BufferContents, Unsaid
 from mkeyspec.compiler.eval.coercion import as_expected, fault, no_but, raise_if_hidden
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
@@ -107,7 +107,9 @@ def _expected(
     return expected
 
 
-def _length(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span, ledger: Ledger) -> int | None:
+def _length(
+    expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span, ledger: BufferContents
+) -> int | None:
     """Bytes on the right; None where the pattern takes any number."""
     if isinstance(expected, (ByteString, *LIVE_BYTES)):
         return expected.length

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mkeyspec.compiler.eval.buffer_contents import Ledger
+from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import as_live_int, as_part, fault, wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
@@ -25,7 +25,7 @@ OVERRIDES = ("lkey", "rkey", "addr", "length", "tag")
 """What `but` may set wrong of a part in a work request; `tag` is the lowest byte of either key."""
 
 
-class Place(NamedTuple):
+class Operand(NamedTuple):
     """A part, where it stands in the text, and whether its length was written (`whole`: it was not)."""
 
     part: Part
@@ -33,14 +33,14 @@ class Place(NamedTuple):
     whole: bool
 
 
-def place(expr: ast.Expr, scope: Scope, ledger: Ledger, what: str) -> Place:
+def place(expr: ast.Expr, scope: Scope, ledger: BufferContents, what: str) -> Operand:
     """The buffer, mkey or part of one that `expr` names; `but` behind it goes along."""
     inner, overrides = without_but(expr, scope)
     value = evaluate(inner, scope)
     return _place_of(value, overrides, inner.span, scope, ledger, what)
 
 
-def places(expr: ast.Expr, scope: Scope, ledger: Ledger, what: str) -> tuple[Place, ...]:
+def places(expr: ast.Expr, scope: Scope, ledger: BufferContents, what: str) -> tuple[Operand, ...]:
     """The same of one reference, or of each in a list of them."""
     inner, overrides = without_but(expr, scope)
     value = evaluate(inner, scope)
@@ -49,7 +49,9 @@ def places(expr: ast.Expr, scope: Scope, ledger: Ledger, what: str) -> tuple[Pla
     return (_place_of(value, overrides, inner.span, scope, ledger, what),)
 
 
-def _place_of(value: Value, overrides: Overrides, span: Span, scope: Scope, ledger: Ledger, what: str) -> Place:
+def _place_of(
+    value: Value, overrides: Overrides, span: Span, scope: Scope, ledger: BufferContents, what: str
+) -> Operand:
     whole = isinstance(value, Handle)
     if isinstance(value, Handle) and value.kind == "mkey":
         part = Part(value.name, 0, whole_length(value.name, ledger, span))
@@ -57,11 +59,11 @@ def _place_of(value: Value, overrides: Overrides, span: Span, scope: Scope, ledg
         part = as_part(value, scope, span, what)
     if overrides:
         part = Part(part.name, part.start, part.length, part.but + overrides)
-    return Place(part, span, whole)
+    return Operand(part, span, whole)
 
 
 def mkey_place(
-    expr: ast.Expr, scope: Scope, ledger: Ledger, verb: str, help: str
+    expr: ast.Expr, scope: Scope, ledger: BufferContents, verb: str, help: str
 ) -> tuple[str, Int, Int | None, Overrides]:
     """Name, offset, length (None: not written) and overrides of the mkey that `transmit` or `receive` goes through."""
     inner, overrides = without_but(expr, scope)
@@ -89,7 +91,7 @@ def without_but(expr: ast.Expr, scope: Scope) -> tuple[ast.Expr, Overrides]:
     return expr, overrides
 
 
-def whole_length(mkey: str, ledger: Ledger, span: Span) -> int:
+def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
     """Wire bytes of all of an mkey (language reference, short forms, rule 11)."""
     shape = ledger.mkeys[mkey]
     if shape.layout is None:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import count, place
-from mkeyspec.compiler.check.state import QpState, World
-from mkeyspec.compiler.eval.buffer_contents import Ledger
+from mkeyspec.compiler.check.state import AbstractState, QpState
+from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.diagnostics.source import Span
@@ -53,7 +53,7 @@ class Room:
         other.sent, other.held, other.met = self.sent.copy(), self.held.copy(), self.met.copy()
         return other
 
-    def take(self, world: World, ledger: Ledger, step: plan.Step, span: Span) -> None:
+    def take(self, world: AbstractState, ledger: BufferContents, step: plan.Step, span: Span) -> None:
         """`step` is about to happen. Raises `Fault` MKS0516 where a queue has no room for it."""
         if isinstance(step, plan.Post):
             self._post(world, ledger, step, span)
@@ -77,7 +77,7 @@ class Room:
         elif isinstance(step, plan.Check):
             self._rest(world, (step.mkey,))
 
-    def _post(self, world: World, ledger: Ledger, step: plan.Post, span: Span) -> None:
+    def _post(self, world: AbstractState, ledger: BufferContents, step: plan.Post, span: Span) -> None:
         if step.abort:
             return
         queue = step.qp, step.peer
@@ -117,7 +117,7 @@ class Room:
             self.met[far] = 0 if waited else self.met.get(far, 0) + messages
 
     def _short_form(
-        self, world: World, ledger: Ledger, step: plan.Transmit | plan.Receive, span: Span
+        self, world: AbstractState, ledger: BufferContents, step: plan.Transmit | plan.Receive, span: Span
     ) -> None:
         peer = step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
         queue = step.qp, peer
@@ -132,14 +132,14 @@ class Room:
             self.met.pop(far, None)
         self.sent.pop(queue, None)
 
-    def _receives(self, world: World, key: Queue, more: int, span: Span) -> None:
+    def _receives(self, world: AbstractState, key: Queue, more: int, span: Span) -> None:
         qp = world.qp(key[0])
         most = SHARED_RECEIVES if key == TARGETS else qp.max_recv_wr
         number = self.held.get(key, 0) + self.met.get(key, 0) + more
         if number > most:
             raise _full(qp, "max_recv_wr", number, most, "the receive queue", span)
 
-    def _rest(self, world: World, names: Iterable[str], but: Queue | None = None, looks: bool = False) -> None:
+    def _rest(self, world: AbstractState, names: Iterable[str], but: Queue | None = None, looks: bool = False) -> None:
         """A statement that has to do with these comes after what touches them: the queue has room again. One that
         `looks` comes after what writes there."""
         wanted = frozenset(names)
@@ -149,7 +149,7 @@ class Room:
                 del self.sent[queue]
 
 
-def receiver(world: World, qp: str | None, peer: bool) -> Queue:
+def receiver(world: AbstractState, qp: str | None, peer: bool) -> Queue:
     """The queue that has the receives of that end."""
     return TARGETS if peer and world.qp(qp).type == "dci" else (qp, peer)
 
@@ -167,7 +167,7 @@ def _wqes(request: plan.Wr) -> int:
     return 1 + sum(domain is not None for both in domains for domain in both)
 
 
-def _names(ledger: Ledger, request: plan.Wr, span: Span) -> set[str]:
+def _names(ledger: BufferContents, request: plan.Wr, span: Span) -> set[str]:
     """The keys of a request, and the buffers behind what it names."""
     names = {getattr(request, "mkey", "")}
     for end in request.ends():
@@ -175,7 +175,7 @@ def _names(ledger: Ledger, request: plan.Wr, span: Span) -> set[str]:
     return names
 
 
-def _behind(ledger: Ledger, name: str, span: Span) -> set[str]:
+def _behind(ledger: BufferContents, name: str, span: Span) -> set[str]:
     shape = ledger.mkeys.get(name)
     if shape is None or shape.layout is None:
         return {name}

@@ -6,8 +6,8 @@ Forking is a few shallow copies; the steps themselves are shared, because nothin
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import Spans, World, judge
-from mkeyspec.compiler.eval.buffer_contents import Ledger
+from mkeyspec.compiler.check import AbstractState, Spans, check_step
+from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import as_handle, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
@@ -62,8 +62,8 @@ class RowState:
         """Warnings of all rows that are worth saying only if there is no error."""
         self.spans = Spans(case.name.span) if spans is None else spans
         self.sentences = Sentences()
-        self.world = World()
-        self.ledger = Ledger()
+        self.world = AbstractState()
+        self.ledger = BufferContents()
         self.steps: list[plan.Step] = []
         self.needs: dict[plan.Need, None] = {}
         self.posted: dict[tuple[str | None, bool], int] = {}
@@ -121,13 +121,13 @@ class RowState:
         node = sentence.node.claim
         settled: plan.Step
         if node is None:
-            settled = judge(self.world, step, self.spans, self.diagnostics)
+            settled = check_step(self.world, step, self.spans, self.diagnostics)
         else:
             self.spans.put_member(step, "claim", node.span)
             for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
                 self.spans.put(found, written.span)
             when_false = node.when is not None and not getattr(step, "claim", ())
-            settled = judge(self.world, step, self.spans, self.diagnostics, when_false)
+            settled = check_step(self.world, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
         self._forget_receives(settled)
         self._need(settled)
@@ -146,7 +146,7 @@ class RowState:
         """Check an expectation and put it into the plan."""
         self.spans.put(step, span)
         self.room.take(self.world, self.ledger, step, span)
-        self.steps.append(judge(self.world, step, self.spans, self.diagnostics))
+        self.steps.append(check_step(self.world, step, self.spans, self.diagnostics))
         self._need(step)
 
     def _need(self, step: plan.Step) -> None:

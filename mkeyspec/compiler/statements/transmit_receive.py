@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import judge
+from mkeyspec.compiler.check import check_step
 from mkeyspec.compiler.eval.builtins import RECEIVE, TRANSMIT
 from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -128,7 +128,7 @@ def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) 
     row.spans.put(step, span)
     row.spans.put(step.part, span)
     found = Diagnostics()
-    judge(row.world.fork(), step, row.spans, found)
+    check_step(row.world.fork(), step, row.spans, found)
     for diagnostic in found.errors:
         return Fault(diagnostic)
     try:

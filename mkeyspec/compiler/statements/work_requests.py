@@ -12,7 +12,7 @@ from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle
 from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
-from mkeyspec.compiler.statements.operands import Place, length_of_parts, place, places
+from mkeyspec.compiler.statements.operands import Operand, length_of_parts, place, places
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.setters import access_flags, called_setters, layout_of, setter
 from mkeyspec.compiler.statements.shape import Sentence
@@ -158,13 +158,13 @@ def _used(row: RowState, parts: tuple[Part, ...], received: bool) -> None:
             mkeys[part.name] = shape._replace(received=received)
 
 
-def _local(row: RowState, found: tuple[Place, ...]) -> tuple[Part, ...]:
+def _local(row: RowState, found: tuple[Operand, ...]) -> tuple[Part, ...]:
     for one in found:
         row.spans.put(one.part, one.span)
     return tuple(one.part for one in found)
 
 
-def _remote(row: RowState, found: Place, length: int | None) -> Part:
+def _remote(row: RowState, found: Operand, length: int | None) -> Part:
     """The other end of a request: a buffer named as a whole takes as many bytes as the request has."""
     part = found.part
     row.spans.put(part, found.span)
@@ -217,12 +217,12 @@ def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) 
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
 
 
-def _other_end(row: RowState, sentence: Sentence, scope: Scope, preposition: str, length: int | None) -> Place:
+def _other_end(row: RowState, sentence: Sentence, scope: Scope, preposition: str, length: int | None) -> Operand:
     """The place after `to` or `from`; an mkey without layout is as long as the request."""
     expr = sentence.phrases[preposition]
     value = evaluate(expr, scope)
     if isinstance(value, Handle) and value.kind == "mkey" and length is not None:
-        return Place(Part(value.name, 0, length), expr.span, True)
+        return Operand(Part(value.name, 0, length), expr.span, True)
     return place(expr, scope, row.ledger, f"`{preposition}`")
 
 

@@ -9,7 +9,7 @@ from mkeyspec.device.model.data_path import Movement
 from mkeyspec.device.model.execution import Execution
 from mkeyspec.device.model.key import KeyTable
 from mkeyspec.device.model.queue import Queue
-from mkeyspec.device.model.section import Section
+from mkeyspec.device.model.section import DriverSection
 from mkeyspec.device.model.signature import Arithmetic
 from mkeyspec.device.model.transfer import Transfer
 
@@ -24,7 +24,7 @@ class Parts:
     transfer: type[Transfer] = Transfer
     execution: type[Execution] = Execution
     builder: type[Builder] = Builder
-    section: type[Section] = Section
+    section: type[DriverSection] = DriverSection
     queue: type[Queue] = Queue
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mkeyspec.abi.constants import BLOCK_BYTES, Access, BgType, ConfFlag, CrcType, MkeyFlag, SendFlag, SigType
-from mkeyspec.device.model.crypto import AES_XTS, ORDERS, RAW, Crypto, Key, attributes
+from mkeyspec.device.model.crypto import AES_XTS, ORDERS, RAW, Crypto, DataKey, attributes
 from mkeyspec.device.model.key import IndirectKey, Layout, ListLayout, StridedLayout
 from mkeyspec.device.model.signature import Arithmetic, Signature, same_structure
 from mkeyspec.device.profile.profile import Profile
@@ -43,7 +43,7 @@ SEED_BITS = {int(CrcType.CRC32): M32, int(CrcType.CRC32C): M32, int(CrcType.CRC6
 BG_TYPES = (int(BgType.CRC), int(BgType.CSUM))
 
 
-class Broken(Exception):
+class BuilderRefusal(Exception):
     """A rule of the pages is broken."""
 
     def __init__(self, rule: str) -> None:
@@ -89,21 +89,21 @@ class Builder:
     profile: Profile
     arithmetic: Arithmetic
     room: int
-    deks: dict[int, Key]
+    deks: dict[int, DataKey]
 
     def begin(
         self, mkey: IndirectKey, wr_id: int, flags: int, lkey: int, num_setters: int, conf_flags: int, comp_mask: int
     ) -> Configuration:
         """The builder; its own rules (CFG-12, CFG-22, CFG-23, MKY-06)."""
         if not flags & INLINE:
-            raise Broken("inline_missing")
+            raise BuilderRefusal("inline_missing")
         if comp_mask & M64:
-            raise Broken("conf_comp_mask")
+            raise BuilderRefusal("conf_comp_mask")
         if conf_flags & M32 & ~RESET_SIG_ATTR:
-            raise Broken("conf_flags")
+            raise BuilderRefusal("conf_flags")
         tag = lkey & M8
         if tag != mkey.key & M8 and not mkey.flags & UPDATE_TAG:
-            raise Broken("update_tag_flag")
+            raise BuilderRefusal("update_tag_flag")
         configuration = Configuration(wr_id, flags, mkey, tag, num_setters & M8, bool(conf_flags & RESET_SIG_ATTR))
         if not configuration.setters:
             self.finish(configuration)
@@ -112,7 +112,7 @@ class Builder:
     def call(self, configuration: Configuration, setter: Setter) -> None:
         """One setter; the last announced one closes the work request (CFG-04)."""
         if not configuration.open:
-            raise Broken("too_many_setters")
+            raise BuilderRefusal("too_many_setters")
         if isinstance(setter, SetAccess):
             self._access(configuration, setter.access_flags)
         elif isinstance(setter, SetList):
@@ -137,10 +137,10 @@ class Builder:
         if layout is not None:
             taken = (16 * (len(layout.entries) + isinstance(layout, StridedLayout)) + 63) // 64 * 64
         if taken + blocks * self.profile.bsf_bytes > self.room:
-            raise Broken("interleaved_room" if isinstance(layout, StridedLayout) else "list_room")
+            raise BuilderRefusal("interleaved_room" if isinstance(layout, StridedLayout) else "list_room")
         length = configuration.mkey.layout.length if configuration.mkey.layout is not None else 0
         if (layout.length if layout is not None else length) > M32:
-            raise Broken("mkey_length")
+            raise BuilderRefusal("mkey_length")
         check_order(configuration)
 
     # Setters ---------------------------------------------------------------------------------
@@ -148,34 +148,34 @@ class Builder:
     def _access(self, configuration: Configuration, flags: int) -> None:
         flags &= M32
         if flags & ~ACCESS_BITS or flags & ~self.profile.access_supported:
-            raise Broken("access_bits")
+            raise BuilderRefusal("access_bits")
         if configuration.access is not None:
-            raise Broken("setter_called_twice")
+            raise BuilderRefusal("setter_called_twice")
         configuration.access = flags
 
     def _layout_is_new(self, configuration: Configuration, kind: type[Layout]) -> None:
         if isinstance(configuration.layout, kind):
-            raise Broken("setter_called_twice")
+            raise BuilderRefusal("setter_called_twice")
         if configuration.layout is not None:
-            raise Broken("two_layouts")
+            raise BuilderRefusal("two_layouts")
 
     def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
         if len(sges) > self.room // 16:
-            raise Broken("list_room")
+            raise BuilderRefusal("list_room")
         if len(sges) > configuration.mkey.entries:
-            raise Broken("mkey_entries")
+            raise BuilderRefusal("mkey_entries")
         self._layout_is_new(configuration, ListLayout)
         entries = tuple((sge.lkey & M32, sge.addr & M64, sge.length & M32) for sge in sges)
         configuration.layout = ListLayout(entries, sum(size for _, _, size in entries))
 
     def _interleaved(self, configuration: Configuration, repeat: int, given: tuple[Interleaved, ...]) -> None:
         if len(given) > self.room // 16 - 1:
-            raise Broken("interleaved_room")
+            raise BuilderRefusal("interleaved_room")
         if len(given) > configuration.mkey.entries:
-            raise Broken("mkey_entries")
+            raise BuilderRefusal("mkey_entries")
         if len(given) + 1 > configuration.mkey.entries:
             if self.profile.strided_entry == "complete":
-                raise Broken("strided_entry")
+                raise BuilderRefusal("strided_entry")
             configuration.strided_full = True
         self._layout_is_new(configuration, StridedLayout)
         repeat &= M32
@@ -192,43 +192,43 @@ class Builder:
 
     def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
         if configuration.mkey.state is None:
-            raise Broken("mkey_without_signature")
+            raise BuilderRefusal("mkey_without_signature")
         if configuration.signature is not None:
-            raise Broken("setter_called_twice")
+            raise BuilderRefusal("setter_called_twice")
         if attr.mem is None and attr.wire is None:
-            raise Broken("both_domains_none")
+            raise BuilderRefusal("both_domains_none")
         if attr.flags & M32 & ~1:
-            raise Broken("sig_flags")
+            raise BuilderRefusal("sig_flags")
         if attr.comp_mask & M64:
-            raise Broken("sig_comp_mask")
+            raise BuilderRefusal("sig_comp_mask")
         for domain in (attr.mem, attr.wire):
             if domain is not None:
                 check_domain(domain)
         sizes = {domain.block_size for domain in (attr.mem, attr.wire) if domain is not None}
         if len(sizes) > 1 and not self.profile.mixed_block_sizes:
-            raise Broken("mixed_block_sizes")
+            raise BuilderRefusal("mixed_block_sizes")
         signature = self.arithmetic.signature(attr)
         if attr.flags & 1 and not same_structure(signature.mem, signature.wire):
-            raise Broken("copy_mask_structure")
+            raise BuilderRefusal("copy_mask_structure")
         configuration.signature = signature
 
     def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
         """The rules of mlx5dv_wr_set_mkey_crypto (XCRY-01 to XCRY-05)."""
         if not configuration.mkey.flags & CRYPTO:
-            raise Broken("mkey_without_crypto")
+            raise BuilderRefusal("mkey_without_crypto")
         if configuration.crypto is not None:
-            raise Broken("setter_called_twice")
+            raise BuilderRefusal("setter_called_twice")
         if attr.comp_mask & M64:
-            raise Broken("crypto_comp_mask")
+            raise BuilderRefusal("crypto_comp_mask")
         if attr.crypto_standard != AES_XTS:
-            raise Broken("crypto_standard")
+            raise BuilderRefusal("crypto_standard")
         if attr.signature_crypto_order not in ORDERS:
-            raise Broken("crypto_order")
+            raise BuilderRefusal("crypto_order")
         if attr.data_unit_size not in BLOCK_BYTES:
-            raise Broken("crypto_data_unit")
+            raise BuilderRefusal("crypto_data_unit")
         dek = self.deks.get(attr.dek.handle)
         if dek is None:
-            raise Broken("crypto_dek")
+            raise BuilderRefusal("crypto_dek")
         configuration.crypto = attributes(attr, dek)
 
 
@@ -240,27 +240,27 @@ def check_order(configuration: Configuration) -> None:
     if crypto is None or signature is None or crypto.at != RAW:
         return
     if signature.mem is not None and signature.wire is not None:
-        raise Broken("crypto_order_domains")
+        raise BuilderRefusal("crypto_order_domains")
 
 
 def check_domain(domain: SigBlockDomain) -> None:
     """The rules of one domain (SIG-19 to SIG-22, CRC-01, CRC-06, CRC-07, DIF-07, DIF-08, DIF-11)."""
     if domain.block_size not in BLOCK_BYTES:
-        raise Broken("block_size")
+        raise BuilderRefusal("block_size")
     if domain.comp_mask & M64:
-        raise Broken("domain_comp_mask")
+        raise BuilderRefusal("domain_comp_mask")
     sig = domain.sig
     if domain.sig_type == SigType.CRC and isinstance(sig, SigCrc):
         if sig.type not in SEEDS:
-            raise Broken("crc_type")
+            raise BuilderRefusal("crc_type")
         if sig.seed & SEED_BITS[sig.type] not in SEEDS[sig.type]:
-            raise Broken("crc_seed")
+            raise BuilderRefusal("crc_seed")
     elif domain.sig_type == SigType.T10DIF and isinstance(sig, SigT10dif):
         if sig.bg & M16 not in (0, M16):
-            raise Broken("dif_bg")
+            raise BuilderRefusal("dif_bg")
         if sig.bg_type not in BG_TYPES:
-            raise Broken("dif_bg_type")
+            raise BuilderRefusal("dif_bg_type")
         if sig.flags & M16 & ~7:
-            raise Broken("dif_flags")
+            raise BuilderRefusal("dif_flags")
     else:
-        raise Broken("sig_type")
+        raise BuilderRefusal("sig_type")

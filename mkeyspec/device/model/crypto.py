@@ -27,26 +27,26 @@ RULES = ("crypto_missing", "crypto_keytag", "crypto_job")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class DataKey:
     """A DEK: data key and tweak key, and the keytag it was made with."""
 
     key: bytes
     keytag: bytes | None
 
 
-def key(given: bytes, keytag: bytes | None) -> Key:
+def key(given: bytes, keytag: bytes | None) -> DataKey:
     """ValueError for what is no AES-XTS key, or no keytag."""
     xts.check_key(given)
     if keytag is not None and len(keytag) != KEYTAG:
         raise ValueError(f"a keytag has {KEYTAG} bytes, not {len(keytag)}")
-    return Key(given, keytag)
+    return DataKey(given, keytag)
 
 
 @dataclass(frozen=True, slots=True)
 class Crypto:
     """The attributes in force on an mkey. `unit` in bytes; `at` is the form that is ciphertext on one of its sides."""
 
-    key: Key
+    key: DataKey
     keytag: bytes
     encrypt_on_tx: bool
     at: str
@@ -86,7 +86,7 @@ def form(encrypt_on_tx: bool, order: int) -> str:
     return RAW if order == BEFORE else MEMORY  # F J, F G H I
 
 
-def attributes(attr: CryptoAttr, dek: Key) -> Crypto:
+def attributes(attr: CryptoAttr, dek: DataKey) -> Crypto:
     """The attributes that passed the rules of the setter."""
     encrypt = bool(attr.encrypt_on_tx)
     return Crypto(

@@ -17,7 +17,7 @@ from mkeyspec.device.model import crypto
 from mkeyspec.device.model.crypto import Crypto
 from mkeyspec.device.model.key import Bytes, IndirectKey, KeyTable, Piece, Violation, gather, scatter
 from mkeyspec.device.model.queue import Notice, Queue
-from mkeyspec.device.model.signature import Arithmetic, Bad, Between, Signature, Span
+from mkeyspec.device.model.signature import Arithmetic, Bad, Between, BlockSpan, Signature
 from mkeyspec.device.model.wqe import Inline
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Sge
@@ -28,7 +28,7 @@ EMPTY: Bytes = np.empty(0, np.uint8)
 
 
 @dataclass(slots=True)
-class Place:
+class TranslatedSge:
     """One SGE translated: `length` wire bytes, the memory they are, and the mkey if it turns one into the other.
 
     `coded`: how many bytes the cipher works on.
@@ -38,7 +38,7 @@ class Place:
     pieces: list[Piece]
     mkey: IndirectKey | None = None
     signature: Signature | None = None
-    span: Span | None = None
+    span: BlockSpan | None = None
     crypto: Crypto | None = None
     coded: int = 0
 
@@ -61,11 +61,11 @@ class Movement:
 
     # Translation -----------------------------------------------------------------------------
 
-    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> Place:
+    def place(self, queue: Queue, key: int, addr: int, length: int, right: int, write: bool) -> TranslatedSge:
         """`length` wire bytes of a key of this end; Violation if the end may not use them like that."""
         table = self.tables[queue.side]
         found = table.claim(queue.pd, key & M32, right)
-        place = Place(length, [])
+        place = TranslatedSge(length, [])
         start, size = addr & M64, length
         if found.__class__ is IndirectKey:
             assert isinstance(found, IndirectKey)
@@ -79,7 +79,7 @@ class Movement:
         table.reach(found, start, size, write, place.pieces)
         return place
 
-    def _admit(self, place: Place, found: IndirectKey) -> None:
+    def _admit(self, place: TranslatedSge, found: IndirectKey) -> None:
         """A key made for crypto works with its attributes only, and on lengths that are a job (CRY-03, XCRY-10)."""
         used = configured(found)
         span = place.span
@@ -88,7 +88,7 @@ class Movement:
             place.coded = span.memory if used.at == crypto.MEMORY else span.raw
         used.admit(place.coded)
 
-    def local(self, queue: Queue, sges: Sequence[Sge], right: int, limit: int | None = None) -> list[Place]:
+    def local(self, queue: Queue, sges: Sequence[Sge], right: int, limit: int | None = None) -> list[TranslatedSge]:
         """The places of an SGE list, of its first `limit` bytes at most. An SGE of no bytes is not looked at."""
         places = []
         for sge in sges:
@@ -100,14 +100,14 @@ class Movement:
                 continue
             if sge.__class__ is Inline:
                 assert isinstance(sge, Inline)
-                places.append(Place(length, [np.frombuffer(sge.data, np.uint8)]))
+                places.append(TranslatedSge(length, [np.frombuffer(sge.data, np.uint8)]))
             else:
                 places.append(self.place(queue, sge.lkey, sge.addr, length, right, bool(right)))
         return places
 
     # Movement --------------------------------------------------------------------------------
 
-    def emit(self, queue: Queue, places: list[Place]) -> Bytes:
+    def emit(self, queue: Queue, places: list[TranslatedSge]) -> Bytes:
         """The wire bytes of the places, checked and generated on the way."""
         before: Before = {}
         streams = []
@@ -120,7 +120,7 @@ class Movement:
             return streams[0]
         return np.concatenate(streams) if streams else EMPTY
 
-    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+    def absorb(self, queue: Queue, places: list[TranslatedSge], wire: Bytes) -> None:
         """Lay the wire bytes down in the places, checked and generated on the way."""
         before: Before = {}
         at = 0
@@ -131,7 +131,7 @@ class Movement:
                 stream = self._turn(queue, place, stream, before, transmit=False)
             scatter(place.pieces, stream)
 
-    def _turn(self, queue: Queue, place: Place, stream: Bytes, before: Before, *, transmit: bool) -> Bytes:
+    def _turn(self, queue: Queue, place: TranslatedSge, stream: Bytes, before: Before, *, transmit: bool) -> Bytes:
         """Memory bytes to wire bytes, or back: signature and cipher, in the order of the page's table (ledger 3.7)."""
         raw, coded = self._before(place, before)
         used, at = place.crypto, ""
@@ -157,7 +157,7 @@ class Movement:
         """What the attributes in force do to a form of the message that had `before` bytes so far."""
         return partial(used.apply, transmit=transmit, before=before)
 
-    def _before(self, place: Place, before: Before) -> tuple[int, int]:
+    def _before(self, place: TranslatedSge, before: Before) -> tuple[int, int]:
         """What went before of this mkey: raw bytes, in this message or since its configuration (X-OPEN-07); ciphered
         bytes in this message (initial_tweak is that of its first data unit)."""
         assert place.mkey is not None
@@ -172,7 +172,7 @@ class Movement:
             before[place.mkey.index] = raw, coded + place.coded
         return raw, coded
 
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         """The first error since the mkey was armed is noted in this end's queue (HW-04, HW-06)."""
         if bad is None:
             return

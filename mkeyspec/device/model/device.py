@@ -20,7 +20,7 @@ from mkeyspec.device.model.components import PARTS, Parts
 from mkeyspec.device.model.configuration import M8, M32, Builder
 from mkeyspec.device.model.dct import DCI, M64, Targets
 from mkeyspec.device.model.key import IndirectKey, KeyTable, Region, SignatureState
-from mkeyspec.device.model.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, Queue, Receive, Room, room
+from mkeyspec.device.model.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, PostedReceive, Queue, Room, room
 from mkeyspec.device.model.transfer import REMOTE_INVALIDATE
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import (
@@ -73,7 +73,7 @@ class Model:
         movement = parts.movement(self.profile, self.arithmetic, self.tables)
         transfer = parts.transfer(self.profile, movement, self.tables, self.targets)
         self.execution = parts.execution(self.profile, transfer)
-        self._deks: dict[int, crypto.Key] = {}
+        self._deks: dict[int, crypto.DataKey] = {}
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}
         self.default_pair: QpPair | None = None
@@ -326,7 +326,7 @@ class Model:
         if queue.state == ERR:
             queue.received(wr_id, "wr_flush_err")
         else:
-            queue.receives.append(Receive(wr_id, tuple(sges)))
+            queue.receives.append(PostedReceive(wr_id, tuple(sges)))
         return 0
 
     def poll(self, qp: Qp) -> list[Completion]:

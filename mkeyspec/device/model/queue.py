@@ -43,7 +43,7 @@ def room(profile: Profile, attributes: QpAttributes) -> Room | None:
     return Room(wqe - fixed, wqe - fixed - 4, size // wqe)
 
 
-class Receive(NamedTuple):
+class PostedReceive(NamedTuple):
     """A posted receive."""
 
     wr_id: int
@@ -86,7 +86,7 @@ class Queue:
     qp: Qp
     peer: Queue | None = None
     state: str = RTS
-    receives: deque[Receive] = field(default_factory=deque)
+    receives: deque[PostedReceive] = field(default_factory=deque)
     entries: deque[Union[Done, Notice]] = field(default_factory=deque)
     head: int = 0
     tail: int = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Union
 
 from mkeyspec.abi.constants import QpOps
-from mkeyspec.device.model.configuration import M32, M64, Broken, Builder, Configuration
+from mkeyspec.device.model.configuration import M32, M64, Builder, BuilderRefusal, Configuration
 from mkeyspec.device.model.dct import DCI
 from mkeyspec.device.model.key import IndirectKey
 from mkeyspec.device.model.queue import ERR, RTS, SQD, Queue
@@ -47,7 +47,7 @@ OPS = {
 
 
 @dataclass(slots=True)
-class Section:
+class DriverSection:
     """`posted` and `rule` are the outcome; `touched` are the mkeys whose driver state may have moved."""
 
     queue: Queue
@@ -150,7 +150,7 @@ class Section:
             configuration = self.builder.begin(
                 mkey, request.wr_id, request.flags, request.mkey.lkey & M32, announced, conf_flags, comp_mask
             )
-        except Broken as broken:
+        except BuilderRefusal as broken:
             self._error(broken.rule)
             return
         self.opened = configuration
@@ -171,7 +171,7 @@ class Section:
             return
         try:
             self.builder.call(self.opened, setter)
-        except Broken as broken:
+        except BuilderRefusal as broken:
             self.rule = broken.rule
 
     def _settled(self) -> None:

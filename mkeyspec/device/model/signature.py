@@ -30,7 +30,7 @@ ALL = (0, 1, 2, 3, 4, 5, 6, 7)
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class SigDomain:
     """One domain as configured: `block` bytes of data, `field` bytes of signature. CRC: `seed`; T10-DIF: the rest."""
 
     kind: str
@@ -54,14 +54,14 @@ class Domain:
 class Signature:
     """The attributes in force on an mkey. Masks are field bytes in memory order; `copied` of both domains' field."""
 
-    mem: Domain | None
-    wire: Domain | None
+    mem: SigDomain | None
+    wire: SigDomain | None
     check_mask: int
     copied: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class BlockSpan:
     """What `length` wire bytes from a wire offset are: `raw` data bytes, and where they lie in the mkey's memory."""
 
     length: int
@@ -75,7 +75,7 @@ class Span:
 class Bad:
     """The first bad block of a transfer: its number, the worst part, and both fields."""
 
-    domain: Domain
+    domain: SigDomain
     block: int
     part: str
     found: bytes
@@ -98,15 +98,15 @@ class Arithmetic:
 
     # From the API's structs ------------------------------------------------------------------
 
-    def domain(self, given: SigBlockDomain) -> Domain:
+    def domain(self, given: SigBlockDomain) -> SigDomain:
         """A domain that passed the rules of the section."""
         block = BLOCK_BYTES[given.block_size]
         sig = given.sig
         if isinstance(sig, SigCrc):
             parameters = self.crc[sig.type]
             seed = sig.seed & parameters.mask
-            return Domain(CRC_KINDS[sig.type], block, parameters.size, parameters, seed)
-        return Domain(
+            return SigDomain(CRC_KINDS[sig.type], block, parameters.size, parameters, seed)
+        return SigDomain(
             "t10dif", block, T10_SIZE, None, 0, self.guards[sig.bg_type], sig.bg_type,
             sig.bg & 0xFFFF, sig.app_tag & 0xFFFF, sig.ref_tag & 0xFFFFFFFF, sig.flags,
         )  # fmt: skip
@@ -123,7 +123,7 @@ class Arithmetic:
                 copied = self.automatic_copy(mem, wire)
         return Signature(mem, wire, attr.check_mask & 0xFF, copied)
 
-    def automatic_copy(self, mem: Domain, wire: Domain) -> tuple[int, ...]:
+    def automatic_copy(self, mem: SigDomain, wire: SigDomain) -> tuple[int, ...]:
         """Field bytes copied when both domains have one structure (MSK-10, MSK-11; X-DIFF-10, X-DIFF-11)."""
         if mem.crc is not None:
             if self.profile.copy_compares_seed and mem.seed != wire.seed:
@@ -139,7 +139,7 @@ class Arithmetic:
             copied += ALL[4:8]
         return copied
 
-    def positions(self, domain: Domain, mask: int) -> tuple[int, ...]:
+    def positions(self, domain: SigDomain, mask: int) -> tuple[int, ...]:
         """Field bytes, in memory order, that a mask selects: bit 7 is byte 0 (MSK-04 to MSK-06)."""
         backwards = (
             self.profile.mask_le_fields == "value-order" and domain.crc is not None and domain.crc.order == "little"
@@ -149,7 +149,7 @@ class Arithmetic:
 
     # Geometry --------------------------------------------------------------------------------
 
-    def span(self, signature: Signature, start: int, length: int) -> Span:
+    def span(self, signature: Signature, start: int, length: int) -> BlockSpan:
         """The geometry of a use; lengths and offsets count wire bytes (HW-12).
 
         A partial last block is data without a field (HW-13). A start inside a block is refused: where
@@ -160,9 +160,9 @@ class Arithmetic:
         if (wire is not None and start % wire.frame) or (mem is not None and raw_start % mem.block):
             raise Violation("beyond_layout")
         if mem is None:
-            return Span(length, raw_start, raw, raw_start, raw)
+            return BlockSpan(length, raw_start, raw, raw_start, raw)
         fields_before = mem.field * (raw_start // mem.block)
-        return Span(length, raw_start, raw, raw_start + fields_before, raw + mem.field * (raw // mem.block))
+        return BlockSpan(length, raw_start, raw, raw_start + fields_before, raw + mem.field * (raw // mem.block))
 
     # The operation ---------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Arithmetic:
         return self._convert(signature, signature.wire, signature.mem, wire, before, between)
 
     def _convert(
-        self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,
+        self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
         between: Between | None,
     ) -> tuple[Bytes, Bad | None]:  # fmt: skip
         bad: Bad | None = None
@@ -201,11 +201,11 @@ class Arithmetic:
         fields = self._output(signature, target, data[: count * target.block], stored, before)
         return self.framed(target, data, fields), bad
 
-    def framed(self, target: Domain, data: Bytes, fields: Bytes) -> Bytes:
+    def framed(self, target: SigDomain, data: Bytes, fields: Bytes) -> Bytes:
         """Each block with its field behind it (CRC-08)."""
         return frame(data, target.block, fields, partial=True)
 
-    def _taken_apart(self, source: Domain, stream: Bytes) -> tuple[Bytes, Bytes]:
+    def _taken_apart(self, source: SigDomain, stream: Bytes) -> tuple[Bytes, Bytes]:
         tail = len(stream) % source.frame
         if tail >= source.block:
             # The last block is whole, its field is cut off: data without a field.
@@ -214,7 +214,7 @@ class Arithmetic:
             return np.concatenate((data, stream[whole : whole + source.block])), stored
         return split(stream, source.block, source.field, partial=True)
 
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         """The field of every block of `data`, as it stands behind the block."""
         if domain.crc is not None:
             return crc_blocks(domain.crc, data, domain.block, domain.seed)
@@ -223,7 +223,7 @@ class Arithmetic:
             step=domain.flags & REF_REMAP, index=before // domain.block,
         )  # fmt: skip
 
-    def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
+    def _output(self, signature: Signature, target: SigDomain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         """Each field byte is copied from the input or calculated for the output (MSK-14)."""
         copied = signature.copied
         if stored is None or not copied:
@@ -235,7 +235,9 @@ class Arithmetic:
         fields[: len(stored), columns] = stored[:, columns]
         return fields
 
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         checked = self.positions(source, signature.check_mask)
         if not checked:
             return None
@@ -274,7 +276,7 @@ class Arithmetic:
         """Of the bad blocks the one that is told (XCHK-04)."""
         return int(bad.argmax())
 
-    def _part(self, source: Domain, differs: Flags) -> str:
+    def _part(self, source: SigDomain, differs: Flags) -> str:
         """Of several bad parts the first by priority (XCHK-06); a CRC is all guard."""
         if source.crc is None:
             for part, first, end in self.parts:
@@ -290,12 +292,12 @@ class Arithmetic:
         )
 
 
-def same_structure(mem: Domain | None, wire: Domain | None) -> bool:
+def same_structure(mem: SigDomain | None, wire: SigDomain | None) -> bool:
     """Same signature type and block size on both sides, for CRCs the same CRC (copy_mask of the man page)."""
     return mem is not None and wire is not None and mem.kind == wire.kind and mem.block == wire.block
 
 
-def _data_bytes(domain: Domain | None, length: int) -> int:
+def _data_bytes(domain: SigDomain | None, length: int) -> int:
     """How many of `length` bytes of a domain's stream are data."""
     if domain is None:
         return length

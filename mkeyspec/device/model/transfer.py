@@ -14,10 +14,10 @@ import numpy as np
 
 from mkeyspec.abi.constants import Access, MkeyFlag
 from mkeyspec.device.model import crypto
-from mkeyspec.device.model.data_path import CRYPTO, M32, M64, Movement, Place, configured
+from mkeyspec.device.model.data_path import CRYPTO, M32, M64, Movement, TranslatedSge, configured
 from mkeyspec.device.model.dct import DCI, Targets
 from mkeyspec.device.model.key import IndirectKey, KeyTable, Piece, Violation, gather, scatter
-from mkeyspec.device.model.queue import RTS, SQD, Queue, Receive
+from mkeyspec.device.model.queue import RTS, SQD, PostedReceive, Queue
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import DcAddress, FetchAdd, Memcpy, Read, Send, Sge, Write
 
@@ -199,7 +199,9 @@ class Transfer:
 
     # Refusals --------------------------------------------------------------------------------
 
-    def _sources(self, queue: Queue, sges: Sequence[Sge], length: int, right: int = 0) -> tuple[str, list[Place]]:
+    def _sources(
+        self, queue: Queue, sges: Sequence[Sge], length: int, right: int = 0
+    ) -> tuple[str, list[TranslatedSge]]:
         if length > self.profile.max_message:
             return self.profile.status_length, []
         try:
@@ -239,7 +241,7 @@ class Transfer:
         if peer.attributes.type != DCI:
             peer.fail()
 
-    def _refused(self, peer: Queue, receive: Receive, there: str, here: str) -> tuple[str, int]:
+    def _refused(self, peer: Queue, receive: PostedReceive, there: str, here: str) -> tuple[str, int]:
         """A receive that can't take its message ends in error, and its end with it."""
         peer.received(receive.wr_id, there)
         self._break(peer)

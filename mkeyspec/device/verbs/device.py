@@ -215,7 +215,7 @@ class Verbs:
                     raise NoSuchCall("ibv_post_send inside a section that is aborted")
                 number = verbs_requests.post_send(self.pyverbs, end, run)
             else:
-                section = verbs_requests.Section(self.pyverbs, end, self._objects.mkey_of, self._objects.dek_of)
+                section = verbs_requests.SectionCalls(self.pyverbs, end, self._objects.mkey_of, self._objects.dek_of)
                 try:
                     for request in run:
                         section.build(request)

@@ -27,7 +27,7 @@ IDLE_REGIONS = 512
 """What is kept for later cases, at most; it stays pinned, and memlock is everybody's."""
 
 
-class Key(NamedTuple):
+class RegionKey(NamedTuple):
     side: str
     length: int
     access: int
@@ -35,14 +35,14 @@ class Key(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Region:
+class VerbsRegion:
     """A memory region of pyverbs, and its bytes."""
 
-    key: Key
+    key: RegionKey
     addr: int
     data: npt.NDArray[np.uint8]
     mr: Any
-    chunk: Chunk
+    chunk: ArenaChunk
     pooled: bool
     spent: bool = False
 
@@ -52,7 +52,7 @@ class Region:
 
 
 @dataclass(slots=True, eq=False)
-class Chunk:
+class ArenaChunk:
     """Pages of an arena. Carved from the front; empty again when its last region is gone."""
 
     pages: mmap.mmap
@@ -73,14 +73,14 @@ class Chunk:
         return self.base + start
 
 
-def _chunk(size: int) -> Chunk:
+def _chunk(size: int) -> ArenaChunk:
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     # A child of a fork never needs them, and copy-on-write would take the parent's pages from under the device.
     pages.madvise(mmap.MADV_DONTFORK)
-    return Chunk(pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size)
+    return ArenaChunk(pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size)
 
 
-def _first(chunks: list[Chunk], key: Key) -> tuple[Chunk, int] | None:
+def _first(chunks: list[ArenaChunk], key: RegionKey) -> tuple[ArenaChunk, int] | None:
     for chunk in chunks:
         addr = chunk.carve(key.length, key.misaligned)
         if addr is not None:
@@ -93,12 +93,12 @@ class Arena:
     """Regions of both sides. `mr` is pyverbs' class."""
 
     mr: Any
-    chunks: dict[str, list[Chunk]] = field(default_factory=dict)
-    idle: OrderedDict[Key, list[Region]] = field(default_factory=OrderedDict)
+    chunks: dict[str, list[ArenaChunk]] = field(default_factory=dict)
+    idle: OrderedDict[RegionKey, list[VerbsRegion]] = field(default_factory=OrderedDict)
     idle_bytes: int = 0
     idle_count: int = 0
 
-    def take(self, pd: Any, key: Key, *, pooled: bool) -> Region:
+    def take(self, pd: Any, key: RegionKey, *, pooled: bool) -> VerbsRegion:
         """A region for one case. Raises what pyverbs raises when registering is refused."""
         waiting = self.idle.get(key) if pooled else None
         if waiting:
@@ -115,9 +115,9 @@ class Arena:
             chunk.used -= 1
             raise
         data = np.ctypeslib.as_array((ctypes.c_uint8 * key.length).from_address(addr)) if key.length else _NO_BYTES
-        return Region(key, addr, data, mr, chunk, pooled)
+        return VerbsRegion(key, addr, data, mr, chunk, pooled)
 
-    def _carve(self, key: Key) -> tuple[Chunk, int]:
+    def _carve(self, key: RegionKey) -> tuple[ArenaChunk, int]:
         """Room in a chunk; in a new one, unless there are many, of which idle regions may hold up most."""
         chunks = self.chunks.setdefault(key.side, [])
         found = _first(chunks, key)
@@ -134,7 +134,7 @@ class Arena:
         assert found is not None
         return found
 
-    def give_back(self, region: Region, *, keep: bool) -> None:
+    def give_back(self, region: VerbsRegion, *, keep: bool) -> None:
         """A case is over with it. `keep`: the case passed, so nothing of the device still has business there."""
         if not keep or not region.pooled:
             region.close()

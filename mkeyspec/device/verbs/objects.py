@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.protocol import Dek, Memory, Mkey, NoSuchCall, Pd, Refused, Side, SignatureError, Unsupported
 from mkeyspec.device.verbs import names, native, requests
-from mkeyspec.device.verbs.memory import Arena, Key, Region
+from mkeyspec.device.verbs.memory import Arena, RegionKey, VerbsRegion
 
 SIDES: tuple[Side, Side] = ("owner", "peer")
 FIRST_HANDLE = 16
@@ -31,7 +31,7 @@ class Objects:
         self.signed = 0
         """How many mkeys of the case can have a signature error waiting in a CQ."""
         self._handle = FIRST_HANDLE
-        self._memories: dict[int, Region] = {}
+        self._memories: dict[int, VerbsRegion] = {}
         self._pds: dict[int, Any] = {}
         self._mkeys: dict[int, Any] = {}
         self._deks: dict[int, Any] = {}
@@ -68,7 +68,7 @@ class Objects:
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
         if not 0 <= length <= LONGEST_MEMORY or not 0 <= misaligned < 4096:
             raise Refused("ibv_reg_mr", 22)
-        key = Key(side, length, access, misaligned)
+        key = RegionKey(side, length, access, misaligned)
         owner = self.pd_of(side, pd)
         region = self.call("ibv_reg_mr", lambda: self.arena.take(owner, key, pooled=pd is None))
         handle = self.next()

@@ -65,7 +65,7 @@ def enum_fit(value: int, what: str) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Section:
+class SectionCalls:
     """One section on one QP: calls in order, and what must live until its end."""
 
     pyverbs: Any

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mkeyspec.device.model.key import Bytes
-from mkeyspec.device.model.signature import ALL, Arithmetic, Bad, Between, Domain, Signature, same_structure
+from mkeyspec.device.model.signature import ALL, Arithmetic, Bad, Between, SigDomain, Signature, same_structure
 from mkeyspec.device.protocol import SigBlockAttr
 from mkeyspec.sabotage.fault import fault
 
@@ -33,14 +33,18 @@ _check_mask("check_mask_low_bits_lost", lambda mask: mask & 0xF0)
 
 @fault("check_mask_reversed")
 class CheckMaskReversed(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         turned = reversed_bits(signature.check_mask) << (8 - source.field) & 0xFF
         return super()._first_bad(replace(signature, check_mask=turned), source, data, stored, before)
 
 
 @fault("check_mask_by_part")
 class CheckMaskByPart(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         if source.crc is None:
             mask = signature.check_mask
             whole = sum(part for part in (0xC0, 0x30, 0x0F) if mask & part)
@@ -50,7 +54,9 @@ class CheckMaskByPart(Arithmetic):
 
 @fault("check_mask_guard_only")
 class CheckMaskGuardOnly(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         if source.crc is None:
             signature = replace(signature, check_mask=signature.check_mask & 0xC0)
         return super()._first_bad(signature, source, data, stored, before)
@@ -58,20 +64,26 @@ class CheckMaskGuardOnly(Arithmetic):
 
 @fault("check_first_block_only")
 class CheckFirstBlockOnly(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         return super()._first_bad(signature, source, data, stored[:1], before)
 
 
 @fault("check_not_first_block")
 class CheckNotFirstBlock(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         first = source.block
         return super()._first_bad(signature, source, data[first:], stored[1:], before + first)
 
 
 @fault("check_not_last_block")
 class CheckNotLastBlock(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         checked = stored if len(stored) < 2 else stored[:-1]
         return super()._first_bad(signature, source, data, checked, before)
 
@@ -94,7 +106,9 @@ class CheckNotReceived(Arithmetic):
 
 @fault("check_low_bit")
 class CheckLowBit(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         computed = self.calculate(source, data[: len(stored) * source.block], before)
         bad = super()._first_bad(signature, source, data, stored & np.uint8(0xFE) | computed & np.uint8(1), before)
         return bad and replace(bad, found=stored[bad.block - before // source.block].tobytes())
@@ -102,7 +116,9 @@ class CheckLowBit(Arithmetic):
 
 @fault("check_false_alarm")
 class CheckFalseAlarm(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         bad = super()._first_bad(signature, source, data, stored, before)
         if bad is None and len(stored) > 1:
             field = stored[-1].tobytes()
@@ -113,7 +129,7 @@ class CheckFalseAlarm(Arithmetic):
 # Copies --------------------------------------------------------------------------------------
 
 
-def _copied(name: str, copied: Callable[[SigBlockAttr, Domain, Signature], tuple[int, ...]]) -> None:
+def _copied(name: str, copied: Callable[[SigBlockAttr, SigDomain, Signature], tuple[int, ...]]) -> None:
     """`copied` tells which bytes of domains of one structure are copied."""
 
     @fault(name)
@@ -125,14 +141,14 @@ def _copied(name: str, copied: Callable[[SigBlockAttr, Domain, Signature], tuple
             return replace(made, copied=copied(attr, made.mem, made))
 
 
-def _selected(mem: Domain, mask: int) -> tuple[int, ...]:
+def _selected(mem: SigDomain, mask: int) -> tuple[int, ...]:
     return tuple(byte for byte in range(mem.field) if mask & (0x80 >> byte))
 
 
-def _given(mask: Callable[[Domain, int], int]) -> Callable[[SigBlockAttr, Domain, Signature], tuple[int, ...]]:
+def _given(mask: Callable[[SigDomain, int], int]) -> Callable[[SigBlockAttr, SigDomain, Signature], tuple[int, ...]]:
     """An explicit copy_mask, bent."""
 
-    def copied(attr: SigBlockAttr, mem: Domain, made: Signature) -> tuple[int, ...]:
+    def copied(attr: SigBlockAttr, mem: SigDomain, made: Signature) -> tuple[int, ...]:
         return _selected(mem, mask(mem, attr.copy_mask & 0xFF)) if attr.flags & 1 else made.copied
 
     return copied
@@ -152,12 +168,12 @@ class CopyFlagIgnored(Arithmetic):
         return super().signature(replace(attr, flags=0))
 
 
-def _automatic(name: str, copied: Callable[[Domain, Domain, tuple[int, ...]], tuple[int, ...]]) -> None:
+def _automatic(name: str, copied: Callable[[SigDomain, SigDomain, tuple[int, ...]], tuple[int, ...]]) -> None:
     """`copied` is told both T10-DIF domains and what is rightly copied."""
 
     @fault(name)
     class Bent(Arithmetic):
-        def automatic_copy(self, mem: Domain, wire: Domain) -> tuple[int, ...]:
+        def automatic_copy(self, mem: SigDomain, wire: SigDomain) -> tuple[int, ...]:
             right = super().automatic_copy(mem, wire)
             return right if mem.crc is not None else tuple(sorted(copied(mem, wire, right)))
 
@@ -165,11 +181,11 @@ def _automatic(name: str, copied: Callable[[Domain, Domain, tuple[int, ...]], tu
 GUARD, APP, REF = ALL[0:2], ALL[2:4], ALL[4:8]
 
 
-def _also(part: tuple[int, ...]) -> Callable[[Domain, Domain, tuple[int, ...]], tuple[int, ...]]:
+def _also(part: tuple[int, ...]) -> Callable[[SigDomain, SigDomain, tuple[int, ...]], tuple[int, ...]]:
     return lambda mem, wire, right: tuple({*right, *part})
 
 
-def _swapped(mem: Domain, wire: Domain, right: tuple[int, ...]) -> tuple[int, ...]:
+def _swapped(mem: SigDomain, wire: SigDomain, right: tuple[int, ...]) -> tuple[int, ...]:
     tags = (REF if 2 in right else ()) + (APP if 4 in right else ())
     return (GUARD if 0 in right else ()) + tags
 
@@ -183,7 +199,7 @@ _automatic("copy_all_or_nothing", lambda mem, wire, right: right if len(right) =
 
 @fault("copy_first_block_only")
 class CopyFirstBlockOnly(Arithmetic):
-    def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
+    def _output(self, signature: Signature, target: SigDomain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         fields: Bytes = super()._output(signature, target, data, stored, before).copy()
         if len(fields) > 1:
             fields[1:] = self.calculate(target, data, before)[1:]

@@ -10,7 +10,7 @@ import numpy as np
 
 from mkeyspec.abi.constants import CrcType
 from mkeyspec.device.model.key import Bytes
-from mkeyspec.device.model.signature import Arithmetic, Bad, Between, Domain, Signature
+from mkeyspec.device.model.signature import Arithmetic, Bad, Between, SigDomain, Signature
 from mkeyspec.device.protocol import SigBlockAttr, SigBlockDomain
 from mkeyspec.reference.crc import CRC32, CRC32C, crc_blocks
 from mkeyspec.sabotage.fault import fault
@@ -55,19 +55,19 @@ class Crc32cIsCrc32(Arithmetic):
         self.crc[CRC_32C] = self.crc[CRC_32]
 
 
-def _domain(name: str, bent: Callable[[Domain], Domain]) -> None:
+def _domain(name: str, bent: Callable[[SigDomain], SigDomain]) -> None:
     """Every domain as it is configured, bent."""
 
     @fault(name)
     class Bent(Arithmetic):
-        def domain(self, given: SigBlockDomain) -> Domain:
+        def domain(self, given: SigBlockDomain) -> SigDomain:
             return bent(super().domain(given))
 
 
-def _seed(kind: str | None, seed: Callable[[int, int], int]) -> Callable[[Domain], Domain]:
+def _seed(kind: str | None, seed: Callable[[int, int], int]) -> Callable[[SigDomain], SigDomain]:
     """`seed` makes one of a seed and its mask, for one kind of CRC or for all."""
 
-    def bent(domain: Domain) -> Domain:
+    def bent(domain: SigDomain) -> SigDomain:
         if domain.crc is None or kind not in (None, domain.kind):
             return domain
         return replace(domain, seed=seed(domain.seed, domain.crc.mask))
@@ -81,7 +81,7 @@ _domain("crc64_seed_zeros", _seed("crc64_xp10", lambda seed, mask: 0))
 _domain("crc_seed_inverted", _seed(None, lambda seed, mask: seed ^ mask))
 
 
-def _block(size: int, taken: int) -> Callable[[Domain], Domain]:
+def _block(size: int, taken: int) -> Callable[[SigDomain], SigDomain]:
     return lambda domain: replace(domain, block=taken) if domain.block == size else domain
 
 
@@ -93,14 +93,14 @@ _domain("block_4160_is_4096", _block(4160, 4096))
 # What a field covers -------------------------------------------------------------------------
 
 
-def guard_end(domain: Domain) -> int:
+def guard_end(domain: SigDomain) -> int:
     """Where a field's guard ends; a CRC is all guard."""
     return domain.field if domain.crc is not None else 2
 
 
 @fault("crc64_half")
 class Crc64Half(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
         if domain.kind == "crc64_xp10":
             fields = fields.copy()
@@ -110,7 +110,7 @@ class Crc64Half(Arithmetic):
 
 @fault("crc_runs_on")
 class CrcRunsOn(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         if domain.crc is None or not len(data):
             return super().calculate(domain, data, before)
         ends = range(domain.block, len(data) + 1, domain.block)
@@ -122,7 +122,7 @@ def _covered(name: str, first: Callable[[int], int], end: Callable[[int], int]) 
 
     @fault(name)
     class Bent(Arithmetic):
-        def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+        def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
             blocks = data.reshape(-1, domain.block).copy()
             blocks[:, first(domain.block) : end(domain.block)] = 0
             return super().calculate(domain, blocks.reshape(-1), before)
@@ -136,7 +136,7 @@ _covered("field_covers_512", lambda size: 512, lambda size: size)
 
 @fault("field_of_first_block")
 class FieldOfFirstBlock(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         fields: Bytes = super().calculate(domain, data, before).copy()
         fields[1:, : guard_end(domain)] = fields[:1, : guard_end(domain)]
         return fields
@@ -144,7 +144,7 @@ class FieldOfFirstBlock(Arithmetic):
 
 @fault("field_of_previous_block")
 class FieldOfPreviousBlock(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         fields: Bytes = super().calculate(domain, data, before).copy()
         fields[1:, : guard_end(domain)] = fields[:-1, : guard_end(domain)].copy()
         return fields
@@ -152,7 +152,7 @@ class FieldOfPreviousBlock(Arithmetic):
 
 @fault("last_field_zero")
 class LastFieldZero(Arithmetic):
-    def _output(self, signature: Signature, target: Domain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
+    def _output(self, signature: Signature, target: SigDomain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         fields: Bytes = super()._output(signature, target, data, stored, before).copy()
         if stored is None or not signature.copied:
             fields[-1:] = 0
@@ -164,7 +164,7 @@ class LastFieldZero(Arithmetic):
 
 @fault("field_in_front")
 class FieldInFront(Arithmetic):
-    def framed(self, target: Domain, data: Bytes, fields: Bytes) -> Bytes:
+    def framed(self, target: SigDomain, data: Bytes, fields: Bytes) -> Bytes:
         stream = super().framed(target, data, fields)
         whole = len(fields) * target.frame
         stream[:whole] = np.roll(stream[:whole].reshape(-1, target.frame), target.field, axis=1).reshape(-1)
@@ -177,7 +177,7 @@ def _stripped(name: str, first: int, end: int) -> None:
     @fault(name)
     class Bent(Arithmetic):
         def _convert(
-            self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,
+            self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
             between: Between | None,
         ) -> tuple[Bytes, Bad | None]:  # fmt: skip
             made, bad = super()._convert(signature, source, target, stream, before, between)
@@ -236,7 +236,7 @@ class ReceiveUnsigned(Arithmetic):
 @fault("partial_block_zero")
 class PartialBlockZero(Arithmetic):
     def _convert(
-        self, signature: Signature, source: Domain | None, target: Domain | None, stream: Bytes, before: int,
+        self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
         between: Between | None,
     ) -> tuple[Bytes, Bad | None]:  # fmt: skip
         made, bad = super()._convert(signature, source, target, stream, before, between)

@@ -10,8 +10,8 @@ import numpy as np
 from mkeyspec.abi.constants import CryptoOrder
 from mkeyspec.device.model import crypto
 from mkeyspec.device.model.configuration import Builder, Configuration
-from mkeyspec.device.model.crypto import Crypto, Key
-from mkeyspec.device.model.data_path import Movement, Place
+from mkeyspec.device.model.crypto import Crypto, DataKey
+from mkeyspec.device.model.data_path import Movement, TranslatedSge
 from mkeyspec.device.model.key import Bytes, IndirectKey
 from mkeyspec.device.model.signature import Between
 from mkeyspec.device.protocol import CryptoAttr
@@ -42,7 +42,7 @@ def _order(wanted: int, worked: int) -> Callable[[CryptoAttr, Crypto], Crypto]:
 
 def _halves(attr: CryptoAttr, made: Crypto) -> Crypto:
     key, half = made.key.key, len(made.key.key) // 2
-    return replace(made, key=Key(key[half:] + key[:half], made.key.keytag))
+    return replace(made, key=DataKey(key[half:] + key[:half], made.key.keytag))
 
 
 _attributes("xts_tweak_big_endian", lambda attr, made: replace(made, tweak=int.from_bytes(attr.initial_tweak, "big")))
@@ -53,7 +53,7 @@ _attributes("xts_direction_swapped", lambda attr, made: replace(made, encrypt_on
 _attributes("xts_unit_512", lambda attr, made: replace(made, unit=512))
 _attributes("field_over_ciphertext", _order(BEFORE, AFTER))
 _attributes("field_encrypted", _order(AFTER, BEFORE))
-_attributes("keytag_unchecked", lambda attr, made: replace(made, key=Key(made.key.key, None)))
+_attributes("keytag_unchecked", lambda attr, made: replace(made, key=DataKey(made.key.key, None)))
 
 Cipher = Callable[[Bytes], Bytes]
 
@@ -158,6 +158,6 @@ class CryptoJobUnchecked(Builder):
 
 @fault("crypto_missing_plain")
 class CryptoMissingPlain(Movement):
-    def _admit(self, place: Place, found: IndirectKey) -> None:
+    def _admit(self, place: TranslatedSge, found: IndirectKey) -> None:
         if found.crypto is not None:
             super()._admit(place, found)

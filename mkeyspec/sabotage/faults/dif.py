@@ -20,8 +20,8 @@ from mkeyspec.device.model.signature import (
     REF_REMAP,
     Arithmetic,
     Bad,
-    Domain,
     Flags,
+    SigDomain,
     Signature,
 )
 from mkeyspec.device.protocol import SigBlockDomain
@@ -62,12 +62,12 @@ class CsumIsCrc(Arithmetic):
         self.guards[CSUM] = self.guards[CRC]
 
 
-def _tuple(name: str, bent: Callable[[Domain], Domain]) -> None:
+def _tuple(name: str, bent: Callable[[SigDomain], SigDomain]) -> None:
     """Every T10-DIF domain as it is configured, bent."""
 
     @fault(name)
     class Bent(Arithmetic):
-        def domain(self, given: SigBlockDomain) -> Domain:
+        def domain(self, given: SigBlockDomain) -> SigDomain:
             made = super().domain(given)
             return made if made.crc is not None else bent(made)
 
@@ -87,7 +87,7 @@ def _turned(value: int, size: int) -> int:
 
 @fault("csum_without_carry")
 class CsumWithoutCarry(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
         if domain.crc is None and isinstance(domain.guard, SumParameters):
             words = data.reshape(-1, domain.block).view(">u2").astype(np.uint64)
@@ -98,7 +98,7 @@ class CsumWithoutCarry(Arithmetic):
 
 @fault("ref_tag_app_swapped")
 class RefTagAppSwapped(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         fields = super().calculate(domain, data, before)
         return fields if domain.crc is not None else fields[:, [0, 1, 4, 5, 6, 7, 2, 3]]
 
@@ -106,12 +106,12 @@ class RefTagAppSwapped(Arithmetic):
 Tags = npt.NDArray[np.uint64]
 
 
-def _ref_tags(name: str, tags: Callable[[Domain, Tags], Tags], order: str = ">u4") -> None:
+def _ref_tags(name: str, tags: Callable[[SigDomain, Tags], Tags], order: str = ">u4") -> None:
     """`tags` makes the ref tags (modulo 2^32) of a domain's blocks, which are told by their numbers."""
 
     @fault(name)
     class Bent(Arithmetic):
-        def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+        def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
             fields = super().calculate(domain, data, before)
             if domain.crc is None:
                 numbers = np.arange(len(fields), dtype=np.uint64) + np.uint64(before // domain.block)
@@ -120,34 +120,34 @@ def _ref_tags(name: str, tags: Callable[[Domain, Tags], Tags], order: str = ">u4
             return fields
 
 
-def _stepped(domain: Domain, numbers: Tags) -> Tags:
+def _stepped(domain: SigDomain, numbers: Tags) -> Tags:
     return numbers if domain.flags & REF_REMAP else numbers * np.uint64(0)
 
 
-def _plain(domain: Domain, numbers: Tags) -> Tags:
+def _plain(domain: SigDomain, numbers: Tags) -> Tags:
     made: Tags = np.uint64(domain.ref_tag) + _stepped(domain, numbers)
     return made
 
 
-def _early(domain: Domain, numbers: Tags) -> Tags:
+def _early(domain: SigDomain, numbers: Tags) -> Tags:
     return _plain(domain, numbers + np.uint64(1))
 
 
-def _shrinking(domain: Domain, numbers: Tags) -> Tags:
+def _shrinking(domain: SigDomain, numbers: Tags) -> Tags:
     made: Tags = np.uint64(domain.ref_tag) - _stepped(domain, numbers)
     return made
 
 
-def _by_512(domain: Domain, numbers: Tags) -> Tags:
+def _by_512(domain: SigDomain, numbers: Tags) -> Tags:
     return _plain(domain, numbers * np.uint64(max(1, domain.block // 512)))
 
 
-def _16_bits(domain: Domain, numbers: Tags) -> Tags:
+def _16_bits(domain: SigDomain, numbers: Tags) -> Tags:
     made: Tags = np.uint64(domain.ref_tag & ~0xFFFF) | _plain(domain, numbers) & np.uint64(0xFFFF)
     return made
 
 
-def _signed(domain: Domain, numbers: Tags) -> Tags:
+def _signed(domain: SigDomain, numbers: Tags) -> Tags:
     made: Tags = np.uint64(domain.ref_tag & 0x80000000) | _plain(domain, numbers) & np.uint64(0x7FFFFFFF)
     return made
 
@@ -162,7 +162,7 @@ _ref_tags("ref_tag_31_bits", _signed)
 
 @fault("ref_tag_restarts_with_sge")
 class RefTagRestartsWithSge(Arithmetic):
-    def calculate(self, domain: Domain, data: Bytes, before: int) -> Bytes:
+    def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
         return super().calculate(domain, data, 0)
 
 
@@ -250,7 +250,9 @@ class EscapeFlagsSwapped(Arithmetic):
 
 @fault("escape_tags_only")
 class EscapeTagsOnly(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         strict = replace(source, flags=source.flags & ~(APP_ESCAPE | APP_REF_ESCAPE))
         tags = replace(signature, check_mask=signature.check_mask & 0x3F)
         guard = replace(signature, check_mask=signature.check_mask & 0xC0)
@@ -268,7 +270,9 @@ class EscapeTagsOnly(Arithmetic):
 
 @fault("error_ref_tag_of_first")
 class ErrorRefTagOfFirst(Arithmetic):
-    def _first_bad(self, signature: Signature, source: Domain, data: Bytes, stored: Bytes, before: int) -> Bad | None:
+    def _first_bad(
+        self, signature: Signature, source: SigDomain, data: Bytes, stored: Bytes, before: int
+    ) -> Bad | None:
         bad = super()._first_bad(signature, source, data, stored, before)
         if bad is None or source.crc is not None:
             return bad

@@ -13,14 +13,14 @@ from mkeyspec.device.model.configuration import (
     RESET_SIG_ATTR,
     SEED_BITS,
     SEEDS,
-    Broken,
     Builder,
+    BuilderRefusal,
     Configuration,
 )
 from mkeyspec.device.model.crypto import AES_XTS, ORDERS
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.key import IndirectKey, Layout
-from mkeyspec.device.model.section import Section
+from mkeyspec.device.model.section import DriverSection
 from mkeyspec.device.protocol import (
     CryptoAttr,
     Interleaved,
@@ -73,10 +73,10 @@ class TwoLayouts(Builder):
 
 
 @fault("setter_outside")
-class SetterOutside(Section):
+class SetterOutside(DriverSection):
     def _setter(self, setter: Setter) -> None:
         if self.opened is not None:
-            Section._setter(self, setter)
+            DriverSection._setter(self, setter)
 
 
 @fault("setters_one_more")
@@ -248,7 +248,7 @@ class CopyStructureUnchecked(Builder):
     def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
         try:
             Builder._signature(self, configuration, attr)
-        except Broken as broken:
+        except BuilderRefusal as broken:
             if broken.rule != "copy_mask_structure":
                 raise
             Builder._signature(self, configuration, replace(attr, flags=0))

@@ -8,7 +8,7 @@ from typing import Any
 
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.model.configuration import Configuration
-from mkeyspec.device.model.data_path import Movement, Place
+from mkeyspec.device.model.data_path import Movement, TranslatedSge
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.execution import Execution, Outcome
 from mkeyspec.device.model.key import Bytes, IndirectKey, gather, scatter
@@ -77,7 +77,7 @@ profile("error_priority_reversed", err_priority=("ref", "app", "guard"))
 
 @fault("error_lost")
 class ErrorLost(Movement):
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         """Nobody."""
 
 
@@ -98,7 +98,7 @@ class _Remembering(Movement):
 
     told: dict[int, tuple[IndirectKey, Record]] = field(default_factory=dict)
 
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         super()._tell(queue, place, bad)
         mkey = place.mkey
         if bad is not None and mkey is not None:
@@ -107,7 +107,7 @@ class _Remembering(Movement):
 
 @fault("error_sticky")
 class ErrorSticky(_Remembering):
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         mkey = place.mkey
         if mkey is not None and mkey.state is not None and not mkey.state.armed and id(mkey) in self.told:
             queue.entries.append(Notice(*self.told[id(mkey)]))
@@ -116,7 +116,7 @@ class ErrorSticky(_Remembering):
 
 @fault("error_of_every_message")
 class ErrorOfEveryMessage(Movement):
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         if place.mkey is not None and place.mkey.state is not None:
             place.mkey.state.armed = True
         super()._tell(queue, place, bad)
@@ -205,21 +205,21 @@ class ErrorFailsRequest(Transfer):
 class _Stopping(Movement):
     """What a message with an error writes is taken back, from a byte on that `kept` tells."""
 
-    bad: list[tuple[Place, Bad]] = field(default_factory=list)
+    bad: list[tuple[TranslatedSge, Bad]] = field(default_factory=list)
 
-    def kept(self, place: Place, bad: Bad) -> int:
+    def kept(self, place: TranslatedSge, bad: Bad) -> int:
         raise NotImplementedError
 
-    def emit(self, queue: Queue, places: list[Place]) -> Bytes:
+    def emit(self, queue: Queue, places: list[TranslatedSge]) -> Bytes:
         self.bad.clear()
         return super().emit(queue, places)
 
-    def _tell(self, queue: Queue, place: Place, bad: Bad | None) -> None:
+    def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         super()._tell(queue, place, bad)
         if bad is not None:
             self.bad.append((place, bad))
 
-    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+    def absorb(self, queue: Queue, places: list[TranslatedSge], wire: Bytes) -> None:
         before = [gather(place.pieces, place.memory).copy() for place in places]
         super().absorb(queue, places, wire)
         if not self.bad:
@@ -234,12 +234,12 @@ class _Stopping(Movement):
 
 @fault("error_stops_data")
 class ErrorStopsData(_Stopping):
-    def kept(self, place: Place, bad: Bad) -> int:
+    def kept(self, place: TranslatedSge, bad: Bad) -> int:
         return 0
 
 
 @fault("error_stops_behind_block")
 class ErrorStopsBehindBlock(_Stopping):
-    def kept(self, place: Place, bad: Bad) -> int:
+    def kept(self, place: TranslatedSge, bad: Bad) -> int:
         """In bytes of data; a field more or less does not matter to whoever looks."""
         return bad.block * bad.domain.block

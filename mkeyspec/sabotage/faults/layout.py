@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mkeyspec.device.model.data_path import Movement, Place
+from mkeyspec.device.model.data_path import Movement, TranslatedSge
 from mkeyspec.device.model.key import (
     Bytes,
     IndirectKey,
@@ -265,7 +265,7 @@ def _beginning(piece: Piece) -> Bytes:
 
 @fault("write_last_byte_lost")
 class WriteLastByteLost(Movement):
-    def absorb(self, queue: Queue, places: list[Place], wire: Bytes) -> None:
+    def absorb(self, queue: Queue, places: list[TranslatedSge], wire: Bytes) -> None:
         end = _end(places[-1].pieces[-1]) if places and places[-1].pieces else np.zeros(1, np.uint8)
         before = end.copy()
         super().absorb(queue, places, wire)
@@ -274,7 +274,7 @@ class WriteLastByteLost(Movement):
 
 @fault("source_written")
 class SourceWritten(Movement):
-    def emit(self, queue: Queue, places: list[Place]) -> Bytes:
+    def emit(self, queue: Queue, places: list[TranslatedSge]) -> Bytes:
         sent: Bytes = super().emit(queue, places).copy()
         if places and places[0].pieces:
             beginning = _beginning(places[0].pieces[0])

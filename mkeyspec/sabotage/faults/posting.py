@@ -10,7 +10,7 @@ from mkeyspec.device.model.configuration import Configuration
 from mkeyspec.device.model.device import MKEY_FLAGS, Model
 from mkeyspec.device.model.execution import Execution, Outcome
 from mkeyspec.device.model.queue import Queue
-from mkeyspec.device.model.section import Section
+from mkeyspec.device.model.section import DriverSection
 from mkeyspec.device.protocol import (
     Memcpy,
     Mkey,
@@ -79,19 +79,19 @@ _posted("mr_access_ignored", _without_access)
 
 
 @fault("memcpy_length_unchecked")
-class MemcpyLengthUnchecked(Section):
+class MemcpyLengthUnchecked(DriverSection):
     def _memcpy(self, request: Memcpy) -> None:
         most = self.builder.profile.max_wr_memcpy_length
-        Section._memcpy(self, replace(request, length=min(max(request.length, 1), most)))
+        DriverSection._memcpy(self, replace(request, length=min(max(request.length, 1), most)))
 
 
 @fault("memcpy_largest_refused")
-class MemcpyLargestRefused(Section):
+class MemcpyLargestRefused(DriverSection):
     def _memcpy(self, request: Memcpy) -> None:
         if request.length == self.builder.profile.max_wr_memcpy_length:
             self._error("memcpy_length")
         else:
-            Section._memcpy(self, request)
+            DriverSection._memcpy(self, request)
 
 
 @fault("abort_posts")

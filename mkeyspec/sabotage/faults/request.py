@@ -9,7 +9,7 @@ from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.execution import Execution, Outcome
 from mkeyspec.device.model.key import Violation
 from mkeyspec.device.model.queue import RAW, RTS, SQD, Queue
-from mkeyspec.device.model.section import Section, Work
+from mkeyspec.device.model.section import DriverSection, Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.model.wqe import RawWork
 from mkeyspec.device.protocol import Memcpy, RawWqe, WorkRequest
@@ -64,9 +64,9 @@ class RawOpcode(Execution):
 
 
 @fault("raw_wr_flags")
-class RawWrFlags(Section):
+class RawWrFlags(DriverSection):
     def build(self, requests: Sequence[WorkRequest]) -> None:
-        Section.build(self, requests)
+        DriverSection.build(self, requests)
         flags = {request.wr_id: request.flags for request in requests if isinstance(request, RawWqe)}
         self.posted[:] = [
             replace(work, flags=flags[work.wr_id]) if isinstance(work, RawWork) else work for work in self.posted

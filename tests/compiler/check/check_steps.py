@@ -6,7 +6,7 @@ from itertools import count
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check import Broken, Spans, World, broken_by, judge, settle
+from mkeyspec.compiler.check import AbstractState, BrokenRule, Spans, broken_by, check_step, settle
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.value.bytestring import Counter
@@ -106,14 +106,14 @@ def spans_of(*steps: plan.Step) -> Spans:
     return spans
 
 
-def world_after(*steps: plan.Step) -> World:
-    world = World()
+def world_after(*steps: plan.Step) -> AbstractState:
+    world = AbstractState()
     for step in steps:
         world.apply(step)
     return world
 
 
-def look(*steps: plan.Step) -> list[Broken]:
+def look(*steps: plan.Step) -> list[BrokenRule]:
     """What the last step breaks, after the others have happened."""
     return broken_by(world_after(*steps[:-1]), steps[-1], spans_of(*steps))
 
@@ -127,7 +127,7 @@ def judged(*steps: plan.Step) -> tuple[plan.Claim, list[str]]:
     """The last step's claim as settled, and the codes of all diagnostics of that step."""
     world = world_after(*steps[:-1])
     diagnostics = Diagnostics()
-    step = judge(world, steps[-1], spans_of(*steps), diagnostics)
+    step = check_step(world, steps[-1], spans_of(*steps), diagnostics)
     return getattr(step, "claim", ()), [found.code for found in diagnostics]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import World, judge
+from mkeyspec.compiler.check import AbstractState, check_step
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.value.bytestring import Fill
 from mkeyspec.value.live import Live
@@ -187,7 +187,7 @@ def test_judge_returns_the_settled_step_and_lets_it_happen() -> None:
     assert found == []
     world = world_after(K)
     plain = configure(access(0))
-    assert judge(world, plain, spans_of(plain), Diagnostics()) is plain
+    assert check_step(world, plain, spans_of(plain), Diagnostics()) is plain
     state = world.mkey("k")
     assert state is not None
     assert state.access == 0
@@ -207,7 +207,7 @@ def test_a_fork_is_independent() -> None:
     other = world.fork()
     other.apply(configure(access(7)))
     assert world.mkey("k") != other.mkey("k")
-    assert World().fork().things == {}
+    assert AbstractState().fork().things == {}
 
 
 @pytest.mark.parametrize(

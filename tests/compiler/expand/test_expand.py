@@ -12,8 +12,8 @@ import pytest
 from mkeyspec import plan
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.compiler.eval.coercion import fault
-from mkeyspec.compiler.eval.scope import Ledger, NoLedger, Scope
-from mkeyspec.compiler.expand.expand import Tally, expand, library_scope
+from mkeyspec.compiler.eval.scope import Contents, NoLedger, Scope
+from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.limits import CALL_DEPTH, CASE_ROWS, ERRORS, FILE_ROWS
 from mkeyspec.diagnostics.source import Source
@@ -33,7 +33,7 @@ class Written:
 
     def __init__(self, seen: tuple[str, ...] = ()) -> None:
         self.seen = seen
-        self.ledger: Ledger = NoLedger()
+        self.ledger: Contents = NoLedger()
 
     def fork(self) -> Written:
         return Written(self.seen)
@@ -53,7 +53,7 @@ class Written:
         return plan.Row(row_id, (), self.seen)
 
 
-def rows_of(text: str, tally: Tally | None = None) -> tuple[list[plan.Row], Diagnostics]:
+def rows_of(text: str, tally: RowTally | None = None) -> tuple[list[plan.Row], Diagnostics]:
     diagnostics = Diagnostics()
     file = parse(Source("rows.mks", text), diagnostics)
     assert file is not None
@@ -114,7 +114,7 @@ def test_as_many_rows_as_the_limit_says() -> None:
 
 
 def test_rows_of_a_file_are_limited_too() -> None:
-    tally = Tally(FILE_ROWS.most - 1)
+    tally = RowTally(FILE_ROWS.most - 1)
     rows, diagnostics = rows_of("mks 1\ncase c\n    for a in 1, 2\n", tally)
     assert len(rows) == 1
     assert [found.code for found in diagnostics] == ["MKS0705"]

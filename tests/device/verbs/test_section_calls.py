@@ -36,7 +36,7 @@ from mkeyspec.device.protocol import (
     Write,
 )
 from mkeyspec.device.verbs.queue import End
-from mkeyspec.device.verbs.requests import Section, post_recv, post_send, refused
+from mkeyspec.device.verbs.requests import SectionCalls, post_recv, post_send, refused
 from tests.device.verbs.fake import Fake, PyverbsRDMAError
 
 MKEY = Mkey(1, "owner", 0x100, 0x100, 4)
@@ -56,8 +56,8 @@ def end_of(fake: Fake, **attributes: Any) -> End:
     return End(Qp(1, "owner", 2, 64), made, qp, None, None)
 
 
-def section(fake: Fake, *requests: WorkRequest, end: End | None = None) -> Section:
-    made = Section(fake.namespace, end or end_of(fake), lambda mkey: "mkey", lambda dek: "dek")
+def section(fake: Fake, *requests: WorkRequest, end: End | None = None) -> SectionCalls:
+    made = SectionCalls(fake.namespace, end or end_of(fake), lambda mkey: "mkey", lambda dek: "dek")
     for request in requests:
         made.build(request)
     return made
