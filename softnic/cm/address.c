@@ -1,5 +1,6 @@
-/* Addresses and ports. The NIC has every IP address of its machine, as if each network interface were
- * its own. A port belongs to a port space of a fabric: a name (engine/names.c), which one process can hold. */
+/* Addresses and ports. The NIC has every IP address of its machine, as if each network interface
+ * were its own. A port belongs to a port space of a fabric: a name (engine/names.c), which one
+ * process can hold. */
 #include "cm.h"
 
 #include <arpa/inet.h>
@@ -12,7 +13,7 @@
 
 #include "engine/engine.h"
 
-enum { PORT_FIRST = 32768, PORT_COUNT = 28232 };        /* as net.ipv4.ip_local_port_range */
+enum { PORT_FIRST = 32768, PORT_COUNT = 28232 }; /* as net.ipv4.ip_local_port_range */
 
 socklen_t cm_address_size(const union cm_address *address) {
     switch (address->any.sa_family) {
@@ -23,8 +24,7 @@ socklen_t cm_address_size(const union cm_address *address) {
 }
 
 bool cm_address_is_any(const union cm_address *address) {
-    if (address->any.sa_family == AF_INET)
-        return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+    if (address->any.sa_family == AF_INET) return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
     return !memcmp(&address->v6.sin6_addr, &in6addr_any, sizeof in6addr_any);
 }
 
@@ -61,14 +61,14 @@ bool cm_address_source(const union cm_address *to, union cm_address *from) {
     int fd = socket(to->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool fine;
 
-    cm_address_set_port(&copy, 1);      /* any will do: connect() of a datagram socket sends nothing */
+    cm_address_set_port(&copy, 1); /* any will do: connect() of a datagram socket sends nothing */
     fine = fd >= 0 && !connect(fd, &copy.any, cm_address_size(&copy)) &&
            !getsockname(fd, &from->any, &length);
     if (fd >= 0) close(fd);
     return fine;
 }
 
-/* ---- ports -------------------------------------------------------------------------------------- */
+/* ---- ports ------------------------------------------------------------------------------- */
 
 enum { NAME_ROOM = 24 };
 

@@ -10,13 +10,35 @@
 
 /* Values of <infiniband/verbs.h> and <infiniband/sa.h>, which are not ours to include. */
 enum {
-    MASK_STATE = 1 << 0, MASK_ACCESS = 1 << 3, MASK_PKEY_INDEX = 1 << 4, MASK_PORT = 1 << 5, MASK_QKEY = 1 << 6,
-    MASK_AV = 1 << 7, MASK_PATH_MTU = 1 << 8, MASK_TIMEOUT = 1 << 9, MASK_RETRY_COUNT = 1 << 10,
-    MASK_RNR_RETRY = 1 << 11, MASK_RQ_PSN = 1 << 12, MASK_RD_ATOMIC = 1 << 13, MASK_MIN_RNR_TIMER = 1 << 15,
-    MASK_SQ_PSN = 1 << 16, MASK_DEST_RD_ATOMIC = 1 << 17, MASK_DEST_QPN = 1 << 20,
-    TO_INIT = 1, TO_RTR = 2, TO_RTS = 3, TYPE_RC = 2,
-    REMOTE_WRITE = 2, REMOTE_READ = 4, REMOTE_ATOMIC = 8,
-    MTU_4096 = 5, RATE_400 = 21, EXACTLY = 2, LIFE_TIME = 18, HOPS = 64, LID = 1,
+    MASK_STATE = 1 << 0,
+    MASK_ACCESS = 1 << 3,
+    MASK_PKEY_INDEX = 1 << 4,
+    MASK_PORT = 1 << 5,
+    MASK_QKEY = 1 << 6,
+    MASK_AV = 1 << 7,
+    MASK_PATH_MTU = 1 << 8,
+    MASK_TIMEOUT = 1 << 9,
+    MASK_RETRY_COUNT = 1 << 10,
+    MASK_RNR_RETRY = 1 << 11,
+    MASK_RQ_PSN = 1 << 12,
+    MASK_RD_ATOMIC = 1 << 13,
+    MASK_MIN_RNR_TIMER = 1 << 15,
+    MASK_SQ_PSN = 1 << 16,
+    MASK_DEST_RD_ATOMIC = 1 << 17,
+    MASK_DEST_QPN = 1 << 20,
+    TO_INIT = 1,
+    TO_RTR = 2,
+    TO_RTS = 3,
+    TYPE_RC = 2,
+    REMOTE_WRITE = 2,
+    REMOTE_READ = 4,
+    REMOTE_ATOMIC = 8,
+    MTU_4096 = 5,
+    RATE_400 = 21,
+    EXACTLY = 2,
+    LIFE_TIME = 18,
+    HOPS = 64,
+    LID = 1,
 };
 
 static bool roce(void) { return personality() && personality()->roce; }
@@ -51,7 +73,7 @@ int cm_query_route(const struct cm_id *id, struct rdma_ucm_query_route_resp *out
     if (!id->has_device || !gid_entry(gid_index(), &entry)) return 0;
     memcpy(&out->node_guid, NODE_GUID, 8);
     out->port_num = 1;
-    out->ibdev_index = UINT32_MAX;      /* none is known without netlink */
+    out->ibdev_index = UINT32_MAX; /* none is known without netlink */
     memcpy(path->sgid, entry.gid, 16);
     if (id->state >= CM_ADDR_RESOLVED && id->state != CM_LISTEN) memcpy(path->dgid, entry.gid, 16);
     path->pkey = htons(0xffff);
@@ -74,18 +96,15 @@ static int datagram(uint32_t state, struct ib_uverbs_qp_attr *out) {
         out->port_num = 1;
         out->qp_attr_mask = MASK_STATE | MASK_PKEY_INDEX | MASK_PORT | MASK_QKEY;
         return 0;
-    case TO_RTR:
-        out->qp_attr_mask = MASK_STATE;
-        return 0;
-    case TO_RTS:
-        out->qp_attr_mask = MASK_STATE | MASK_SQ_PSN;
-        return 0;
+    case TO_RTR: out->qp_attr_mask = MASK_STATE; return 0;
+    case TO_RTS: out->qp_attr_mask = MASK_STATE | MASK_SQ_PSN; return 0;
     default: return EINVAL;
     }
 }
 
 static int connected(const struct cm_id *id, uint32_t state, struct ib_uverbs_qp_attr *out) {
-    bool there = id->state == CM_REQ_RECEIVED || (id->state >= CM_REP_SENT && id->state <= CM_ESTABLISHED);
+    bool there =
+        id->state == CM_REQ_RECEIVED || (id->state >= CM_REP_SENT && id->state <= CM_ESTABLISHED);
 
     switch (state) {
     case TO_INIT:

@@ -1,5 +1,5 @@
-/* Open files of /dev/infiniband/rdma_cm. The fd is an eventfd, which can be read while events wait: so
- * poll(), O_NONBLOCK, signals and cancellation are the kernel's own. */
+/* Open files of /dev/infiniband/rdma_cm. The fd is an eventfd, which can be read while events wait:
+ * so poll(), O_NONBLOCK, signals and cancellation are the kernel's own. */
 #include "cm.h"
 
 #include <errno.h>
@@ -14,16 +14,16 @@
 
 #include "shim/shim.h"
 
-enum { EVENT_CONNECT_REQUEST = 4 };     /* enum rdma_cm_event_type */
+enum { EVENT_CONNECT_REQUEST = 4 }; /* enum rdma_cm_event_type */
 
 struct waiting {
     struct rdma_ucm_event_resp event;
-    struct cm_id *id, *request;         /* whose it is; a CONNECT_REQUEST's new id */
+    struct cm_id *id, *request; /* whose it is; a CONNECT_REQUEST's new id */
     struct waiting *next;
 };
 
 struct cm_channel {
-    int fd;                             /* any of them: one that is open */
+    int fd; /* any of them: one that is open */
     unsigned fds;
     struct waiting *first, **last;
 };
@@ -38,11 +38,11 @@ void cm_lock(void) { pthread_mutex_lock(&mutex); }
 void cm_unlock(void) { pthread_mutex_unlock(&mutex); }
 struct cm_id *cm_first(void) { return ids; }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------- */
 
 int cm_open(int flags) {
     struct cm_channel *channel = calloc(1, sizeof *channel);
-    int fd = channel ? eventfd(0, flags & (EFD_CLOEXEC | EFD_NONBLOCK)) : -1;     /* which are O_… */
+    int fd = channel ? eventfd(0, flags & (EFD_CLOEXEC | EFD_NONBLOCK)) : -1; /* which are O_… */
     struct section section;
 
     if (fd < 0 || fd >= FDS) {
@@ -96,7 +96,7 @@ void cm_closing(int fd) {
             if (id->channel != channel) continue;
             cm_leave(id);
             cm_id_free(id);
-            next = ids;                 /* a listener takes others along */
+            next = ids; /* a listener takes others along */
         }
         free(channel);
     }
@@ -105,7 +105,7 @@ void cm_closing(int fd) {
     cm_wire_wake();
 }
 
-/* ---- ids -------------------------------------------------------------------------------------- */
+/* ---- ids --------------------------------------------------------------------------------- */
 
 struct cm_id *cm_id_any(uint32_t number) {
     struct cm_id *id = ids;
@@ -137,16 +137,17 @@ struct cm_id *cm_id_new(struct cm_channel *channel, uint16_t port_space, uint8_t
     return id;
 }
 
-/* Clears what poll() sees once nothing waits. Another thread may be in read(): this never blocks. */
+/* Clears what poll() sees once nothing waits. Another thread may be in read(): this never blocks.
+ */
 static void settle(const struct cm_channel *channel) {
     uint64_t count;
 
     if (channel->first) return;
-    (void)!preadv2(channel->fd, &(struct iovec){ &count, sizeof count }, 1, -1, RWF_NOWAIT);
+    (void)!preadv2(channel->fd, &(struct iovec){&count, sizeof count}, 1, -1, RWF_NOWAIT);
 }
 
 static void announce(const struct cm_channel *channel) {
-    (void)!libc_real()->write(channel->fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+    (void)!libc_real()->write(channel->fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 void cm_id_free(struct cm_id *id) {
@@ -165,11 +166,11 @@ void cm_id_free(struct cm_id *id) {
             continue;
         }
         *link = event->next;
-        if (event->request && event->request != id) {   /* a request that nobody will hear of */
+        if (event->request && event->request != id) { /* a request that nobody will hear of */
             event->request->listener = 0;
             cm_leave(event->request);
             cm_id_free(event->request);
-            link = &channel->first;     /* that may have taken others */
+            link = &channel->first; /* that may have taken others */
         }
         free(event);
     }
@@ -205,7 +206,7 @@ void cm_id_move(struct cm_id *id, struct cm_channel *to) {
     if (any) announce(to);
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------ */
 
 static void queue(struct cm_id *id, struct cm_id *request, uint32_t kind, int status,
                   const struct rdma_ucm_event_resp *more) {
@@ -263,7 +264,7 @@ int cm_event_take(int fd, struct rdma_ucm_event_resp *out) {
     }
 }
 
-/* ---- fork -------------------------------------------------------------------------------------- */
+/* ---- fork -------------------------------------------------------------------------------- */
 
 /* A child has no ids: its files are orphans (file.c), and its copies of our sockets are closed, so
  * that the other side sees us end. */
@@ -275,7 +276,7 @@ static void forked(void) {
     }
     ids = NULL;
     memset(channels, 0, sizeof channels);
-    cm_unlock();                        /* this thread took it before the fork */
+    cm_unlock(); /* this thread took it before the fork */
 }
 
 __attribute__((constructor)) static void follow_forks(void) {

@@ -31,12 +31,16 @@ union request {
 
 /* What a command needs: the least bytes of its request (fields at the end came later), where the id
  * stands in it, and the bytes of its answer. */
-static const struct shape { uint16_t least, id, answer; bool has_id; } shapes[] = {
+static const struct shape {
+    uint16_t least, id, answer;
+    bool has_id;
+} shapes[] = {
 #define END(type, field) \
     offsetof(struct rdma_ucm_##type, field) + sizeof(((struct rdma_ucm_##type *)0)->field)
-#define PLAIN(type, last) { END(type, last), offsetof(struct rdma_ucm_##type, id), 0, true }
-#define ANSWERED(type, last, size) { END(type, last), offsetof(struct rdma_ucm_##type, id), size, true }
-    [RDMA_USER_CM_CMD_CREATE_ID] = { END(create_id, ps), 0, END(create_id_resp, id), false },
+#define PLAIN(type, last) {END(type, last), offsetof(struct rdma_ucm_##type, id), 0, true}
+#define ANSWERED(type, last, size) \
+    {END(type, last), offsetof(struct rdma_ucm_##type, id), size, true}
+    [RDMA_USER_CM_CMD_CREATE_ID] = {END(create_id, ps), 0, END(create_id_resp, id), false},
     [RDMA_USER_CM_CMD_DESTROY_ID] = ANSWERED(destroy_id, id, END(destroy_id_resp, events_reported)),
     [RDMA_USER_CM_CMD_BIND_IP] = PLAIN(bind_ip, id),
     [RDMA_USER_CM_CMD_BIND] = PLAIN(bind, addr),
@@ -49,8 +53,9 @@ static const struct shape { uint16_t least, id, answer; bool has_id; } shapes[] 
     [RDMA_USER_CM_CMD_ACCEPT] = PLAIN(accept, id),
     [RDMA_USER_CM_CMD_REJECT] = PLAIN(reject, private_data),
     [RDMA_USER_CM_CMD_DISCONNECT] = PLAIN(disconnect, id),
-    [RDMA_USER_CM_CMD_INIT_QP_ATTR] = ANSWERED(init_qp_attr, qp_state, sizeof(struct ib_uverbs_qp_attr)),
-    [RDMA_USER_CM_CMD_GET_EVENT] = { END(get_event, response), 0, END(event_resp, param), false },
+    [RDMA_USER_CM_CMD_INIT_QP_ATTR] =
+        ANSWERED(init_qp_attr, qp_state, sizeof(struct ib_uverbs_qp_attr)),
+    [RDMA_USER_CM_CMD_GET_EVENT] = {END(get_event, response), 0, END(event_resp, param), false},
     [RDMA_USER_CM_CMD_SET_OPTION] = PLAIN(set_option, optlen),
     [RDMA_USER_CM_CMD_NOTIFY] = PLAIN(notify, event),
     [RDMA_USER_CM_CMD_MIGRATE_ID] = ANSWERED(migrate_id, fd, END(migrate_resp, events_reported)),
@@ -61,7 +66,8 @@ static int respond_with(uint64_t to, uint16_t room, const void *from, size_t siz
     return user_write(to, from, size < room ? size : room);
 }
 
-static int create(struct cm_channel *channel, const struct rdma_ucm_create_id *request, uint16_t room) {
+static int create(struct cm_channel *channel, const struct rdma_ucm_create_id *request,
+                  uint16_t room) {
     enum { TYPE_RC = 2, TYPE_UC = 3, TYPE_UD = 4 };
     uint8_t qp_type;
     struct cm_id *id;
@@ -69,7 +75,8 @@ static int create(struct cm_channel *channel, const struct rdma_ucm_create_id *r
 
     switch (request->ps) {
     case RDMA_PS_TCP: qp_type = TYPE_RC; break;
-    case RDMA_PS_UDP: case RDMA_PS_IPOIB: qp_type = TYPE_UD; break;
+    case RDMA_PS_UDP:
+    case RDMA_PS_IPOIB: qp_type = TYPE_UD; break;
     case RDMA_PS_IB: qp_type = request->qp_type; break;
     default: return EINVAL;
     }
@@ -93,22 +100,25 @@ static int destroy(struct cm_id *id, const struct rdma_ucm_destroy_id *request, 
 }
 
 static union cm_address ip_address(const struct sockaddr_in6 *from) {
-    union cm_address address = { .v6 = *from };
+    union cm_address address = {.v6 = *from};
 
-    if (address.any.sa_family == AF_INET) memset(&address.v4.sin_zero, 0, sizeof address.v4.sin_zero);
+    if (address.any.sa_family == AF_INET)
+        memset(&address.v4.sin_zero, 0, sizeof address.v4.sin_zero);
     return address;
 }
 
 /* Of a size that its family has; else of no family. */
 static union cm_address sized_address(const struct __kernel_sockaddr_storage *from, uint16_t size) {
-    union cm_address address = { 0 };
+    union cm_address address = {0};
 
     memcpy(&address, from, sizeof address);
-    if (!cm_address_size(&address) || cm_address_size(&address) != size) address.any.sa_family = AF_UNSPEC;
+    if (!cm_address_size(&address) || cm_address_size(&address) != size)
+        address.any.sa_family = AF_UNSPEC;
     return address;
 }
 
-static int migrate(struct cm_channel *to, const struct rdma_ucm_migrate_id *request, uint16_t room) {
+static int migrate(struct cm_channel *to, const struct rdma_ucm_migrate_id *request,
+                   uint16_t room) {
     struct cm_channel *from = cm_channel_find((int)request->fd);
     struct cm_id *id = from ? cm_id_find(from, request->id) : NULL;
     struct rdma_ucm_migrate_resp response;
@@ -146,9 +156,7 @@ static int on_id(struct cm_id *id, uint32_t command, const union request *in, ui
 
     switch (command) {
     case RDMA_USER_CM_CMD_DESTROY_ID: return destroy(id, &in->destroy, room);
-    case RDMA_USER_CM_CMD_BIND_IP:
-        to = ip_address(&in->bind_ip.addr);
-        return cm_bind(id, &to);
+    case RDMA_USER_CM_CMD_BIND_IP: to = ip_address(&in->bind_ip.addr); return cm_bind(id, &to);
     case RDMA_USER_CM_CMD_BIND:
         to = sized_address(&in->bind.addr, in->bind.addr_size);
         return cm_bind(id, &to);
@@ -161,8 +169,7 @@ static int on_id(struct cm_id *id, uint32_t command, const union request *in, ui
         return cm_resolve_address(id, &from, &to);
     case RDMA_USER_CM_CMD_RESOLVE_ROUTE: return cm_resolve_route(id);
     case RDMA_USER_CM_CMD_QUERY_ROUTE: return query(id, &in->query, room);
-    case RDMA_USER_CM_CMD_CONNECT:
-        return cm_connect(id, &in->connect.conn_param, &in->connect.ece);
+    case RDMA_USER_CM_CMD_CONNECT: return cm_connect(id, &in->connect.conn_param, &in->connect.ece);
     case RDMA_USER_CM_CMD_LISTEN: return cm_listen(id, in->listen.backlog);
     case RDMA_USER_CM_CMD_ACCEPT: return cm_accept(id, &in->accept);
     case RDMA_USER_CM_CMD_REJECT: return cm_reject(id, &in->reject);

@@ -7,11 +7,14 @@
 
 /* enum rdma_cm_event_type of <rdma/rdma_cma.h>, which is not ours to include */
 enum {
-    EVENT_ADDR_RESOLVED = 0, EVENT_ADDR_ERROR = 1, EVENT_ROUTE_RESOLVED = 2, EVENT_ESTABLISHED = 9,
+    EVENT_ADDR_RESOLVED = 0,
+    EVENT_ADDR_ERROR = 1,
+    EVENT_ROUTE_RESOLVED = 2,
+    EVENT_ESTABLISHED = 9,
 };
-enum { BACKLOG_MOST = 1024, RETRY_MOST = 7, COMM_EST = 4 };     /* COMM_EST: enum ibv_event_type */
+enum { BACKLOG_MOST = 1024, RETRY_MOST = 7, COMM_EST = 4 }; /* COMM_EST: enum ibv_event_type */
 
-/* ---- addresses ---------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------- */
 
 int cm_bind(struct cm_id *id, const union cm_address *address) {
     union cm_address wanted = *address;
@@ -32,7 +35,7 @@ int cm_bind(struct cm_id *id, const union cm_address *address) {
 int cm_listen(struct cm_id *id, uint32_t backlog) {
     int error = 0;
 
-    if (id->state == CM_IDLE) error = cm_bind(id, &(union cm_address){ .v4.sin_family = AF_INET });
+    if (id->state == CM_IDLE) error = cm_bind(id, &(union cm_address){.v4.sin_family = AF_INET});
     if (!error && id->state != CM_BOUND) error = EINVAL;
     if (!error && id->port < 0) error = cm_port_take(id->port_space, &id->source, &id->port);
     if (!error) error = cm_wire_listen(id);
@@ -43,9 +46,8 @@ int cm_listen(struct cm_id *id, uint32_t backlog) {
 }
 
 /* An address of another machine is one that no RDMA device here leads to. */
-int cm_resolve_address(struct cm_id *id, const union cm_address *from,
-                       const union cm_address *to) {
-    union cm_address source = { .any.sa_family = to->any.sa_family };
+int cm_resolve_address(struct cm_id *id, const union cm_address *from, const union cm_address *to) {
+    union cm_address source = {.any.sa_family = to->any.sa_family};
     bool local;
     int error = 0;
 
@@ -76,18 +78,23 @@ int cm_resolve_route(struct cm_id *id) {
     return 0;
 }
 
-/* ---- connecting --------------------------------------------------------------------------------- */
+/* ---- connecting -------------------------------------------------------------------------- */
 
 static uint8_t retries(uint8_t wanted) { return wanted < RETRY_MOST ? wanted : RETRY_MOST; }
 
 static void own_end(struct cm_id *id, const struct rdma_ucm_conn_param *param,
                     const struct rdma_ucm_ece *ece) {
     id->own = (struct cm_end){
-        .qpn = param->qp_num, .qkey = param->qkey ? param->qkey : RDMA_UDP_QKEY,
-        .psn = id->own.psn, .srq = param->srq, .flow_control = param->flow_control,
-        .responder_resources = param->responder_resources, .initiator_depth = param->initiator_depth,
+        .qpn = param->qp_num,
+        .qkey = param->qkey ? param->qkey : RDMA_UDP_QKEY,
+        .psn = id->own.psn,
+        .srq = param->srq,
+        .flow_control = param->flow_control,
+        .responder_resources = param->responder_resources,
+        .initiator_depth = param->initiator_depth,
         .retry_count = retries(param->retry_count),
-        .rnr_retry_count = retries(param->rnr_retry_count), .ece = *ece,
+        .rnr_retry_count = retries(param->rnr_retry_count),
+        .ece = *ece,
     };
 }
 
@@ -117,9 +124,9 @@ static void answered(struct cm_id *id) {
 int cm_accept(struct cm_id *id, const struct rdma_ucm_accept *request) {
     const struct rdma_ucm_conn_param *param = &request->conn_param;
     uint8_t room = cm_is_datagram(id) ? CM_SIDR_REP_BYTES : CM_REP_BYTES;
-    uint8_t retry_count = id->other.retry_count;        /* the REQ's is for both */
+    uint8_t retry_count = id->other.retry_count; /* the REQ's is for both */
 
-    if (!param->valid) {                /* of the side that connected: its QP is ready */
+    if (!param->valid) { /* of the side that connected: its QP is ready */
         if (id->state != CM_REP_RECEIVED) return EINVAL;
         id->state = CM_ESTABLISHED;
         cm_wire_send(id, CM_RTU, 0, NULL, 0);
@@ -159,7 +166,10 @@ int cm_disconnect(struct cm_id *id) {
         cm_wire_send(id, CM_DREP, 0, NULL, 0);
         cm_wire_close(id);
         return 0;
-    case CM_REP_SENT: case CM_REP_RECEIVED: case CM_DREQ_SENT: case CM_CLOSED: return 0;
+    case CM_REP_SENT:
+    case CM_REP_RECEIVED:
+    case CM_DREQ_SENT:
+    case CM_CLOSED: return 0;
     default: return EINVAL;
     }
 }
@@ -183,16 +193,16 @@ void cm_leave(struct cm_id *id) {
         }
         break;
     case CM_REQ_SENT: cm_wire_send(id, CM_REJ, CM_REASON_TIMEOUT, NULL, 0); break;
-    case CM_REQ_RECEIVED: case CM_REP_SENT: case CM_REP_RECEIVED:
-        cm_wire_send(id, CM_REJ, CM_REASON_CONSUMER, NULL, 0);
-        break;
+    case CM_REQ_RECEIVED:
+    case CM_REP_SENT:
+    case CM_REP_RECEIVED: cm_wire_send(id, CM_REJ, CM_REASON_CONSUMER, NULL, 0); break;
     case CM_ESTABLISHED: cm_wire_send(id, CM_DREQ, 0, NULL, 0); break;
     case CM_DREQ_RECEIVED: cm_wire_send(id, CM_DREP, 0, NULL, 0); break;
     default: break;
     }
 }
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------- */
 
 int cm_set_option(struct cm_id *id, uint32_t level, uint32_t name, const uint8_t *value,
                   size_t length) {
@@ -211,5 +221,5 @@ int cm_set_option(struct cm_id *id, uint32_t level, uint32_t name, const uint8_t
         *(name == RDMA_OPTION_ID_REUSEADDR ? &id->reuse : &id->only_family) = number;
         return 0;
     }
-    return ENOSYS;                      /* paths of its own: for subnets that have several */
+    return ENOSYS; /* paths of its own: for subnets that have several */
 }

@@ -1,4 +1,5 @@
-/* What each message does to an id (IBTA volume 1, chapter 12): its state, and the event that tells of it. */
+/* What each message does to an id (IBTA volume 1, chapter 12): its state, and the event that tells
+ * of it. */
 #include "wire.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 
 /* Nobody answered at all. */
 void cm_message_unanswered(struct cm_id *id, uint32_t event, int status) {
-    struct rdma_ucm_event_resp more = { 0 };
+    struct rdma_ucm_event_resp more = {0};
 
     if (!cm_is_datagram(id)) more.param.conn.private_data_len = CM_REJ_BYTES;
     id->state = CM_CLOSED;
@@ -18,7 +19,8 @@ void cm_message_refused(struct cm_id *id, uint32_t reason) {
     cm_message_unanswered(id, cm_is_datagram(id) ? EVENT_UNREACHABLE : EVENT_REJECTED, (int)reason);
 }
 
-/* What the other side wrote, as an event tells it: its responder resources are our initiator depth. */
+/* What the other side wrote, as an event tells it: its responder resources are our initiator depth.
+ */
 static void describe(struct cm_id *id, const struct cm_packet *packet, uint8_t room,
                      struct rdma_ucm_event_resp *out) {
     memset(out, 0, sizeof *out);
@@ -64,7 +66,7 @@ static void arrived(struct cm_id *id, const struct cm_packet *packet) {
         turn_away(id, CM_REASON_NO_SERVICE);
         return;
     }
-    if (listener->waiting > listener->backlog) {        /* which counts this one */
+    if (listener->waiting > listener->backlog) { /* which counts this one */
         turn_away(id, CM_REASON_CONSUMER);
         return;
     }
@@ -104,7 +106,8 @@ static void rejected(struct cm_id *id, const struct cm_packet *packet) {
     describe(id, packet, cm_is_datagram(id) ? CM_SIDR_REP_BYTES : CM_REJ_BYTES, &more);
     id->state = CM_CLOSED;
     cm_wire_close(id);
-    cm_event(id, cm_is_datagram(id) ? EVENT_UNREACHABLE : EVENT_REJECTED, (int)packet->reason, &more);
+    cm_event(id, cm_is_datagram(id) ? EVENT_UNREACHABLE : EVENT_REJECTED, (int)packet->reason,
+             &more);
 }
 
 static void disconnected(struct cm_id *id, enum cm_state state) {
@@ -119,13 +122,13 @@ static void disconnected(struct cm_id *id, enum cm_state state) {
 void cm_message_ended(struct cm_id *id) {
     switch (id->state) {
     case CM_ARRIVING: cm_id_free(id); break;
-    case CM_REQ_SENT: case CM_REP_SENT: case CM_REP_RECEIVED:
-        cm_message_refused(id, CM_REASON_CONSUMER);
-        break;
+    case CM_REQ_SENT:
+    case CM_REP_SENT:
+    case CM_REP_RECEIVED: cm_message_refused(id, CM_REASON_CONSUMER); break;
     case CM_REQ_RECEIVED: cm_message_refused(id, CM_REASON_TIMEOUT); break;
-    case CM_ESTABLISHED: case CM_DREQ_SENT: case CM_DREQ_RECEIVED:
-        disconnected(id, CM_CLOSED);
-        break;
+    case CM_ESTABLISHED:
+    case CM_DREQ_SENT:
+    case CM_DREQ_RECEIVED: disconnected(id, CM_CLOSED); break;
     default: cm_wire_close(id);
     }
 }

@@ -28,15 +28,16 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Both sockets of an id are told apart from those that had its number before: by the fd. epoll, unlike
- * poll(), holds no socket that is closed, and with it the name of its port. */
+/* Both sockets of an id are told apart from those that had its number before: by the fd. epoll,
+ * unlike poll(), holds no socket that is closed, and with it the name of its port. */
 static bool watch(int fd, uint32_t number) {
-    struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)number << 32 | (uint32_t)fd };
+    struct epoll_event event = {.events = EPOLLIN,
+                                .data.u64 = (uint64_t)number << 32 | (uint32_t)fd};
 
     return fd >= 0 && !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* ---- out -------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------- */
 
 void cm_wire_close(struct cm_id *id) {
     if (id->wire >= 0) close(id->wire);
@@ -49,14 +50,21 @@ void cm_wire_close(struct cm_id *id) {
 void cm_wire_send(struct cm_id *id, enum cm_kind kind, uint32_t reason, const uint8_t *data,
                   uint8_t length) {
     struct cm_packet packet = {
-        .magic = CM_MAGIC, .size = sizeof packet, .kind = kind, .reason = reason,
-        .source = id->source, .destination = id->destination, .qp_type = id->qp_type,
-        .length = length, .end = id->own,
+        .magic = CM_MAGIC,
+        .size = sizeof packet,
+        .kind = kind,
+        .reason = reason,
+        .source = id->source,
+        .destination = id->destination,
+        .qp_type = id->qp_type,
+        .length = length,
+        .end = id->own,
     };
 
     if (id->wire < 0) return;
     if (length) memcpy(packet.data, data, length);
-    while (send(id->wire, &packet, sizeof packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
+    while (send(id->wire, &packet, sizeof packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+           errno == EINTR)
         continue;
 }
 
@@ -80,7 +88,7 @@ static void try_connect(struct cm_id *id) {
     }
 }
 
-/* ---- in --------------------------------------------------------------------------------------- */
+/* ---- in ---------------------------------------------------------------------------------- */
 
 static bool same_user(int fd) {
     struct ucred who;
@@ -90,8 +98,8 @@ static bool same_user(int fd) {
 }
 
 /* The end of a connection is told a little later. A MAD takes its time through the software of two
- * hosts; here it would overtake an application that has not polled yet for the completions of what it
- * sent, and flush them. */
+ * hosts; here it would overtake an application that has not polled yet for the completions of what
+ * it sent, and flush them. */
 static void part_later(struct cm_id *id) {
     if (!id->parting_at) id->parting_at = now_ms() + PART_MS;
 }
@@ -101,7 +109,7 @@ static void part(struct cm_id *id) {
 
     id->parting_at = 0;
     id->dreq_came = id->wire_ended = false;
-    if (dreq) cm_message_take(id, &(struct cm_packet){ .kind = CM_DREQ });
+    if (dreq) cm_message_take(id, &(struct cm_packet){.kind = CM_DREQ});
     if (end) cm_message_ended(id);
 }
 
@@ -136,7 +144,8 @@ static bool greet(struct cm_id *listener) {
     struct cm_id *id;
 
     if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS;
-    id = same_user(fd) ? cm_id_new(listener->channel, listener->port_space, listener->qp_type) : NULL;
+    id = same_user(fd) ? cm_id_new(listener->channel, listener->port_space, listener->qp_type)
+                       : NULL;
     if (!id) {
         close(fd);
         return true;
@@ -152,7 +161,7 @@ static bool greet(struct cm_id *listener) {
     return true;
 }
 
-/* ---- the thread -------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------- */
 
 static void earlier(int *timeout, int64_t ms) {
     if (*timeout < 0 || ms < *timeout) *timeout = ms > 0 ? (int)ms : 0;
@@ -237,7 +246,7 @@ static int start(void) {
 }
 
 void cm_wire_wake(void) {
-    if (thread_of == getpid()) (void)!write(wake_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+    if (thread_of == getpid()) (void)!write(wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 void cm_wire_forked(void) {

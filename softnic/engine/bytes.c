@@ -1,11 +1,16 @@
-/* Buffers for messages, kept for the next one: fresh memory would be brought in page by page each time. */
+/* Buffers for messages, kept for the next one: fresh memory would be brought in page by page each
+ * time. */
 #include <stdlib.h>
 
 #include "engine.h"
 
-struct buffer { size_t room; struct buffer *next; uint8_t bytes[]; };
+struct buffer {
+    size_t room;
+    struct buffer *next;
+    uint8_t bytes[];
+};
 enum { LEAST = 4096, KEPT = 4 };
-#define LARGEST ((size_t)16 << 20)      /* larger ones are given back */
+#define LARGEST ((size_t)16 << 20) /* larger ones are given back */
 static struct buffer *kept;
 static unsigned count;
 
@@ -23,7 +28,9 @@ uint8_t *bytes_new(size_t length) {
     return made->bytes;
 }
 
-static struct buffer *buffer_of(uint8_t *bytes) { return (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes)); }
+static struct buffer *buffer_of(uint8_t *bytes) {
+    return (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes));
+}
 
 uint8_t *bytes_more(uint8_t *bytes, size_t length) {
     if (!bytes) return bytes_new(length);
@@ -44,7 +51,7 @@ void bytes_free(uint8_t *bytes) {
     }
     buffer->next = kept, kept = buffer;
     if (++count <= KEPT) return;
-    struct buffer **last = &kept;           /* the one that was not used for longest */
+    struct buffer **last = &kept; /* the one that was not used for longest */
     while ((*last)->next) last = &(*last)->next;
     free(*last);
     *last = NULL, count--;

@@ -1,7 +1,8 @@
-/* Completion queues: a ring in the application's memory which only we write, and a doorbell record which only the application writes.
+/* Completion queues: a ring in the application's memory which only we write, and a doorbell record
+ * which only the application writes.
  *
- * The application arms a CQ by storing a word; we take it back to UNARMED when the event is sent. The word of the very first arming is 0,
- * as the memory was before: so creation stores UNARMED. */
+ * The application arms a CQ by storing a word; we take it back to UNARMED when the event is sent.
+ * The word of the very first arming is 0, as the memory was before: so creation stores UNARMED. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,9 @@ int cq_create(struct context *context, const struct cq_attr *attr, struct cq **o
 int cq_destroy(struct cq *cq, uint32_t *comp_events, uint32_t *async_events) {
     if (cq->object.users) return EBUSY;
     *comp_events = cq->comp_events - event_retract(cq->attr.channel, cq->attr.user_handle);
-    *async_events = cq->async_events - event_retract(cq->attr.async ? cq->attr.async : cq->object.context->async, cq->attr.user_handle);
+    *async_events = cq->async_events -
+                    event_retract(cq->attr.async ? cq->attr.async : cq->object.context->async,
+                                  cq->attr.user_handle);
     table_remove(&nic.cqs, cq->number);
     object_unlink(&cq->object);
     free(cq);
@@ -39,19 +42,22 @@ int cq_destroy(struct cq *cq, uint32_t *comp_events, uint32_t *async_events) {
 
 static void break_down(struct cq *cq) {
     cq->error = true;
-    if (event_async(cq->object.context, cq->attr.async, cq->attr.user_handle, EVENT_CQ_ERR)) cq->async_events++;
+    if (event_async(cq->object.context, cq->attr.async, cq->attr.user_handle, EVENT_CQ_ERR))
+        cq->async_events++;
 }
 
 static bool ring_full(struct cq *cq) {
     uint8_t word[4];
-    if (cq->attr.ignore_overrun || ((cq->producer - cq->consumer) & INDEX) < cq->attr.entries) return false;
+    if (cq->attr.ignore_overrun || ((cq->producer - cq->consumer) & INDEX) < cq->attr.entries)
+        return false;
     if (!memory_read(cq->attr.db, word, sizeof word)) return true;
     cq->consumer = load_be32(word);
     return ((cq->producer - cq->consumer) & INDEX) >= cq->attr.entries;
 }
 
-/* Fires if the word `armed` asks for it and there is something to tell: a CQE that the application had not consumed when it armed, and
- * that came after the last event. (One per CQE is what perftest -e counts on, which arms before it polls.) */
+/* Fires if the word `armed` asks for it and there is something to tell: a CQE that the application
+ * had not consumed when it armed, and that came after the last event. (One per CQE is what perftest
+ * -e counts on, which arms before it polls.) */
 static void fire(struct cq *cq, uint32_t armed) {
     static const uint8_t unarmed[4] = {0xff, 0xff, 0xff, 0xff};
     if (armed == UNARMED) return;
@@ -74,14 +80,17 @@ void cq_post(struct cq *cq, struct cqe *cqe, bool solicited) {
     cqe->timestamp = now();
     cqe_encode(cqe, bytes);
     trace_cqe(cq, bytes);
-    uint64_t at = cq->attr.buf + (uint64_t)(cq->producer & (cq->attr.entries - 1)) * cq->attr.cqe_size + (cq->attr.cqe_size - 64);
+    uint64_t at = cq->attr.buf +
+                  (uint64_t)(cq->producer & (cq->attr.entries - 1)) * cq->attr.cqe_size +
+                  (cq->attr.cqe_size - 64);
     if (!memory_write_then(at, bytes, sizeof bytes, 63)) {
         break_down(cq);
         return;
     }
     cq->producer++;
     if (solicited || cqe->opcode >= CQE_SIGNATURE_ERROR) cq->solicited = cq->producer;
-    if (cq->attr.channel && memory_read(cq->attr.db + 4, word, sizeof word)) fire(cq, load_be32(word));
+    if (cq->attr.channel && memory_read(cq->attr.db + 4, word, sizeof word))
+        fire(cq, load_be32(word));
 }
 
 int cq_resize(struct cq *cq, uint32_t entries, uint64_t buf) {

@@ -1,5 +1,5 @@
-/* AES-XTS of an mkey's stream. Which form is encrypted is the BSF's order; the direction follows from the same (mlx5dv_wr_set_mkey_crypto,
- * the table of signature_crypto_order):
+/* AES-XTS of an mkey's stream. Which form is encrypted is the BSF's order; the direction follows
+ * from the same (mlx5dv_wr_set_mkey_crypto, the table of signature_crypto_order):
  *
  *   wire outside     encrypt on TX   the wire stream, its fields included        rows A C D E
  *   wire raw         encrypt on TX   the data, below the wire's fields           rows A B
@@ -20,14 +20,19 @@ enum crypto_step crypto_step(const struct crypto_bsf *crypto) {
     }
 }
 
-static bool encrypts_on_transmit(const struct crypto_bsf *crypto) { return crypto->order == CRYPTO_WIRE_OUTSIDE || crypto->order == CRYPTO_WIRE_RAW; }
+static bool encrypts_on_transmit(const struct crypto_bsf *crypto) {
+    return crypto->order == CRYPTO_WIRE_OUTSIDE || crypto->order == CRYPTO_WIRE_RAW;
+}
 
 bool RULE(keytag_fits)(const struct dek *dek, const struct crypto_bsf *crypto) {
     return !dek->attr.has_keytag || !memcmp(dek->keytag, crypto->keytag, sizeof dek->keytag);
 }
 
-/* The length rule of XTS (the page's NOTES): whole data units, or a rest of whole AES blocks that isn't too long. */
-bool RULE(job_fits)(uint64_t length, uint64_t unit) { return length % unit == 0 || (length % 16 == 0 && length % unit <= unit - 16); }
+/* The length rule of XTS (the page's NOTES): whole data units, or a rest of whole AES blocks that
+ * isn't too long. */
+bool RULE(job_fits)(uint64_t length, uint64_t unit) {
+    return length % unit == 0 || (length % 16 == 0 && length % unit <= unit - 16);
+}
 
 static uint64_t stream_length(const struct crypto_bsf *crypto, const struct place *place) {
     switch (crypto_step(crypto)) {
@@ -49,12 +54,14 @@ enum violation crypto_check(const struct key *key, struct place *place) {
     return FINE;
 }
 
-enum violation RULE(crypto_apply)(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes, uint64_t length, uint64_t before) {
+enum violation RULE(crypto_apply)(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes,
+                                  uint64_t length, uint64_t before) {
     const struct dek *dek = dek_find(crypto->dek);
     struct xts xts;
     uint8_t number[16];
     if (!dek || !xts_init(&xts, dek->key, dek->attr.size256 ? 64 : 32)) return BAD_DEK;
-    /* Multi-block engines take the tweak big endian, single-block ones little endian (the capability's name). */
+    /* Multi-block engines take the tweak big endian, single-block ones little endian (the
+     * capability's name). */
     if (personality()->crypto_multi_block) xts_number_reverse(crypto->tweak, number);
     else memcpy(number, crypto->tweak, sizeof number);
     xts_number_add(number, before / crypto->block);

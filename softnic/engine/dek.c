@@ -36,7 +36,8 @@ int psv_destroy(struct psv *psv) {
 
 struct psv *psv_find(uint32_t number) { return table_get(&nic.psvs, number); }
 
-/* AES key unwrap (RFC 3394, as mlx5dv_dek_create describes it) of `len` bytes with the personality's import key. */
+/* AES key unwrap (RFC 3394, as mlx5dv_dek_create describes it) of `len` bytes with the
+ * personality's import key. */
 static bool unwrap(const uint8_t *wrapped, size_t len, uint8_t *out) {
     struct aes aes;
     uint8_t a[16], result[16];

@@ -1,6 +1,7 @@
-/* Events are records in pipes: 8 bytes for a completion (the CQ's user handle), 16 for an asynchronous event (struct
- * ib_uverbs_async_event_desc). The application reads its end directly; libibverbs waits at destroy until it has acknowledged as many
- * as we say were delivered, so those which it never read are taken back out first. */
+/* Events are records in pipes: 8 bytes for a completion (the CQ's user handle), 16 for an
+ * asynchronous event (struct ib_uverbs_async_event_desc). The application reads its end directly;
+ * libibverbs waits at destroy until it has acknowledged as many as we say were delivered, so those
+ * which it never read are taken back out first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,10 +13,16 @@
 
 #include "engine.h"
 
-struct completion_record { uint64_t user_handle; };
-struct async_record { uint64_t user_handle; uint32_t type, reserved; };
+struct completion_record {
+    uint64_t user_handle;
+};
+struct async_record {
+    uint64_t user_handle;
+    uint32_t type, reserved;
+};
 
-/* A description of the read end of our own, so that reading from it never blocks whatever the application does with its own. */
+/* A description of the read end of our own, so that reading from it never blocks whatever the
+ * application does with its own. */
 static int open_again(int fd) {
     char name[40];
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -76,7 +83,8 @@ void channel_destroy(struct channel *channel) {
 }
 
 static bool put(struct channel *channel, const void *record, size_t size) {
-    return channel && channel->write_fd >= 0 && write(channel->write_fd, record, size) == (ssize_t)size;
+    return channel && channel->write_fd >= 0 &&
+           write(channel->write_fd, record, size) == (ssize_t)size;
 }
 
 void event_completion(struct cq *cq) {
@@ -84,13 +92,15 @@ void event_completion(struct cq *cq) {
     if (put(cq->attr.channel, &record, sizeof record)) cq->comp_events++;
 }
 
-bool event_async(struct context *context, struct channel *channel, uint64_t user_handle, enum async_event type) {
+bool event_async(struct context *context, struct channel *channel, uint64_t user_handle,
+                 enum async_event type) {
     struct async_record record = {user_handle, type, 0};
     return put(channel ? channel : context->async, &record, sizeof record);
 }
 
 void event_qp(struct qp *qp, enum async_event type) {
-    if (event_async(qp->object.context, qp->attr.async, qp->attr.user_handle, type)) qp->async_events++;
+    if (event_async(qp->object.context, qp->attr.async, qp->attr.user_handle, type))
+        qp->async_events++;
 }
 
 uint32_t event_retract(struct channel *channel, uint64_t user_handle) {

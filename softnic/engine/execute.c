@@ -4,11 +4,16 @@
 #include "pure/rule.h"
 #include "rules.h"
 
-enum { BUDGET = 128 };                  /* WQEs of one QP before the others get their turn */
+enum { BUDGET = 128 }; /* WQEs of one QP before the others get their turn */
 
 static void complete_error(struct qp *qp, const struct wqe *wqe, uint8_t syndrome) {
     struct cqe cqe = {
-        .opcode = CQE_REQUESTER_ERROR, .syndrome = syndrome, .send_opcode = wqe->opcode, .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = wqe->index,
+        .opcode = CQE_REQUESTER_ERROR,
+        .syndrome = syndrome,
+        .send_opcode = wqe->opcode,
+        .qpn = qp->number,
+        .uidx = qp->attr.uidx,
+        .wqe_counter = wqe->index,
     };
     bool first = !qp->told_error;
     qp->told_error = true;
@@ -18,13 +23,22 @@ static void complete_error(struct qp *qp, const struct wqe *wqe, uint8_t syndrom
 
 void RULE(complete_success)(struct qp *qp, const struct wqe *wqe, uint32_t length) {
     struct cqe cqe = {
-        .opcode = CQE_REQUESTER, .send_opcode = wqe->opcode, .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = wqe->index, .byte_count = length,
+        .opcode = CQE_REQUESTER,
+        .send_opcode = wqe->opcode,
+        .qpn = qp->number,
+        .uidx = qp->attr.uidx,
+        .wqe_counter = wqe->index,
+        .byte_count = length,
     };
-    if (wqe->signaled && qp->attr.send_cq) cq_post(qp->attr.send_cq, &cqe, wqe->ce == CE_ALWAYS_EVENT);
+    if (wqe->signaled && qp->attr.send_cq)
+        cq_post(qp->attr.send_cq, &cqe, wqe->ce == CE_ALWAYS_EVENT);
 }
 
-/* Signature pipelining (mlx5dv_create_qp): the WQE with the error ends, then nothing goes on before the application says so. */
-bool RULE(sq_stops)(const struct qp *qp, bool sigerr) { return sigerr && qp->drain_sigerr && qp->state == STATE_RTS; }
+/* Signature pipelining (mlx5dv_create_qp): the WQE with the error ends, then nothing goes on before
+ * the application says so. */
+bool RULE(sq_stops)(const struct qp *qp, bool sigerr) {
+    return sigerr && qp->drain_sigerr && qp->state == STATE_RTS;
+}
 
 void RULE(wqe_complete)(struct qp *qp, const struct wqe *wqe, uint32_t length, bool sigerr) {
     complete_success(qp, wqe, length);
@@ -37,9 +51,12 @@ void RULE(wqe_complete)(struct qp *qp, const struct wqe *wqe, uint32_t length, b
     }
 }
 
-static bool has_streams(const struct qp *qp) { return qp->attr.type == QP_DCI && qp->attr.dci_streams; }
+static bool has_streams(const struct qp *qp) {
+    return qp->attr.type == QP_DCI && qp->attr.dci_streams;
+}
 
-/* A DCI's stream breaks alone, until too many have; RC ends; unreliable QPs only stop sending (IBTA 10.3.1, SQE). */
+/* A DCI's stream breaks alone, until too many have; RC ends; unreliable QPs only stop sending
+ * (IBTA 10.3.1, SQE). */
 void RULE(wqe_fail)(struct qp *qp, const struct wqe *wqe, uint8_t syndrome) {
     complete_error(qp, wqe, syndrome);
     if (has_streams(qp)) {
@@ -78,9 +95,17 @@ static bool sq_flush(struct qp *qp, uint16_t producer) {
 static bool permitted(const struct qp *qp, uint8_t opcode) {
     bool connected = qp->attr.type == QP_RC || qp->attr.type == QP_DCI;
     switch (opcode) {
-    case OPCODE_NOP: case OPCODE_SEND: case OPCODE_SEND_IMM: return true;
-    case OPCODE_RDMA_WRITE: case OPCODE_RDMA_WRITE_IMM: case OPCODE_SEND_INVAL: case OPCODE_UMR: case OPCODE_SET_PSV: return connected || qp->attr.type == QP_UC;
-    case OPCODE_RDMA_READ: case OPCODE_ATOMIC_CS: case OPCODE_ATOMIC_FA: return connected;
+    case OPCODE_NOP:
+    case OPCODE_SEND:
+    case OPCODE_SEND_IMM: return true;
+    case OPCODE_RDMA_WRITE:
+    case OPCODE_RDMA_WRITE_IMM:
+    case OPCODE_SEND_INVAL:
+    case OPCODE_UMR:
+    case OPCODE_SET_PSV: return connected || qp->attr.type == QP_UC;
+    case OPCODE_RDMA_READ:
+    case OPCODE_ATOMIC_CS:
+    case OPCODE_ATOMIC_FA: return connected;
     case OPCODE_MMO: return qp->mmo;
     case OPCODE_WAIT: return personality()->wait_on_data;
     case OPCODE_LOCAL_MMO: return connected && personality()->transpose;
@@ -90,7 +115,12 @@ static bool permitted(const struct qp *qp, uint8_t opcode) {
 
 static bool is_local(uint8_t opcode) {
     switch (opcode) {
-    case OPCODE_NOP: case OPCODE_UMR: case OPCODE_SET_PSV: case OPCODE_MMO: case OPCODE_LOCAL_MMO: case OPCODE_WAIT: return true;
+    case OPCODE_NOP:
+    case OPCODE_UMR:
+    case OPCODE_SET_PSV:
+    case OPCODE_MMO:
+    case OPCODE_LOCAL_MMO:
+    case OPCODE_WAIT: return true;
     default: return false;
     }
 }
@@ -114,8 +144,11 @@ static void local(struct qp *qp, const uint8_t *bytes, size_t len, const struct 
 static bool holds(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len) {
     enum { OPCODE_AT = 3 };
     struct wqe wqe;
-    if (fetch != FETCH_FINE || bytes[OPCODE_AT] != OPCODE_WAIT || !permitted(qp, OPCODE_WAIT)) return false;
-    if (!wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe) || wqe.qpn != qp->number) return false;
+    if (fetch != FETCH_FINE || bytes[OPCODE_AT] != OPCODE_WAIT || !permitted(qp, OPCODE_WAIT))
+        return false;
+    if (!wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe) ||
+        wqe.qpn != qp->number)
+        return false;
     if (has_streams(qp) && (qp->stream_error >> (wqe.stream & 63) & 1)) return false;
     bool seen = qp->wait_due;
     if (!wait_holds(qp, &wqe)) return false;
@@ -123,16 +156,19 @@ static bool holds(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t 
     return true;
 }
 
-void RULE(wqe_execute)(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len, uint16_t blocks) {
+void RULE(wqe_execute)(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len,
+                       uint16_t blocks) {
     struct wqe wqe;
     memset(&wqe, 0, sizeof wqe);
-    bool understood = wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe);
+    bool understood =
+        wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe);
     if (!qp->wait_due) trace_wqe(qp, bytes, len);
     qp->wait_due = 0;
     if (has_streams(qp) && (qp->stream_error >> (wqe.stream & 63) & 1)) {
         qp->sq_head += blocks;
         complete_error(qp, &wqe, CQE_FLUSHED);
-    } else if (fetch == FETCH_BAD || !understood || wqe.qpn != qp->number || !permitted(qp, wqe.opcode)) {
+    } else if (fetch == FETCH_BAD || !understood || wqe.qpn != qp->number ||
+               !permitted(qp, wqe.opcode)) {
         qp->sq_head += blocks;
         wqe_fail(qp, &wqe, CQE_LOCAL_QP_OP);
     } else if (is_local(wqe.opcode)) {
@@ -168,7 +204,8 @@ bool qp_run(struct qp *qp, uint16_t producer) {
         if (i && round_is_over()) break;
         enum fetch fetch = sq_fetch(qp, qp->sq_head, producer, bytes, &len, &blocks);
         if (fetch == FETCH_NONE) break;
-        if (fetch == FETCH_FAULT) {     /* the application freed its queue: nothing can be told but that */
+        /* the application freed its queue: nothing can be told but that */
+        if (fetch == FETCH_FAULT) {
             qp->sq_head = producer;
             event_qp(qp, EVENT_QP_FATAL);
             qp_fail(qp);

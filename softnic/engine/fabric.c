@@ -1,8 +1,8 @@
-/* The wire between processes: every process that opens the NIC under one fabric name has a number there (rendezvous.c), and that number
- * is the top of its QPNs.
+/* The wire between processes: every process that opens the NIC under one fabric name has a number
+ * there (rendezvous.c), and that number is the top of its QPNs.
  *
- * A requester connects to the process that a QPN names and sends whole messages; the answers come back on the same connection (link.c,
- * frame.c). Only processes of the same user are talked to.
+ * A requester connects to the process that a QPN names and sends whole messages; the answers come
+ * back on the same connection (link.c, frame.c). Only processes of the same user are talked to.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 #include "link.h"
 
-enum { SLOTS = 1 << (24 - QPN_BITS), ACCEPTS = 16 };     /* the last: in a round */
+enum { SLOTS = 1 << (24 - QPN_BITS), ACCEPTS = 16 }; /* the last: in a round */
 
 static uint32_t own_slot;
 static uint64_t serials;
@@ -31,9 +31,9 @@ void fabric_fork_child(void) {
     links_fork_child();
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- out --------------------------------------------------------------------------------- */
 
-enum { WORTH = 4096 };                  /* bytes from which the memory of both is faster */
+enum { WORTH = 4096 }; /* bytes from which the memory of both is faster */
 
 bool fabric_region(uint32_t destination, uint64_t length, struct region *out) {
     struct link *link = length >= WORTH ? link_to(destination >> QPN_BITS) : NULL;
@@ -54,9 +54,11 @@ static void share(struct link *link, struct chunk *chunk) {
     }
 }
 
-static bool send_call(struct link *link, const struct qp *qp, struct call *call, bool ask, uint64_t after) {
+static bool send_call(struct link *link, const struct qp *qp, struct call *call, bool ask,
+                      uint64_t after) {
     struct message *message = call->message;
-    struct chunk *chunk = chunk_new(ask ? QUESTION : REQUEST, qp->number, ++serials, message->payload, ask ? 0 : message->payload_length);
+    struct chunk *chunk = chunk_new(ask ? QUESTION : REQUEST, qp->number, ++serials,
+                                    message->payload, ask ? 0 : message->payload_length);
     if (!chunk) return false;
     chunk->frame.after = after;
     chunk->frame.message = *message;
@@ -78,14 +80,15 @@ enum verdict fabric_send(struct qp *qp, bool ask) {
 
 bool fabric_send_behind(const struct qp *qp, struct call *call, const struct call *front) {
     for (size_t i = 0; i < link_count; i++)
-        if (links[i]->number == front->link && !links[i]->broken) return send_call(links[i], qp, call, false, front->serial);
+        if (links[i]->number == front->link && !links[i]->broken)
+            return send_call(links[i], qp, call, false, front->serial);
     return false;
 }
 
 /* What is half out goes out whole; its answer finds nobody. */
 void fabric_forget(struct qp *qp) { qp->call->serial = 0; }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- in ---------------------------------------------------------------------------------- */
 
 static void reply(struct link *link, struct chunk *chunk) {
     if (!chunk) {
@@ -101,7 +104,8 @@ static void take_offer(struct link *link) {
     if (link->area) reply(link, chunk_new(TAKEN, 0, 0, NULL, 0));
 }
 
-/* A request that is behind one which was not taken is not taken either: the QP sends both again, in order. */
+/* A request that is behind one which was not taken is not taken either: the QP sends both again, in
+ * order. */
 static bool is_dropped(struct link *link) {
     for (size_t i = 0; i < link->refusals; i++) {
         struct refusal *refusal = &link->refusal[i];
@@ -119,7 +123,8 @@ static bool is_dropped(struct link *link) {
 static void not_taken(struct link *link) {
     if (link->refusals == link->refusal_room) {
         size_t room = link->refusal_room ? link->refusal_room * 2 : 8;
-        struct refusal *more = room > 1u << QPN_BITS ? NULL : realloc(link->refusal, room * sizeof *more);
+        struct refusal *more =
+            room > 1u << QPN_BITS ? NULL : realloc(link->refusal, room * sizeof *more);
         if (!more) {
             link->broken = true;
             return;
@@ -131,11 +136,13 @@ static void not_taken(struct link *link) {
 
 static void take_request(struct link *link) {
     struct answer answer = {0};
-    /* A process acknowledges what it got before it replies to it: the acknowledgment, on another connection, is told first. */
+    /* A process acknowledges what it got before it replies to it: the acknowledgment, on another
+     * connection, is told first. */
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing) link_read(links[i]);
     struct message *message = &link->in.message;
-    uint8_t *shared = link->in.shared ? area_at(link->area, link->in.shared - 1, link->in.length) : NULL;
+    uint8_t *shared =
+        link->in.shared ? area_at(link->area, link->in.shared - 1, link->in.length) : NULL;
     message->unread = NULL, message->region.area = NULL;
     message->payload = shared && link->in.length ? shared : link->payload;
     if (shared && !link->in.length) answer.room = shared;
@@ -148,7 +155,8 @@ static void take_request(struct link *link) {
     bool there = answer.room && answer.length && answer.length <= message->length;
     if (there && answer.data != answer.room) memcpy(answer.room, answer.data, answer.length);
     if (answer.data == answer.room) answer.data = NULL;
-    struct chunk *chunk = chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);
+    struct chunk *chunk =
+        chunk_new(ANSWER, link->in.qpn, link->in.serial, answer.data, answer.length);
     if (chunk) {
         chunk->frame.answer = answer, chunk->frame.shared = there;
         chunk->frame.answer.data = chunk->frame.answer.room = NULL;
@@ -174,13 +182,14 @@ static void take_answer(struct link *link) {
     struct qp *qp = qp_find(link->in.qpn);
     struct answer answer = link->in.answer;
     struct chunk *chunk = waited(link, link->in.serial);
-    bool wanted = qp && qp->call && qp->call->sent && qp->call->serial == link->in.serial && answer.length == link->in.length;
+    bool wanted = qp && qp->call && qp->call->sent && qp->call->serial == link->in.serial &&
+                  answer.length == link->in.length;
     answer.data = answer.room = NULL;
     if (link->in.shared) {
         wanted &= chunk && chunk->region.area && answer.length <= chunk->region.length;
         if (wanted) answer.data = answer.room = region_bytes(&chunk->region);
     } else if (wanted) {
-        answer.data = link->payload;    /* the callee's now */
+        answer.data = link->payload; /* the callee's now */
         link->payload = NULL;
     }
     if (chunk && !answer.room) chunk_free(chunk), chunk = NULL;
@@ -235,6 +244,7 @@ size_t fabric_poll_fds(struct pollfd *fds, size_t room) {
     if (!fabric_is_up() || !room) return 0;
     fds[n++] = (struct pollfd){.fd = rendezvous_poll_fd(), .events = POLLIN};
     for (size_t i = 0; i < link_count && n < room; i++)
-        fds[n++] = (struct pollfd){.fd = links[i]->fd, .events = (short)(POLLIN | (links[i]->first ? POLLOUT : 0))};
+        fds[n++] = (struct pollfd){.fd = links[i]->fd,
+                                   .events = (short)(POLLIN | (links[i]->first ? POLLOUT : 0))};
     return n;
 }

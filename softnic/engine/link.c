@@ -1,5 +1,5 @@
-/* The connections between processes: made, ended, written. A connection that breaks is silence for what was under way on it: the retry
- * timer decides then, as with a cable that was pulled. */
+/* The connections between processes: made, ended, written. A connection that breaks is silence for
+ * what was under way on it: the retry timer decides then, as with a cable that was pulled. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,9 @@ void link_end(size_t i) {
     if (!outgoing) return;
     for (uint32_t number = nic.qps.first; number < nic.qps.used; number++) {
         struct qp *qp = table_get(&nic.qps, number);
-        if (!qp || !qp->call || !qp->call->sent || qp->call->message->destination >> QPN_BITS != slot) continue;
+        if (!qp || !qp->call || !qp->call->sent ||
+            qp->call->message->destination >> QPN_BITS != slot)
+            continue;
         struct answer silence = {.verdict = VERDICT_SILENCE};
         request_answered(qp, &silence);
     }
@@ -72,7 +74,8 @@ void chunk_queue(struct link *link, struct chunk *chunk) {
     link->last = &chunk->next;
 }
 
-struct chunk *chunk_new(uint32_t kind, uint32_t qpn, uint64_t serial, const uint8_t *payload, uint64_t length) {
+struct chunk *chunk_new(uint32_t kind, uint32_t qpn, uint64_t serial, const uint8_t *payload,
+                        uint64_t length) {
     struct chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk) return NULL;
     chunk->frame.magic = MAGIC, chunk->frame.size = sizeof chunk->frame, chunk->frame.kind = kind;
@@ -99,11 +102,15 @@ struct link *link_to(uint32_t slot) {
     return link;
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- out --------------------------------------------------------------------------------- */
 
 static ssize_t chunk_send(int fd, const struct chunk *chunk) {
-    union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } control = {.header.cmsg_level = SOL_SOCKET};
-    struct iovec part[2] = {{(uint8_t *)(uintptr_t)&chunk->frame + chunk->done, 0}, {(uint8_t *)(uintptr_t)chunk->payload, following(&chunk->frame)}};
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header.cmsg_level = SOL_SOCKET};
+    struct iovec part[2] = {{(uint8_t *)(uintptr_t)&chunk->frame + chunk->done, 0},
+                            {(uint8_t *)(uintptr_t)chunk->payload, following(&chunk->frame)}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
     if (chunk->done < sizeof chunk->frame) {
         part[0].iov_len = sizeof chunk->frame - chunk->done;
@@ -144,7 +151,8 @@ bool link_write(struct link *link) {
         if (done < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN) return any;
-            if (chunk->fd >= 0) chunk_gone(link);       /* no descriptor can be sent: ETOOMANYREFS, or a filter */
+            /* no descriptor can be sent: ETOOMANYREFS, or a filter */
+            if (chunk->fd >= 0) chunk_gone(link);
             else link->broken = true;
             continue;
         }

@@ -1,8 +1,8 @@
 /* The NIC's mutex, and what a thread of the application must not suffer while it is in our code.
  *
- * The mutex is served in the order of asking. A plain one would be taken again by the device thread,
- * which is running, before the thread that waits for it has woken up: a command could wait for seconds
- * beside a device that is never out of work.
+ * The mutex is served in the order of asking. A plain one would be taken again by the device
+ * thread, which is running, before the thread that waits for it has woken up: a command could wait
+ * for seconds beside a device that is never out of work.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -10,13 +10,14 @@
 
 #include "nic.h"
 
-enum { WAYS = 16 };                     /* waiters of one condition share it; few threads wait at a time */
+enum { WAYS = 16 }; /* waiters of one condition share it; few threads wait at a time */
 
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t turn[WAYS];
     _Atomic uint64_t asked, served;
-} gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .turn = {[0 ... WAYS - 1] = PTHREAD_COND_INITIALIZER}};
+} gate = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+          .turn = {[0 ... WAYS - 1] = PTHREAD_COND_INITIALIZER}};
 
 void nic_lock(void) {
     pthread_mutex_lock(&gate.mutex);

@@ -1,5 +1,6 @@
-/* The application's memory, touched so that nothing can crash: a buffer which was unmapped in the meantime is an error, not a SIGSEGV.
- * process_vm_readv/writev on ourselves need no privilege; where a sandbox refuses them, /proc/self/mem does the same more slowly. */
+/* The application's memory, touched so that nothing can crash: a buffer which was unmapped in the
+ * meantime is an error, not a SIGSEGV. process_vm_readv/writev on ourselves need no privilege;
+ * where a sandbox refuses them, /proc/self/mem does the same more slowly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,9 +11,9 @@
 
 #include "engine.h"
 
-enum { BATCH = 512 };                   /* below IOV_MAX */
+enum { BATCH = 512 }; /* below IOV_MAX */
 static pid_t self;
-static int slow = -1;                   /* /proc/self/mem, if the quick way is refused */
+static int slow = -1; /* /proc/self/mem, if the quick way is refused */
 
 void memory_init(void) {
     self = getpid();
@@ -30,7 +31,8 @@ uint64_t page_bytes(void) {
 
 static bool slow_copy(uint64_t addr, uint8_t *local, size_t len, bool write) {
     while (len) {
-        ssize_t done = write ? pwrite(slow, local, len, (off_t)addr) : pread(slow, local, len, (off_t)addr);
+        ssize_t done =
+            write ? pwrite(slow, local, len, (off_t)addr) : pread(slow, local, len, (off_t)addr);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         addr += (size_t)done, local += done, len -= (size_t)done;
@@ -38,7 +40,7 @@ static bool slow_copy(uint64_t addr, uint8_t *local, size_t len, bool write) {
     return true;
 }
 
-enum { WORTH = 2048 };                  /* bytes from which the fast way is faster */
+enum { WORTH = 2048 }; /* bytes from which the fast way is faster */
 
 static bool fast(const struct piece *piece, size_t pieces, size_t least) {
     uint64_t total = 0;
@@ -56,7 +58,8 @@ static bool move_fast(const struct piece *piece, size_t pieces, uint8_t *local, 
     bool fine = true;
     for (size_t i = 0; i < pieces && fine; local += piece[i++].length) {
         void *there = (void *)(uintptr_t)piece[i].addr;
-        fine = write ? guard_copy(there, local, piece[i].length) : guard_copy(local, there, piece[i].length);
+        fine = write ? guard_copy(there, local, piece[i].length)
+                     : guard_copy(local, there, piece[i].length);
     }
     guard_leave();
     return fine;
@@ -100,15 +103,18 @@ bool memory_copies(void) {
     return true;
 }
 
-bool memory_copy(const struct piece *from, size_t from_pieces, const struct piece *to, size_t to_pieces, bool *source) {
+bool memory_copy(const struct piece *from, size_t from_pieces, const struct piece *to,
+                 size_t to_pieces, bool *source) {
     uint64_t from_at = 0, to_at = 0;
     bool fine = fast(from, from_pieces, 0);
     if (fine) guard_leave(), fine = fast(to, to_pieces, 0);
     *source = false;
     if (!fine) return false;
     for (size_t f = 0, t = 0; f < from_pieces && t < to_pieces && fine;) {
-        uint64_t left = from[f].length - from_at, room = to[t].length - to_at, n = left < room ? left : room;
-        fine = guard_copy((void *)(uintptr_t)(to[t].addr + to_at), (const void *)(uintptr_t)(from[f].addr + from_at), n);
+        uint64_t left = from[f].length - from_at, room = to[t].length - to_at,
+                 n = left < room ? left : room;
+        fine = guard_copy((void *)(uintptr_t)(to[t].addr + to_at),
+                          (const void *)(uintptr_t)(from[f].addr + from_at), n);
         from_at += n, to_at += n;
         if (from_at == from[f].length) from_at = 0, f++;
         if (to_at == to[t].length) to_at = 0, t++;
@@ -134,7 +140,8 @@ static bool move(const struct piece *piece, size_t pieces, uint8_t *local, bool 
             total += piece[n++].length;
         }
         struct iovec here = {local, total};
-        ssize_t done = write ? process_vm_writev(self, &here, 1, remote, n, 0) : process_vm_readv(self, &here, 1, remote, n, 0);
+        ssize_t done = write ? process_vm_writev(self, &here, 1, remote, n, 0)
+                             : process_vm_readv(self, &here, 1, remote, n, 0);
         if (done != (ssize_t)total) {
             /* More than 2 GiB in one piece, or a fault. */
             if (done <= 0 || n != 1) return false;
@@ -146,8 +153,12 @@ static bool move(const struct piece *piece, size_t pieces, uint8_t *local, bool 
     return true;
 }
 
-bool memory_gather(const struct piece *piece, size_t pieces, uint8_t *to) { return move(piece, pieces, to, false); }
-bool memory_scatter(const struct piece *piece, size_t pieces, const uint8_t *from) { return move(piece, pieces, (uint8_t *)(uintptr_t)from, true); }
+bool memory_gather(const struct piece *piece, size_t pieces, uint8_t *to) {
+    return move(piece, pieces, to, false);
+}
+bool memory_scatter(const struct piece *piece, size_t pieces, const uint8_t *from) {
+    return move(piece, pieces, (uint8_t *)(uintptr_t)from, true);
+}
 
 bool memory_read(uint64_t addr, void *to, size_t len) {
     struct piece piece = {addr, len};
@@ -160,7 +171,8 @@ bool memory_write(uint64_t addr, const void *from, size_t len) {
 }
 
 bool memory_write_then(uint64_t addr, const uint8_t *from, size_t len, size_t last) {
-    /* A reader that sees the last byte must see the others: x86 keeps the order of stores within one call, others need two. */
+    /* A reader that sees the last byte must see the others: x86 keeps the order of stores within
+     * one call, others need two. */
 #if defined __x86_64__ || defined __i386__
     struct piece piece[2] = {{addr, last}, {addr + last, len - last}};
     return memory_scatter(piece, 2, from);
@@ -181,7 +193,8 @@ void memory_read_each(const uint64_t *addr, size_t n, uint64_t *out, bool *fine)
         }
         struct iovec remote[BATCH];
         size_t count = n - at < BATCH ? n - at : BATCH;
-        for (size_t i = 0; i < count; i++) remote[i] = (struct iovec){(void *)(uintptr_t)addr[at + i], 8};
+        for (size_t i = 0; i < count; i++)
+            remote[i] = (struct iovec){(void *)(uintptr_t)addr[at + i], 8};
         struct iovec here = {&out[at], count * 8};
         ssize_t done = process_vm_readv(self, &here, 1, remote, count, 0);
         size_t good = done > 0 ? (size_t)done / 8 : 0;

@@ -2,10 +2,11 @@
  *
  *     $XDG_RUNTIME_DIR/mkeyspec-softnic/FABRIC/, or /tmp/mkeyspec-softnic-UID/FABRIC/
  *
- * A socket's file outlives a process that is killed, so a name is had by who has locked its byte in the file `lock`
- * there: the kernel takes locks back however a process ends (they are of the open file: a forked child, which closes
- * its copy, takes none with it). Every process of the fabric shares the lock on byte 0; who can have it alone is the
- * last one, or comes behind dead ones, and removes the directory.
+ * A socket's file outlives a process that is killed, so a name is had by who has locked its byte in
+ * the file `lock` there: the kernel takes locks back however a process ends (they are of the open
+ * file: a forked child, which closes its copy, takes none with it). Every process of the fabric
+ * shares the lock on byte 0; who can have it alone is the last one, or comes behind dead ones, and
+ * removes the directory.
  *
  * Nothing is followed on the way: other users can write to /tmp, and may have taken our name there.
  */
@@ -28,19 +29,20 @@
 #include "engine.h"
 
 enum { NAME_MOST = 64, OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
-enum { TRIES = 1000, PAUSE = 1000, SWEPT = 4096 };      /* PAUSE: us, while another process removes what is left */
+/* PAUSE: us, while another process removes what is left */
+enum { TRIES = 1000, PAUSE = 1000, SWEPT = 4096 };
 enum { PRESENCE = 0 };
 #define LOCK "lock"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pid_t owner;                     /* whose the rest is; 0: nobody's */
+static pid_t owner; /* whose the rest is; 0: nobody's */
 static int base = -1, directory = -1, lock = -1;
 static uid_t user;
 static char fabric[NAME_MOST + 1], path[PATH_MAX];
 
 unsigned names_user(void) { return user; }
 
-/* ---- locks -------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------- */
 
 static bool lock_byte(int fd, uint64_t at, short type) {
     struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = 1};
@@ -49,14 +51,16 @@ static bool lock_byte(int fd, uint64_t at, short type) {
     return !done;
 }
 
-/* ---- directories -------------------------------------------------------------------------------------------------- */
+/* ---- directories ------------------------------------------------------------------------- */
 
 static bool is_own(int fd) {
     struct stat status;
-    return !fstat(fd, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & (S_IRWXG | S_IRWXO));
+    return !fstat(fd, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           !(status.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* This user's directory of that name, made if it isn't there; -1 and errno, EPERM: it is another's, or open to others. */
+/* This user's directory of that name, made if it isn't there; -1 and errno, EPERM: it is another's,
+ * or open to others. */
 static int own_directory(int at, const char *name) {
     bool made = !mkdirat(at, name, 0700);
     if (!made && errno != EEXIST) return -1;
@@ -65,7 +69,7 @@ static int own_directory(int at, const char *name) {
         if (errno == ELOOP || errno == ENOTDIR) errno = EPERM;
         return -1;
     }
-    if (made) fchmod(fd, 0700);         /* the umask may have taken more */
+    if (made) fchmod(fd, 0700); /* the umask may have taken more */
     if (is_own(fd)) return fd;
     close(fd);
     errno = EPERM;
@@ -75,16 +79,21 @@ static int own_directory(int at, const char *name) {
 /* Only this user can name things in it. */
 static bool is_private(const char *place) {
     struct stat status;
-    return !fstatat(AT_FDCWD, place, &status, 0) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+    return !fstatat(AT_FDCWD, place, &status, 0) && S_ISDIR(status.st_mode) &&
+           status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static int open_base(char *text, size_t room) {
     const char *place = getenv("XDG_RUNTIME_DIR");
-    if (place && *place == '/' && strlen(place) < room - NAME_MOST && is_private(place)) snprintf(text, room, "%s/mkeyspec-softnic", place);
+    if (place && *place == '/' && strlen(place) < room - NAME_MOST && is_private(place))
+        snprintf(text, room, "%s/mkeyspec-softnic", place);
     else snprintf(text, room, "/tmp/mkeyspec-softnic-%u", (unsigned)geteuid());
     int fd = own_directory(AT_FDCWD, text);
     if (fd < 0 && errno == EPERM)
-        fprintf(stderr, "mkeyspec softnic: %s is not a directory of this user alone; XDG_RUNTIME_DIR may name another place\n", text);
+        fprintf(
+            stderr,
+            "mkeyspec softnic: %s is not a directory of this user alone; XDG_RUNTIME_DIR may name another place\n",
+            text);
     return fd;
 }
 
@@ -137,10 +146,15 @@ static int enter(void) {
     for (int i = 0; i < TRIES; i++) {
         directory = own_directory(base, fabric);
         if (directory < 0 && errno != ENOENT) return errno;
-        lock = directory < 0 ? -1 : fd_high(openat(directory, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+        lock =
+            directory < 0
+                ? -1
+                : fd_high(openat(directory, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (lock < 0 && directory >= 0 && errno != ENOENT) return errno;
         bool ours = lock >= 0 && lock_byte(lock, PRESENCE, F_RDLCK);
-        if (ours && !fstat(lock, &mine) && !fstatat(directory, LOCK, &there, AT_SYMLINK_NOFOLLOW) && mine.st_ino == there.st_ino) return 0;
+        if (ours && !fstat(lock, &mine) && !fstatat(directory, LOCK, &there, AT_SYMLINK_NOFOLLOW) &&
+            mine.st_ino == there.st_ino)
+            return 0;
         if (lock >= 0) close(lock);
         if (directory >= 0) close(directory);
         lock = directory = -1;
@@ -149,7 +163,7 @@ static int enter(void) {
     return EAGAIN;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------------------------ */
+/* ---- start and end ----------------------------------------------------------------------- */
 
 static bool is_name(const char *text) {
     if (*text == '.') return false;
@@ -163,16 +177,20 @@ static int choose(void) {
     const char *named = getenv("MKEYSPEC_SOFTNIC_FABRIC");
     unsigned long random = 0;
     if (!named || !*named) {
-        if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) random = (unsigned long)now();
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+            random = (unsigned long)now();
         snprintf(fabric, sizeof fabric, ",%d-%016lx", (int)getpid(), random);
         return 0;
     }
     if (strlen(named) > NAME_MOST) {
-        fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC has more than %d characters\n", NAME_MOST);
+        fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC has more than %d characters\n",
+                NAME_MOST);
         return EINVAL;
     }
     if (!is_name(named)) {
-        fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC may have letters, digits, '_', '.' and '-', and no '.' in front\n");
+        fprintf(
+            stderr,
+            "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC may have letters, digits, '_', '.' and '-', and no '.' in front\n");
         return EINVAL;
     }
     strcpy(fabric, named);
@@ -219,12 +237,13 @@ __attribute__((destructor)) static void leave(void) {
     close_all();
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------- */
 
 int names_take(uint64_t place, const char *name) {
     if (owner != getpid()) return EBADF;
-    if (!lock_byte(lock, 1 + place, F_WRLCK)) return errno == EAGAIN || errno == EACCES ? EADDRINUSE : errno;
-    unlinkat(directory, name, 0);       /* of a process that was killed */
+    if (!lock_byte(lock, 1 + place, F_WRLCK))
+        return errno == EAGAIN || errno == EACCES ? EADDRINUSE : errno;
+    unlinkat(directory, name, 0); /* of a process that was killed */
     return 0;
 }
 
@@ -238,7 +257,8 @@ unsigned names_address(const char *name, struct sockaddr_un *out) {
     memset(out, 0, sizeof *out);
     out->sun_family = AF_UNIX;
     size_t room = sizeof out->sun_path;
-    if (strlen(path) + 1 + strlen(name) < room) snprintf(out->sun_path, room, "%.*s/%.40s", (int)room - 42, path, name);
+    if (strlen(path) + 1 + strlen(name) < room)
+        snprintf(out->sun_path, room, "%.*s/%.40s", (int)room - 42, path, name);
     else snprintf(out->sun_path, room, "/proc/self/fd/%d/%.40s", directory, name);
     return sizeof *out;
 }

@@ -12,7 +12,7 @@
 
 struct nic nic;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pid_t owner;                     /* 0: no NIC yet */
+static pid_t owner; /* 0: no NIC yet */
 
 bool nic_is_foreign(void) { return owner && owner != getpid(); }
 
@@ -28,7 +28,8 @@ int fd_high(int fd) {
         int high = fcntl(fd, F_DUPFD_CLOEXEC, least);
         if (high < 0) continue;
 #ifdef __SANITIZE_THREAD__
-        dup3(fd, high, O_CLOEXEC);      /* once more: TSan doesn't follow F_DUPFD, and misses what goes through a pipe */
+        /* once more: TSan doesn't follow F_DUPFD, and misses what goes through a pipe */
+        dup3(fd, high, O_CLOEXEC);
 #endif
         close(fd);
         return high;
@@ -56,9 +57,7 @@ static void tables_init(void) {
 }
 
 /* Whether the environment says what this device is. */
-bool RULE(nic_is_known)(void) {
-    return personality() != NULL;
-}
+bool RULE(nic_is_known)(void) { return personality() != NULL; }
 
 static int start(void) {
     if (owner == getpid()) return 0;
@@ -117,13 +116,18 @@ static void destroy(struct object *object) {
     case KIND_UMEM: umem_destroy((struct umem *)object); break;
     case KIND_CHANNEL: channel_destroy((struct channel *)object); break;
     case KIND_PD: pd_destroy((struct pd *)object); break;
-    case KIND_AH: case KIND_OTHER: object_unlink(object); free(object); break;
+    case KIND_AH:
+    case KIND_OTHER:
+        object_unlink(object);
+        free(object);
+        break;
     }
 }
 
 void nic_context_destroy(struct context *context) {
-    static const enum kind order[] = {KIND_QP, KIND_SRQ, KIND_CQ, KIND_AH, KIND_OTHER, KIND_KEY, KIND_UMEM, KIND_PSV, KIND_DEK, KIND_LOGIN, KIND_PD,
-                                      KIND_CHANNEL};
+    static const enum kind order[] = {KIND_QP,    KIND_SRQ,   KIND_CQ,   KIND_AH,
+                                      KIND_OTHER, KIND_KEY,   KIND_UMEM, KIND_PSV,
+                                      KIND_DEK,   KIND_LOGIN, KIND_PD,   KIND_CHANNEL};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (struct object *object = context->objects, *next; object; object = next) {
             next = object->next;
@@ -158,7 +162,7 @@ int pd_destroy(struct pd *pd) {
 
 struct pd *pd_find(uint32_t pdn) { return table_get(&nic.pds, pdn); }
 
-static struct section forking;          /* of the thread that has the mutex */
+static struct section forking; /* of the thread that has the mutex */
 
 void nic_fork_prepare(void) {
     struct section section;
@@ -175,8 +179,8 @@ void nic_fork_parent(void) {
     section_leave(&section);
 }
 
-/* The child has no device thread and its doorbells are not trapped: the parent's contexts are dead in it. A context that the child opens
- * itself starts a NIC of its own. */
+/* The child has no device thread and its doorbells are not trapped: the parent's contexts are dead
+ * in it. A context that the child opens itself starts a NIC of its own. */
 void nic_fork_child(void) {
     fabric_fork_child();
     names_fork_child();
@@ -187,16 +191,17 @@ void nic_fork_child(void) {
     section_leave(&forking);
 }
 
-/* ---- one round ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- one round --------------------------------------------------------------------------- */
 
-enum { FLUSH_EVERY = 5000000 };         /* ns; a receive posted to a broken QP rings no bell */
+enum { FLUSH_EVERY = 5000000 }; /* ns; a receive posted to a broken QP rings no bell */
 
 static void earliest(uint64_t *next, uint64_t time) {
     if (time && (!*next || time < *next)) *next = time;
 }
 
-/* A call that waits is tried again when it is due, and whenever something else has happened here: a receive may be there now. What
- * happens in another process isn't seen, and an answer from there is no reason to ask again. */
+/* A call that waits is tried again when it is due, and whenever something else has happened here: a
+ * receive may be there now. What happens in another process isn't seen, and an answer from there is
+ * no reason to ask again. */
 static bool call_round(struct qp *qp, bool early, uint64_t *next) {
     if (!qp->call) return false;
     if (qp->call->sent) return false;
@@ -208,8 +213,9 @@ static bool call_round(struct qp *qp, bool early, uint64_t *next) {
     return false;
 }
 
-/* A round ends early when its time is up, or when a command waits; the next one goes on with the QP whose turn it is. */
-enum { ROUND_TIME = 1000000, WANTED_TIME = 100000 };   /* ns */
+/* A round ends early when its time is up, or when a command waits; the next one goes on with the QP
+ * whose turn it is. */
+enum { ROUND_TIME = 1000000, WANTED_TIME = 100000 }; /* ns */
 static uint64_t round_began;
 
 bool round_is_over(void) {
@@ -258,7 +264,7 @@ static bool queues_round(bool early, uint64_t *next) {
 }
 
 bool nic_round(uint64_t *next) {
-    static bool something;              /* in the round before */
+    static bool something; /* in the round before */
     *next = 0;
     round_began = now();
     bool any = fabric_work();

@@ -1,8 +1,8 @@
-/* The trace's file, whose reader may be slow, stop, or leave: neither the device nor the application waits
- * for it, and no signal comes of it.
+/* The trace's file, whose reader may be slow, stop, or leave: neither the device nor the
+ * application waits for it, and no signal comes of it.
  *
- * Records pass through a buffer. A reader that is behind gets PATIENCE; after that records are lost and
- * counted until it reads again. A reader that has left ends the trace.
+ * Records pass through a buffer. A reader that is behind gets PATIENCE; after that records are lost
+ * and counted until it reads again. A reader that has left ends the trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 
 #include "engine.h"
 
-enum { ROOM = 1 << 20, PIECE = 4096, PATIENCE = 50, PARTING = 200 };    /* bytes; the last two in ms */
-enum { AGAIN_LATER = 10000000 };        /* ns */
+enum { ROOM = 1 << 20, PIECE = 4096, PATIENCE = 50, PARTING = 200 }; /* bytes; the last two in ms */
+enum { AGAIN_LATER = 10000000 };                                     /* ns */
 enum way { WAY_PLAIN, WAY_OWN, WAY_SOCKET, WAY_SHARED };
 
 static struct {
@@ -29,7 +29,7 @@ static struct {
     char *bytes;
     size_t start, end;
     uint64_t lost;
-    bool stalled;                       /* it had its patience */
+    bool stalled; /* it had its patience */
     pid_t owner;
 } out = {.fd = -1};
 
@@ -44,7 +44,8 @@ static void end_it(void) {
     out.start = out.end = 0;
 }
 
-/* A pipe or terminal is opened again, so that not to wait is a setting of ours and not of the application's. */
+/* A pipe or terminal is opened again, so that not to wait is a setting of ours and not of the
+ * application's. */
 static int own_description(int fd, enum way *way) {
     struct stat status;
     char name[40];
@@ -68,7 +69,8 @@ int output_open(const char *path) {
     } else {
         int flags = O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
         fd = open(path, O_WRONLY | flags, 0666);
-        if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | flags, 0666);    /* its reader will come */
+        /* its reader will come */
+        if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | flags, 0666);
     }
     if (fd < 0) return errno;
     if (!(out.bytes = malloc(ROOM))) {
@@ -92,7 +94,7 @@ static ssize_t put(const char *bytes, size_t len) {
     static const struct timespec none;
     sigset_t ours, before, waiting;
     if (out.way == WAY_SOCKET) return send(out.fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (out.way == WAY_SHARED) {        /* so much fits if any does, as long as nobody else writes */
+    if (out.way == WAY_SHARED) { /* so much fits if any does, as long as nobody else writes */
         if (!writable(0)) {
             errno = EAGAIN;
             return -1;
@@ -118,7 +120,7 @@ void output_flush(void) {
         ssize_t done = put(out.bytes + out.start, out.end - out.start);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0 && errno == EAGAIN) return;
-        if (done <= 0) {                /* a full disk, or a reader that left */
+        if (done <= 0) { /* a full disk, or a reader that left */
             end_it();
             return;
         }
@@ -163,7 +165,7 @@ bool output_recovered(void) {
 
 uint64_t output_due(void) { return out.start < out.end ? now() + AGAIN_LATER : 0; }
 
-void output_fork_child(void) { out.start = out.end = 0; }       /* the parent writes them */
+void output_fork_child(void) { out.start = out.end = 0; } /* the parent writes them */
 
 void output_drain(void) {
     if (out.owner != getpid()) return;

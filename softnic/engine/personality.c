@@ -7,42 +7,96 @@
 #include "personality.h"
 
 enum {
-    ALL_BLOCKS = 1 << BLOCK_512 | 1 << BLOCK_520 | 1 << BLOCK_4096 | 1 << BLOCK_4160 | 1 << BLOCK_4048,
+    ALL_BLOCKS = 1 << BLOCK_512 | 1 << BLOCK_520 | 1 << BLOCK_4096 | 1 << BLOCK_4160 |
+        1 << BLOCK_4048,
     ALL_SIGNATURES = SIG_T10DIF | SIG_CRC32 | SIG_CRC32C | SIG_CRC64_XP10,
 };
 
 /* The import key of the wrapped ones is RFC 3394's 128-bit example. */
-#define KEK {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f}
-#define USUAL                                                                                                                           \
-    .signature_pipelining = true, .dc = true, .clock_page = true, .max_mkey_entries = 1 << 16, .trap = true, .log_max_deks = 10,        \
-    .kek = KEK, .kek_length = 16
-/* What ConnectX-7 brought for queues that work with one another (UCC's tl/mlx5 asks for it by the part number). */
+#define KEK \
+    {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f}
+#define USUAL \
+    .signature_pipelining = true, .dc = true, .clock_page = true, .max_mkey_entries = 1 << 16, \
+    .trap = true, .log_max_deks = 10, .kek = KEK, .kek_length = 16
+/* What ConnectX-7 brought for queues that work with one another (UCC's tl/mlx5 asks for it by the
+ * part number). */
 #define LINKED .wait_on_data = true, .transpose = true
 #define LATEST USUAL, .block_sizes = ALL_BLOCKS, .signatures = ALL_SIGNATURES
 
 static const struct personality known[] = {
-    {.name = "connectx7", .vendor_part_id = 0x1021, .fw_ver = "28.40.1000", .board_id = "MKS_SOFT_CX7", LATEST, .crypto = CRYPTO_PLAINTEXT,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
-    {.name = "connectx6dx", .vendor_part_id = 0x101d, .fw_ver = "22.40.1000", .board_id = "MKS_SOFT_CX6DX", LATEST, .crypto = CRYPTO_WRAPPED,
-     .crypto_single_block = true, .dc_log_streams = 4, .dc_log_errored = 4},
+    {.name = "connectx7",
+     .vendor_part_id = 0x1021,
+     .fw_ver = "28.40.1000",
+     .board_id = "MKS_SOFT_CX7",
+     LATEST,
+     .crypto = CRYPTO_PLAINTEXT,
+     .crypto_single_block = true,
+     .crypto_multi_block = true,
+     .memcpy_max = 1 << 24,
+     LINKED,
+     .dc_log_streams = 4,
+     .dc_log_errored = 4},
+    {.name = "connectx6dx",
+     .vendor_part_id = 0x101d,
+     .fw_ver = "22.40.1000",
+     .board_id = "MKS_SOFT_CX6DX",
+     LATEST,
+     .crypto = CRYPTO_WRAPPED,
+     .crypto_single_block = true,
+     .dc_log_streams = 4,
+     .dc_log_errored = 4},
     /* No CRC32C, no CRC64 (hardware rule 17). */
-    {.name = "connectx5", .vendor_part_id = 0x1017, .fw_ver = "16.35.4030", .board_id = "MKS_SOFT_CX5", USUAL, .signatures = SIG_T10DIF | SIG_CRC32,
+    {.name = "connectx5",
+     .vendor_part_id = 0x1017,
+     .fw_ver = "16.35.4030",
+     .board_id = "MKS_SOFT_CX5",
+     USUAL,
+     .signatures = SIG_T10DIF | SIG_CRC32,
      .block_sizes = ALL_BLOCKS & ~(1 << BLOCK_4048)},
-    {.name = "bluefield3-plaintext", .vendor_part_id = 0xa2dc, .fw_ver = "32.40.1000", .board_id = "MKS_SOFT_BF3", LATEST, .crypto = CRYPTO_PLAINTEXT,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
-    {.name = "bluefield3-wrapped", .vendor_part_id = 0xa2dc, .fw_ver = "32.40.1000", .board_id = "MKS_SOFT_BF3", LATEST, .crypto = CRYPTO_WRAPPED,
-     .crypto_single_block = true, .crypto_multi_block = true, .memcpy_max = 1 << 24, LINKED, .dc_log_streams = 4, .dc_log_errored = 4},
+    {.name = "bluefield3-plaintext",
+     .vendor_part_id = 0xa2dc,
+     .fw_ver = "32.40.1000",
+     .board_id = "MKS_SOFT_BF3",
+     LATEST,
+     .crypto = CRYPTO_PLAINTEXT,
+     .crypto_single_block = true,
+     .crypto_multi_block = true,
+     .memcpy_max = 1 << 24,
+     LINKED,
+     .dc_log_streams = 4,
+     .dc_log_errored = 4},
+    {.name = "bluefield3-wrapped",
+     .vendor_part_id = 0xa2dc,
+     .fw_ver = "32.40.1000",
+     .board_id = "MKS_SOFT_BF3",
+     LATEST,
+     .crypto = CRYPTO_WRAPPED,
+     .crypto_single_block = true,
+     .crypto_multi_block = true,
+     .memcpy_max = 1 << 24,
+     LINKED,
+     .dc_log_streams = 4,
+     .dc_log_errored = 4},
 };
 
 static struct personality current;
 static enum { UNREAD, FINE, WRONG } state;
 
-struct word { const char *name; uint32_t bits; };
-static const struct word signature_words[] = {{"t10dif", SIG_T10DIF}, {"crc32", SIG_CRC32}, {"crc32c", SIG_CRC32C}, {"crc64_xp10", SIG_CRC64_XP10}, {NULL, 0}};
-static const struct word block_words[] = {
-    {"512", 1 << BLOCK_512}, {"520", 1 << BLOCK_520}, {"4048", 1 << BLOCK_4048}, {"4096", 1 << BLOCK_4096}, {"4160", 1 << BLOCK_4160}, {NULL, 0},
+struct word {
+    const char *name;
+    uint32_t bits;
 };
-static const struct word crypto_words[] = {{"none", CRYPTO_NONE}, {"plaintext", CRYPTO_PLAINTEXT}, {"wrapped", CRYPTO_WRAPPED}, {NULL, 0}};
+static const struct word signature_words[] = {{"t10dif", SIG_T10DIF},
+                                              {"crc32", SIG_CRC32},
+                                              {"crc32c", SIG_CRC32C},
+                                              {"crc64_xp10", SIG_CRC64_XP10},
+                                              {NULL, 0}};
+static const struct word block_words[] = {
+    {"512", 1 << BLOCK_512},   {"520", 1 << BLOCK_520},   {"4048", 1 << BLOCK_4048},
+    {"4096", 1 << BLOCK_4096}, {"4160", 1 << BLOCK_4160}, {NULL, 0},
+};
+static const struct word crypto_words[] = {
+    {"none", CRYPTO_NONE}, {"plaintext", CRYPTO_PLAINTEXT}, {"wrapped", CRYPTO_WRAPPED}, {NULL, 0}};
 
 static bool words(const char *text, const struct word *table, bool many, uint32_t *out) {
     uint32_t bits = 0;
@@ -86,38 +140,60 @@ static bool pick(const char *name) {
     return false;
 }
 
-static bool text_into(char *to, size_t room, const char *text) { return (size_t)snprintf(to, room, "%s", text) < room; }
+static bool text_into(char *to, size_t room, const char *text) {
+    return (size_t)snprintf(to, room, "%s", text) < room;
+}
 
 static bool set(const char *key, const char *value) {
-    static const struct { const char *key; size_t at; } flags[] = {
-        {"signature_pipelining", offsetof(struct personality, signature_pipelining)}, {"crypto_single_block", offsetof(struct personality, crypto_single_block)},
-        {"crypto_multi_block", offsetof(struct personality, crypto_multi_block)}, {"dc", offsetof(struct personality, dc)},
-        {"roce", offsetof(struct personality, roce)}, {"clock_page", offsetof(struct personality, clock_page)}, {"trap", offsetof(struct personality, trap)},
-        {"wait_on_data", offsetof(struct personality, wait_on_data)}, {"transpose", offsetof(struct personality, transpose)},
+    static const struct {
+        const char *key;
+        size_t at;
+    } flags[] = {
+        {"signature_pipelining", offsetof(struct personality, signature_pipelining)},
+        {"crypto_single_block", offsetof(struct personality, crypto_single_block)},
+        {"crypto_multi_block", offsetof(struct personality, crypto_multi_block)},
+        {"dc", offsetof(struct personality, dc)},
+        {"roce", offsetof(struct personality, roce)},
+        {"clock_page", offsetof(struct personality, clock_page)},
+        {"trap", offsetof(struct personality, trap)},
+        {"wait_on_data", offsetof(struct personality, wait_on_data)},
+        {"transpose", offsetof(struct personality, transpose)},
     };
     uint64_t n;
     uint32_t bits;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (!strcmp(key, flags[i].key)) return number(value, 1, &n) && (*(bool *)((char *)&current + flags[i].at) = n, true);
+        if (!strcmp(key, flags[i].key))
+            return number(value, 1, &n) && (*(bool *)((char *)&current + flags[i].at) = n, true);
     if (!strcmp(key, "name")) return pick(value);
     if (!strcmp(key, "fw_ver")) return text_into(current.fw_ver, sizeof current.fw_ver, value);
-    if (!strcmp(key, "board_id")) return text_into(current.board_id, sizeof current.board_id, value);
+    if (!strcmp(key, "board_id"))
+        return text_into(current.board_id, sizeof current.board_id, value);
     if (!strcmp(key, "signatures")) return words(value, signature_words, true, &current.signatures);
     if (!strcmp(key, "block_sizes")) return words(value, block_words, true, &current.block_sizes);
-    if (!strcmp(key, "crypto")) return words(value, crypto_words, false, &bits) && (current.crypto = bits, true);
+    if (!strcmp(key, "crypto"))
+        return words(value, crypto_words, false, &bits) && (current.crypto = bits, true);
     if (!strcmp(key, "kek")) return hex_key(value, &current);
-    if (!strcmp(key, "vendor_part_id")) return number(value, 0xffff, &n) && (current.vendor_part_id = (uint16_t)n, true);
-    if (!strcmp(key, "log_max_deks")) return number(value, 24, &n) && (current.log_max_deks = (uint8_t)n, true);
-    if (!strcmp(key, "memcpy_max")) return number(value, 1ull << 31, &n) && !(n & (n - 1)) && (current.memcpy_max = n, true);
-    if (!strcmp(key, "dc_log_streams")) return number(value, 6, &n) && (current.dc_log_streams = (uint8_t)n, true);
-    if (!strcmp(key, "dc_log_errored")) return number(value, 6, &n) && (current.dc_log_errored = (uint8_t)n, true);
-    if (!strcmp(key, "max_mkey_entries")) return number(value, 1 << 20, &n) && (current.max_mkey_entries = (uint32_t)n, true);
+    if (!strcmp(key, "vendor_part_id"))
+        return number(value, 0xffff, &n) && (current.vendor_part_id = (uint16_t)n, true);
+    if (!strcmp(key, "log_max_deks"))
+        return number(value, 24, &n) && (current.log_max_deks = (uint8_t)n, true);
+    if (!strcmp(key, "memcpy_max"))
+        return number(value, 1ull << 31, &n) && !(n & (n - 1)) && (current.memcpy_max = n, true);
+    if (!strcmp(key, "dc_log_streams"))
+        return number(value, 6, &n) && (current.dc_log_streams = (uint8_t)n, true);
+    if (!strcmp(key, "dc_log_errored"))
+        return number(value, 6, &n) && (current.dc_log_errored = (uint8_t)n, true);
+    if (!strcmp(key, "max_mkey_entries"))
+        return number(value, 1 << 20, &n) && (current.max_mkey_entries = (uint32_t)n, true);
     return false;
 }
 
 static bool complain(const char *item) {
-    fprintf(stderr, "mkeyspec softnic: MKEYSPEC_SOFTNIC_PERSONALITY: `%s` is not understood; names are", item);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) fprintf(stderr, "%s %s", i ? "," : "", known[i].name);
+    fprintf(stderr,
+            "mkeyspec softnic: MKEYSPEC_SOFTNIC_PERSONALITY: `%s` is not understood; names are",
+            item);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", known[i].name);
     fprintf(stderr, "\n");
     return false;
 }
@@ -146,7 +222,8 @@ const struct personality *personality(void) {
 }
 
 bool personality_gid(unsigned index, uint8_t gid[16]) {
-    static const uint8_t guid[8] = {0x0c, 0x42, 0xa1, 0x03, 0x00, 0x01, 0x00, 0x01}, host[8] = {0x0e, 0x42, 0xa1, 0xff, 0xfe, 0x01, 0x00, 0x01};
+    static const uint8_t guid[8] = {0x0c, 0x42, 0xa1, 0x03, 0x00, 0x01, 0x00, 0x01},
+                         host[8] = {0x0e, 0x42, 0xa1, 0xff, 0xfe, 0x01, 0x00, 0x01};
     static const uint8_t mapped[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
     const struct personality *can = personality();
     memset(gid, 0, 16);

@@ -15,7 +15,8 @@ int qp_create(struct context *context, const struct qp_attr *attr, struct qp **o
         return error;
     }
     qp->attr = *attr;
-    if (!qp->attr.sq_buf) qp->attr.sq_buf = attr->buf + ((uint64_t)attr->rq_entries << attr->rq_shift);
+    if (!qp->attr.sq_buf)
+        qp->attr.sq_buf = attr->buf + ((uint64_t)attr->rq_entries << attr->rq_shift);
     if (attr->pd) attr->pd->object.users++;
     if (attr->send_cq) attr->send_cq->object.users++;
     if (attr->recv_cq) attr->recv_cq->object.users++;
@@ -44,7 +45,9 @@ static void keep(struct qp *qp, const struct qp_change *c) {
     if (mask & ATTR_RNR_RETRY) set->rnr_retry = c->rnr_retry & 7;
     if (mask & ATTR_RQ_PSN) set->rq_psn = c->rq_psn & 0xffffff;
     if (mask & ATTR_RD_ATOMIC) set->max_rd_atomic = c->max_rd_atomic;
-    if (mask & ATTR_ALT_PATH) set->alt_path = c->alt_path, set->alt_port = c->alt_port, set->alt_timeout = c->alt_timeout, set->alt_pkey_index = c->alt_pkey_index;
+    if (mask & ATTR_ALT_PATH)
+        set->alt_path = c->alt_path, set->alt_port = c->alt_port, set->alt_timeout = c->alt_timeout,
+        set->alt_pkey_index = c->alt_pkey_index;
     if (mask & ATTR_RNR_TIMER) set->min_rnr_timer = c->min_rnr_timer & 31;
     if (mask & ATTR_SQ_PSN) set->sq_psn = c->sq_psn & 0xffffff;
     if (mask & ATTR_DEST_RD_ATOMIC) set->max_dest_rd_atomic = c->max_dest_rd_atomic;
@@ -52,20 +55,23 @@ static void keep(struct qp *qp, const struct qp_change *c) {
     if (mask & ATTR_DEST_QPN) set->dest_qpn = c->dest_qpn & 0xffffff;
 }
 
-/* What was rung before goes out, but nobody waits for answers: the rule for a QP that is destroyed or reset. Bounded,
- * because what is on its way holds a copy of its data. */
+/* What was rung before goes out, but nobody waits for answers: the rule for a QP that is destroyed
+ * or reset. Bounded, because what is on its way holds a copy of its data. */
 static void part(struct qp *qp) {
     enum { MOST = 64 << 20 };
     uint16_t producer = qp->last;
     uint64_t bytes = 0;
-    if (qp->state == STATE_RTS && qp->attr.sq_blocks && (qp->ending || doorbell_record(qp->attr.db, NULL, &producer)))
+    if (qp->state == STATE_RTS && qp->attr.sq_blocks &&
+        (qp->ending || doorbell_record(qp->attr.db, NULL, &producer)))
         while (bytes < MOST && (qp->call ? request_leave(qp, &bytes) : qp_run(qp, producer))) {}
     request_drop(qp);
 }
 
 int qp_destroy(struct qp *qp, uint32_t *async_events) {
     part(qp);
-    *async_events = qp->async_events - event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async, qp->attr.user_handle);
+    *async_events = qp->async_events -
+                    event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async,
+                                  qp->attr.user_handle);
     if (qp->attr.pd) qp->attr.pd->object.users--;
     if (qp->attr.send_cq) qp->attr.send_cq->object.users--;
     if (qp->attr.recv_cq) qp->attr.recv_cq->object.users--;
@@ -101,12 +107,14 @@ void qp_fail(struct qp *qp) {
 /* What was posted before the change still runs (hardware rule 21). */
 static void run_posted(struct qp *qp) {
     uint16_t producer;
-    if (qp->state == STATE_RTS && qp->attr.sq_blocks && doorbell_record(qp->attr.db, NULL, &producer))
+    if (qp->state == STATE_RTS && qp->attr.sq_blocks &&
+        doorbell_record(qp->attr.db, NULL, &producer))
         while (qp_run(qp, producer)) {}
 }
 
-/* To error. An answer that another process still owes is waited for: until then the QP goes on with what was rung before,
- * though it is in error for everybody who asks. What waits for its peer to become ready is flushed. */
+/* To error. An answer that another process still owes is waited for: until then the QP goes on with
+ * what was rung before, though it is in error for everybody who asks. What waits for its peer to
+ * become ready is flushed. */
 static void to_error(struct qp *qp) {
     if (qp->ending) return;
     run_posted(qp);
@@ -120,7 +128,7 @@ static void to_error(struct qp *qp) {
 }
 
 bool qp_end_round(struct qp *qp, uint64_t *next) {
-    static const uint64_t MOST = 1000000000;    /* ns without an answer */
+    static const uint64_t MOST = 1000000000; /* ns without an answer */
     while (qp->ending && qp_run(qp, qp->last)) {}
     if (!qp->ending) return true;
     if (!qp->call || !qp->call->sent || now() - qp->progress >= MOST) {
@@ -138,16 +146,12 @@ void qp_sq_drained(struct qp *qp) {
 
 static void to_state(struct qp *qp, enum qp_state to) {
     switch (to) {
-    case STATE_RESET:
-        to_reset(qp);
-        return;
-    case STATE_ERR:
-        to_error(qp);
-        return;
+    case STATE_RESET: to_reset(qp); return;
+    case STATE_ERR: to_error(qp); return;
     case STATE_SQD:
         if (qp->state == STATE_SQD) return;
         run_posted(qp);
-        if (qp->state != STATE_RTS) return;     /* what ran ended in an error */
+        if (qp->state != STATE_RTS) return; /* what ran ended in an error */
         qp->state = STATE_SQD;
         qp->draining = qp->call != NULL;
         if (!qp->draining && qp->set.en_sqd_async_notify) qp_sq_drained(qp);
@@ -163,18 +167,21 @@ static bool in_range(const struct qp_change *change) {
     enum { MTU_256 = 1, MTU_4096 = 5, MOST_RD_ATOMIC = 16 };
     uint32_t mask = change->mask;
     if (mask & ATTR_PORT && change->port != 1) return false;
-    if (mask & ATTR_PKEY && change->pkey_index) return false;           /* the table has one entry */
-    if (mask & ATTR_MTU && (change->path_mtu < MTU_256 || change->path_mtu > MTU_4096)) return false;
+    if (mask & ATTR_PKEY && change->pkey_index) return false; /* the table has one entry */
+    if (mask & ATTR_MTU && (change->path_mtu < MTU_256 || change->path_mtu > MTU_4096))
+        return false;
     if (mask & ATTR_RD_ATOMIC && change->max_rd_atomic > MOST_RD_ATOMIC) return false;
     return !(mask & ATTR_DEST_RD_ATOMIC) || change->max_dest_rd_atomic <= MOST_RD_ATOMIC;
 }
 
 int RULE(qp_modify)(struct qp *qp, const struct qp_change *change) {
-    enum qp_state from = qp_uverbs_state(qp), to = change->mask & ATTR_STATE ? (enum qp_state)change->state : from;
+    enum qp_state from = qp_uverbs_state(qp),
+                  to = change->mask & ATTR_STATE ? (enum qp_state)change->state : from;
     if (to > STATE_ERR) return EINVAL;
     /* cur_state may only say what a racing completion has changed: RTS for SQE and the like. */
     if ((change->mask & ATTR_CUR_STATE) && change->current_state != from) return EINVAL;
-    if (!transition_allowed(qp->attr.type, from, to, change->mask) || !in_range(change)) return EINVAL;
+    if (!transition_allowed(qp->attr.type, from, to, change->mask) || !in_range(change))
+        return EINVAL;
     keep(qp, change);
     if (change->mask & ATTR_STATE) to_state(qp, to);
     nic_kick();

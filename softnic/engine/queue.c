@@ -1,7 +1,8 @@
 /* Work queues in the application's memory: what was posted, one WQE at a time.
  *
- * Doorbell record of a QP: two big-endian words, how far the RQ (in WQEs) and the SQ (in blocks of 64 bytes) are filled. An SRQ's WQEs are a
- * linked list; the application links what was consumed again, we follow. */
+ * Doorbell record of a QP: two big-endian words, how far the RQ (in WQEs) and the SQ (in blocks of
+ * 64 bytes) are filled. An SRQ's WQEs are a linked list; the application links what was consumed
+ * again, we follow. */
 #include <string.h>
 
 #include "engine.h"
@@ -19,12 +20,14 @@ bool doorbell_record(uint64_t db, uint16_t *rq, uint16_t *sq) {
 static bool blocks_read(const struct qp *qp, uint16_t from, uint16_t count, uint8_t *out) {
     uint32_t at = from & (qp->attr.sq_blocks - 1), straight = qp->attr.sq_blocks - at;
     if (straight > count) straight = count;
-    struct piece piece[2] = {{qp->attr.sq_buf + (uint64_t)at * WQE_BLOCK, straight * WQE_BLOCK}, {qp->attr.sq_buf, (count - straight) * WQE_BLOCK}};
+    struct piece piece[2] = {{qp->attr.sq_buf + (uint64_t)at * WQE_BLOCK, straight * WQE_BLOCK},
+                             {qp->attr.sq_buf, (count - straight) * WQE_BLOCK}};
     return memory_gather(piece, straight == count ? 1 : 2, out);
 }
 
-enum fetch sq_fetch(const struct qp *qp, uint16_t at, uint16_t producer, uint8_t wqe[WQE_BYTES], size_t *len, uint16_t *blocks) {
-    enum { AHEAD = 4 };                 /* most WQEs are not longer */
+enum fetch sq_fetch(const struct qp *qp, uint16_t at, uint16_t producer, uint8_t wqe[WQE_BYTES],
+                    size_t *len, uint16_t *blocks) {
+    enum { AHEAD = 4 }; /* most WQEs are not longer */
     uint16_t posted = (uint16_t)(producer - at);
     if (!posted || !qp->attr.sq_blocks) return FETCH_NONE;
     if (posted > qp->attr.sq_blocks) posted = (uint16_t)qp->attr.sq_blocks;
@@ -33,7 +36,7 @@ enum fetch sq_fetch(const struct qp *qp, uint16_t at, uint16_t producer, uint8_t
     unsigned ds = load_be32(wqe + 4) & 0x3f;
     *len = ds * WQE_UNIT;
     *blocks = ds ? (uint16_t)((ds + 3) / 4) : 1;
-    if (*blocks > posted) {             /* cut off by the producer index */
+    if (*blocks > posted) { /* cut off by the producer index */
         *blocks = posted;
         *len = (size_t)posted * WQE_BLOCK;
         return FETCH_BAD;
@@ -54,8 +57,12 @@ static enum fetch srq_peek(struct srq *srq, struct receive *out) {
     if (srq->error) return FETCH_NONE;
     if (!doorbell_record(srq->attr.db, &posted, NULL)) return FETCH_FAULT;
     if (posted == srq->consumed) return FETCH_NONE;
-    if (srq->head >= srq->attr.entries || srq->attr.stride > sizeof out->bytes || srq->attr.stride < 32) return FETCH_BAD;
-    if (!memory_read(srq->attr.buf + (uint64_t)srq->head * srq->attr.stride, out->bytes, srq->attr.stride)) return FETCH_FAULT;
+    if (srq->head >= srq->attr.entries || srq->attr.stride > sizeof out->bytes ||
+        srq->attr.stride < 32)
+        return FETCH_BAD;
+    if (!memory_read(srq->attr.buf + (uint64_t)srq->head * srq->attr.stride, out->bytes,
+                     srq->attr.stride))
+        return FETCH_FAULT;
     out->index = srq->head;
     out->segs = segs_decode(out->bytes + 16, srq->attr.stride - 16, out->seg, WQE_MAX_SEGS);
     out->length = capacity(out);
@@ -71,7 +78,8 @@ enum fetch receive_peek(struct qp *qp, struct receive *out) {
     if (posted == qp->rq_head) return FETCH_NONE;
     out->index = qp->rq_head;
     uint64_t slot = qp->rq_head & (qp->attr.rq_entries - 1);
-    if (!memory_read(qp->attr.buf + (slot << qp->attr.rq_shift), out->bytes, stride)) return FETCH_FAULT;
+    if (!memory_read(qp->attr.buf + (slot << qp->attr.rq_shift), out->bytes, stride))
+        return FETCH_FAULT;
     out->segs = segs_decode(out->bytes, stride, out->seg, WQE_MAX_SEGS);
     out->length = capacity(out);
     return FETCH_FINE;
@@ -81,9 +89,12 @@ static void srq_take(struct srq *srq, const struct receive *receive) {
     uint16_t posted;
     srq->head = load_be16(receive->bytes + 2);
     srq->consumed++;
-    if (!srq->attr.limit || !doorbell_record(srq->attr.db, &posted, NULL) || (uint16_t)(posted - srq->consumed) >= srq->attr.limit) return;
+    if (!srq->attr.limit || !doorbell_record(srq->attr.db, &posted, NULL) ||
+        (uint16_t)(posted - srq->consumed) >= srq->attr.limit)
+        return;
     srq->attr.limit = 0;
-    if (event_async(srq->object.context, srq->attr.async, srq->attr.user_handle, EVENT_SRQ_LIMIT)) srq->async_events++;
+    if (event_async(srq->object.context, srq->attr.async, srq->attr.user_handle, EVENT_SRQ_LIMIT))
+        srq->async_events++;
 }
 
 void receive_take(struct qp *qp, const struct receive *receive) {
@@ -95,9 +106,15 @@ void receive_take(struct qp *qp, const struct receive *receive) {
 bool rq_flush(struct qp *qp) {
     uint16_t posted;
     bool any = false;
-    if (qp->attr.srq || !qp->attr.rq_entries || !qp->attr.recv_cq || !doorbell_record(qp->attr.db, &posted, NULL)) return false;
+    if (qp->attr.srq || !qp->attr.rq_entries || !qp->attr.recv_cq ||
+        !doorbell_record(qp->attr.db, &posted, NULL))
+        return false;
     for (; qp->rq_head != posted; any = true) {
-        struct cqe cqe = {.opcode = CQE_RESPONDER_ERROR, .syndrome = CQE_FLUSHED, .qpn = qp->number, .uidx = qp->attr.uidx, .wqe_counter = qp->rq_head};
+        struct cqe cqe = {.opcode = CQE_RESPONDER_ERROR,
+                          .syndrome = CQE_FLUSHED,
+                          .qpn = qp->number,
+                          .uidx = qp->attr.uidx,
+                          .wqe_counter = qp->rq_head};
         cq_post(qp->attr.recv_cq, &cqe, false);
         qp->rq_head++;
     }

@@ -1,20 +1,26 @@
-/* Translation: from a key and an address to pieces of this process' memory. Every rule that may refuse a key stands here. */
+/* Translation: from a key and an address to pieces of this process' memory. Every rule that may
+ * refuse a key stands here. */
 #include <stdlib.h>
 
 #include "pure/rule.h"
 #include "rules.h"
 
-enum { DEPTH = 8 };                     /* mkeys of mkeys of … end here, so a ring of them is refused, not followed */
+enum { DEPTH = 8 }; /* mkeys of mkeys of … end here, so a ring of them is refused, not followed */
 enum { MOST_PIECES = 1 << 22 };
 
 /* The key of no memory, which every PD has: not for others. */
 static enum violation claim_null(uint32_t rights, struct key **out) {
-    static struct key null = {.type = KEY_MR, .layout = LAYOUT_NULL, .length = UINT64_MAX, .qpn = ANY_QPN, .rights = RIGHT_LOCAL_READ | RIGHT_LOCAL_WRITE};
+    static struct key null = {.type = KEY_MR,
+                              .layout = LAYOUT_NULL,
+                              .length = UINT64_MAX,
+                              .qpn = ANY_QPN,
+                              .rights = RIGHT_LOCAL_READ | RIGHT_LOCAL_WRITE};
     *out = &null;
     return rights & ~null.rights ? NO_RIGHT : FINE;
 }
 
-enum violation RULE(key_claim)(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights, struct key **out) {
+enum violation RULE(key_claim)(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights,
+                               struct key **out) {
     if (value == NULL_KEY) return claim_null(rights, out);
     struct key *key = key_find(value);
     if (!key || key->tag != (value & 0xff)) return BAD_KEY;
@@ -27,7 +33,8 @@ enum violation RULE(key_claim)(const struct pd *pd, uint32_t qpn, uint32_t value
 }
 
 bool RULE(key_covers)(const struct key *key, uint64_t addr, uint64_t length) {
-    return addr >= key->start && addr - key->start <= key->length && length <= key->length - (addr - key->start);
+    return addr >= key->start && addr - key->start <= key->length &&
+           length <= key->length - (addr - key->start);
 }
 
 static enum violation append(struct reach *reach, uint64_t addr, uint64_t length) {
@@ -41,7 +48,8 @@ static enum violation append(struct reach *reach, uint64_t addr, uint64_t length
     }
     if (reach->pieces == reach->room) {
         size_t room = reach->room ? reach->room * 2 : 64;
-        struct piece *piece = room <= MOST_PIECES ? realloc(reach->piece, room * sizeof *piece) : NULL;
+        struct piece *piece =
+            room <= MOST_PIECES ? realloc(reach->piece, room * sizeof *piece) : NULL;
         if (!piece) return NO_MEMORY;
         reach->piece = piece, reach->room = room;
     }
@@ -55,24 +63,32 @@ static enum violation nowhere(struct reach *reach, uint64_t length, bool write) 
     static uint8_t sink[1 << 16];
     enum violation bad = FINE;
     for (uint64_t at = 0; at < length && !bad; at += sizeof sink)
-        bad = append(reach, (uintptr_t)(write ? sink : zeros), length - at < sizeof sink ? length - at : sizeof sink);
+        bad = append(reach, (uintptr_t)(write ? sink : zeros),
+                     length - at < sizeof sink ? length - at : sizeof sink);
     return bad;
 }
 
-/* Behind an mkey only the local right counts, and a signature or crypto mkey as an entry is raw (hardware rule 14). */
-enum violation RULE(entry_claim)(const struct key *outer, uint32_t value, bool write, struct key **inner) {
-    return key_claim(outer->pd, ANY_QPN, value, write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ, inner);
+/* Behind an mkey only the local right counts, and a signature or crypto mkey as an entry is raw
+ * (hardware rule 14). */
+enum violation RULE(entry_claim)(const struct key *outer, uint32_t value, bool write,
+                                 struct key **inner) {
+    return key_claim(outer->pd, ANY_QPN, value, write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ,
+                     inner);
 }
 
-static enum violation entry(const struct key *outer, uint32_t value, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth) {
+static enum violation entry(const struct key *outer, uint32_t value, uint64_t addr, uint64_t length,
+                            bool write, struct reach *reach, int depth) {
     struct key *inner;
     enum violation bad = entry_claim(outer, value, write, &inner);
     return bad ? bad : key_descend(inner, addr, length, write, reach, depth + 1);
 }
 
-static uint64_t klm_length(const struct key *key, const struct klm *klm) { return key->log_entity_size ? 1ull << key->log_entity_size : klm->length; }
+static uint64_t klm_length(const struct key *key, const struct klm *klm) {
+    return key->log_entity_size ? 1ull << key->log_entity_size : klm->length;
+}
 
-static enum violation descend_list(const struct key *key, uint64_t offset, uint64_t length, bool write, struct reach *reach, int depth) {
+static enum violation descend_list(const struct key *key, uint64_t offset, uint64_t length,
+                                   bool write, struct reach *reach, int depth) {
     for (uint32_t i = 0; i < key->klms && length; i++) {
         const struct klm *klm = &key->klm[i];
         uint64_t held = klm_length(key, klm);
@@ -89,7 +105,8 @@ static enum violation descend_list(const struct key *key, uint64_t offset, uint6
     return length ? BEYOND : FINE;
 }
 
-static enum violation descend_strided(const struct key *key, uint64_t offset, uint64_t length, bool write, struct reach *reach, int depth) {
+static enum violation descend_strided(const struct key *key, uint64_t offset, uint64_t length,
+                                      bool write, struct reach *reach, int depth) {
     if (!key->bytes_per_repeat) return BEYOND;
     uint64_t turn = offset / key->bytes_per_repeat;
     offset %= key->bytes_per_repeat;
@@ -101,7 +118,9 @@ static enum violation descend_strided(const struct key *key, uint64_t offset, ui
                 continue;
             }
             uint64_t take = stride->length - offset < length ? stride->length - offset : length;
-            enum violation bad = entry(key, stride->key, stride->addr + turn * stride->stride + offset, take, write, reach, depth);
+            enum violation bad =
+                entry(key, stride->key, stride->addr + turn * stride->stride + offset, take, write,
+                      reach, depth);
             if (bad) return bad;
             length -= take;
             offset = 0;
@@ -110,12 +129,14 @@ static enum violation descend_strided(const struct key *key, uint64_t offset, ui
     return length ? BEYOND : FINE;
 }
 
-enum violation RULE(key_descend)(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach, int depth) {
+enum violation RULE(key_descend)(const struct key *key, uint64_t addr, uint64_t length, bool write,
+                                 struct reach *reach, int depth) {
     if (depth >= DEPTH) return TOO_DEEP;
     if (!key_covers(key, addr, length)) return BEYOND;
     uint64_t offset = addr - key->start;
     if (key->layout == LAYOUT_NULL) return nowhere(reach, length, write);
-    if (key->type == KEY_MR || key->layout == LAYOUT_MEMORY) return append(reach, key->base + offset, length);
+    if (key->type == KEY_MR || key->layout == LAYOUT_MEMORY)
+        return append(reach, key->base + offset, length);
     switch (key->layout) {
     case LAYOUT_LIST: return descend_list(key, offset, length, write, reach, depth);
     case LAYOUT_STRIDED: return descend_strided(key, offset, length, write, reach, depth);
@@ -123,6 +144,7 @@ enum violation RULE(key_descend)(const struct key *key, uint64_t addr, uint64_t 
     }
 }
 
-enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, bool write, struct reach *reach) {
+enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, bool write,
+                         struct reach *reach) {
     return key_descend(key, addr, length, write, reach, 0);
 }

@@ -1,4 +1,5 @@
-/* How the processes of a fabric find one another: each listens on a unix socket whose name (names.c) is a number. */
+/* How the processes of a fabric find one another: each listens on a unix socket whose name
+ * (names.c) is a number. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +11,14 @@
 #include "engine.h"
 
 enum { BACKLOG = 128, NAME_ROOM = 12 };
-enum { REST = 50000000 };               /* ns without listening, after accept() lacked a descriptor */
+enum { REST = 50000000 }; /* ns without listening, after accept() lacked a descriptor */
 
 static int listener = -1;
 static uint64_t deaf_until;
 
-static int socket_new(void) { return fd_high(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+static int socket_new(void) {
+    return fd_high(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
 
 static socklen_t address(uint32_t slot, char name[NAME_ROOM], struct sockaddr_un *out) {
     snprintf(name, NAME_ROOM, "%u", slot);
@@ -50,14 +53,15 @@ int rendezvous_start(uint32_t slots, uint32_t *slot) {
     if (!named || !*named) return 0;
     int error = names_start();
     if (error) return error;
-    if (!names_fabric()) return 0;      /* it had no name when the process looked first */
+    if (!names_fabric()) return 0; /* it had no name when the process looked first */
     uint32_t first = (uint32_t)getpid() * 2654435761u;
     for (uint32_t i = 0; i < slots - 1; i++) {
         *slot = 1 + (first + i) % (slots - 1);
         error = listen_at(*slot);
         if (error != EADDRINUSE) break;
     }
-    if (error == EADDRINUSE) fprintf(stderr, "mkeyspec softnic: fabric %s: all %u places are taken\n", named, slots - 1);
+    if (error == EADDRINUSE)
+        fprintf(stderr, "mkeyspec softnic: fabric %s: all %u places are taken\n", named, slots - 1);
     else if (error) fprintf(stderr, "mkeyspec softnic: fabric %s: %s\n", named, strerror(error));
     return error;
 }
@@ -95,7 +99,8 @@ bool rendezvous_accept(int *fd) {
     deaf_until = 0;
     int got = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (got < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) deaf_until = now() + REST;
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            deaf_until = now() + REST;
         return errno == EINTR || errno == ECONNABORTED;
     }
     if (is_ours(got)) *fd = fd_high(got);

@@ -1,12 +1,14 @@
-/* The requester: a WQE becomes a message, the answer becomes a completion. While the peer is silent or not ready the call waits under
- * its timers: rnr_retry times the responder's RNR timer, retry_count + 1 times the QP's timeout (IBTA 9.7.5). */
+/* The requester: a WQE becomes a message, the answer becomes a completion. While the peer is silent
+ * or not ready the call waits under its timers: rnr_retry times the responder's RNR timer,
+ * retry_count + 1 times the QP's timeout (IBTA 9.7.5). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine.h"
 
 enum { LONGEST = 1u << 31, DATAGRAM = 4096 };
-static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;   /* ns between two looks at a peer that isn't ready */
+/* ns between two looks at a peer that isn't ready */
+static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;
 static struct transfer mine;
 
 static void call_free(struct call *call) {
@@ -14,7 +16,8 @@ static void call_free(struct call *call) {
     free(call);
 }
 
-/* What was sent behind the call at the head is not known any more: it is sent again from the queue, or flushed there. */
+/* What was sent behind the call at the head is not known any more: it is sent again from the queue,
+ * or flushed there. */
 static void drop_behind(struct qp *qp) {
     struct call *call = qp->call ? qp->call->next : NULL;
     if (call) qp->call->next = NULL;
@@ -32,7 +35,8 @@ void request_drop(struct qp *qp) {
     qp->call = NULL;
 }
 
-/* The call leaves the QP before its completion is told, so that the completion may change the QP's state. */
+/* The call leaves the QP before its completion is told, so that the completion may change the QP's
+ * state. */
 static struct call *detach(struct qp *qp) {
     struct call *call = qp->call;
     if (call->sent) fabric_forget(qp);
@@ -70,9 +74,15 @@ bool request_leave(struct qp *qp, uint64_t *bytes) {
     return true;
 }
 
-static bool reads(uint8_t opcode) { return opcode == OPCODE_RDMA_READ || opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
-static bool atomic(uint8_t opcode) { return opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA; }
-static bool reliable(const struct qp *qp) { return qp->attr.type == QP_RC || qp->attr.type == QP_DCI; }
+static bool reads(uint8_t opcode) {
+    return opcode == OPCODE_RDMA_READ || opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA;
+}
+static bool atomic(uint8_t opcode) {
+    return opcode == OPCODE_ATOMIC_CS || opcode == OPCODE_ATOMIC_FA;
+}
+static bool reliable(const struct qp *qp) {
+    return qp->attr.type == QP_RC || qp->attr.type == QP_DCI;
+}
 
 /* Where the requester's data is: the source of a send or write, the target of a read or atomic. */
 static enum violation local_places(struct qp *qp, const struct wqe *wqe) {
@@ -107,7 +117,8 @@ static void address(const struct qp *qp, const struct wqe *wqe, struct message *
     personality_gid(wqe->av.sgid_index, message->sgid);
 }
 
-/* How many bytes a scatter list takes; whether it may be written is seen when the response comes. */
+/* How many bytes a scatter list takes; whether it may be written is seen when the response comes.
+ */
 static uint64_t scatter_length(const struct wqe *wqe) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < wqe->segs; i++) sum += wqe->seg[i].length;
@@ -117,11 +128,13 @@ static uint64_t scatter_length(const struct wqe *wqe) {
 /* Plain memory that stays in this process is copied once, by the responder. */
 static bool at_once(const struct qp *qp, const struct message *message) {
     enum { WORTH = 4096 };
-    return mine.length >= WORTH && qp->attr.type != QP_UD && transport_is_local(message) && transfer_is_plain(&mine);
+    return mine.length >= WORTH && qp->attr.type != QP_UD && transport_is_local(message) &&
+           transfer_is_plain(&mine);
 }
 
-/* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out before their scatter list is
- * looked at, so that the responder's refusal comes first (IBTA 9.7.5.1). */
+/* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out
+ * before their scatter list is looked at, so that the responder's refusal comes first
+ * (IBTA 9.7.5.1). */
 static uint8_t build(struct qp *qp, struct call *call, bool behind) {
     const struct wqe *wqe = &call->wqe;
     if (reads(wqe->opcode)) {
@@ -150,7 +163,8 @@ static uint8_t build(struct qp *qp, struct call *call, bool behind) {
         return 0;
     }
     /* What is worked on in place (ciphers) is not shown to another process before it is done. */
-    if (transfer_is_plain(&mine) && !transport_is_local(message) && fabric_region(message->destination, mine.length, &message->region))
+    if (transfer_is_plain(&mine) && !transport_is_local(message) &&
+        fabric_region(message->destination, mine.length, &message->region))
         message->payload = region_bytes(&message->region);
     else if (!(message->payload = bytes_new(mine.length))) return CQE_LOCAL_QP_OP;
     if (transfer_emit(&mine, message->payload)) return CQE_LOCAL_PROTECTION;
@@ -167,7 +181,8 @@ static uint8_t place(struct qp *qp, struct call *call, const struct answer *answ
     if (atomic(call->wqe.opcode) && mine.length != answer->length) {
         /* Only 8 bytes come, however long the list is. */
         transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
-        if (transfer_add_segs(&mine, call->wqe.seg, call->wqe.segs, answer->length, true)) return CQE_LOCAL_PROTECTION;
+        if (transfer_add_segs(&mine, call->wqe.seg, call->wqe.segs, answer->length, true))
+            return CQE_LOCAL_PROTECTION;
     }
     if (transfer_absorb(&mine, answer->data)) return CQE_LOCAL_PROTECTION;
     call->sigerr = mine.sigerr;
@@ -177,23 +192,28 @@ static uint8_t place(struct qp *qp, struct call *call, const struct answer *answ
 /* IBTA table 45: the responder's RNR NAK timer field, in ns. */
 static uint64_t rnr_time(uint8_t code) {
     static const uint32_t us10[32] = {
-        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+        65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+        2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
     };
     return us10[code & 31] * 10000ull;
 }
 
-/* Counts from the last answer: while a message is under way to a process that lives, no timer runs. */
-static uint64_t retry_time(const struct qp *qp) { return (4096ull << (qp->set.timeout & 31)) * (qp->set.retry_count + 1u); }
+/* Counts from the last answer: while a message is under way to a process that lives, no timer runs.
+ */
+static uint64_t retry_time(const struct qp *qp) {
+    return (4096ull << (qp->set.timeout & 31)) * (qp->set.retry_count + 1u);
+}
 
 /* The peer gave no proper answer for `reason`: wait, unless the time for that is up. */
 static void hold(struct qp *qp, uint8_t reason, uint64_t patience, bool forever) {
     struct call *call = qp->call;
     uint64_t time = now();
-    if (qp->ending) {                   /* it is not tried again */
+    if (qp->ending) { /* it is not tried again */
         qp_fail(qp);
         return;
     }
-    if (!message_gather(call->message)) {       /* what waits is sent as it was when it was posted */
+    if (!message_gather(call->message)) { /* what waits is sent as it was when it was posted */
         fail(qp, CQE_LOCAL_PROTECTION);
         return;
     }
@@ -220,7 +240,7 @@ static void answer_free(const struct answer *answer) {
 void request_answered(struct qp *qp, struct answer *answer) {
     struct call *call = qp->call;
     uint8_t syndrome = 0;
-    if (!call) {                        /* a QP that talks to itself broke as its own responder */
+    if (!call) { /* a QP that talks to itself broke as its own responder */
         answer_free(answer);
         return;
     }
@@ -238,21 +258,23 @@ void request_answered(struct qp *qp, struct answer *answer) {
         else succeed(qp, (uint32_t)call->message->length);
         break;
     case VERDICT_RNR:
-        if (reliable(qp)) hold(qp, CQE_RNR_RETRY, rnr_time(answer->rnr_timer) * qp->set.rnr_retry, qp->set.rnr_retry == 7);
+        if (reliable(qp))
+            hold(qp, CQE_RNR_RETRY, rnr_time(answer->rnr_timer) * qp->set.rnr_retry,
+                 qp->set.rnr_retry == 7);
         else succeed(qp, (uint32_t)call->message->length);
         break;
-    case VERDICT_SILENCE: case VERDICT_DROPPED:
+    case VERDICT_SILENCE:
+    case VERDICT_DROPPED:
         if (reliable(qp)) hold(qp, CQE_TRANSPORT_RETRY, retry_time(qp), qp->set.timeout == 0);
         else succeed(qp, (uint32_t)call->message->length);
         break;
-    case VERDICT_READY:
-        deliver(qp, false);
-        break;
+    case VERDICT_READY: deliver(qp, false); break;
     case VERDICT_BUSY:
         call->reason = 0;
         hold(qp, CQE_TRANSPORT_RETRY, 0, true);
         break;
-    case VERDICT_LATER:                 /* a live peer answers, however long it takes: the end of its link tells otherwise */
+    /* a live peer answers, however long it takes: the end of its link tells otherwise */
+    case VERDICT_LATER:
         call->sent = call->remote = true;
         call->due = 0;
         break;
@@ -271,7 +293,8 @@ void request_again(struct qp *qp) {
     if (!qp->call->sent) deliver(qp, qp->call->reason == CQE_RNR_RETRY);
 }
 
-static struct call *call_new(const struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+static struct call *call_new(const struct qp *qp, const uint8_t *bytes, size_t len,
+                             uint16_t blocks) {
     struct call *call = calloc(1, sizeof *call);
     if (!call) return NULL;
     memcpy(call->bytes, bytes, len);
@@ -282,14 +305,14 @@ static struct call *call_new(const struct qp *qp, const uint8_t *bytes, size_t l
 
 void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
     struct call *call = call_new(qp, bytes, len, blocks);
-    if (!call) return;                  /* tried again with the next round */
+    if (!call) return; /* tried again with the next round */
     qp->call = call;
     uint8_t syndrome = build(qp, call, false);
     if (syndrome) fail(qp, syndrome);
     else deliver(qp, false);
 }
 
-/* ---- one behind the other ----------------------------------------------------------------------------------------- */
+/* ---- one behind the other ---------------------------------------------------------------- */
 
 uint16_t request_blocks(const struct qp *qp) {
     uint16_t sum = 0;
@@ -298,11 +321,13 @@ uint16_t request_blocks(const struct qp *qp) {
 }
 
 static bool sends(uint8_t opcode) {
-    return opcode == OPCODE_SEND || opcode == OPCODE_SEND_IMM || opcode == OPCODE_RDMA_WRITE || opcode == OPCODE_RDMA_WRITE_IMM;
+    return opcode == OPCODE_SEND || opcode == OPCODE_SEND_IMM || opcode == OPCODE_RDMA_WRITE ||
+           opcode == OPCODE_RDMA_WRITE_IMM;
 }
 
-/* Sends and writes to another process need not wait for one another's answers: if one is not taken, its responder takes none of those
- * behind it (fabric.c). Nor do they change what the next one reads, nor tell an error at this end. */
+/* Sends and writes to another process need not wait for one another's answers: if one is not taken,
+ * its responder takes none of those behind it (fabric.c). Nor do they change what the next one
+ * reads, nor tell an error at this end. */
 bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
     enum { MOST = 16, BYTES = 4 << 20, STRONG_FENCE = 2 };
     struct call *front = qp->call;
@@ -313,7 +338,8 @@ bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t bl
     if (n >= MOST || under_way >= BYTES || !front->link || front->sigerr) return false;
     struct call *call = call_new(qp, bytes, len, blocks);
     if (!call) return false;
-    bool fine = sends(call->wqe.opcode) && call->wqe.qpn == qp->number && call->wqe.fence < STRONG_FENCE && !build(qp, call, true);
+    bool fine = sends(call->wqe.opcode) && call->wqe.qpn == qp->number &&
+                call->wqe.fence < STRONG_FENCE && !build(qp, call, true);
     if (!fine || !fabric_send_behind(qp, call, front)) {
         call_free(call);
         return false;

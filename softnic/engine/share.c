@@ -1,12 +1,14 @@
-/* Memory that two processes of a fabric both have: the payload of large messages goes through it, and the socket
- * carries headers.
+/* Memory that two processes of a fabric both have: the payload of large messages goes through it,
+ * and the socket carries headers.
  *
- * The requester makes it, and is the only one that gives out regions of it: a header says where in it a payload
- * stands, or where an answer is wanted. Nothing in it is a length, an offset or a state, so what the other process
- * writes there at a wrong time spoils bytes of its own messages and no more.
+ * The requester makes it, and is the only one that gives out regions of it: a header says where in
+ * it a payload stands, or where an answer is wanted. Nothing in it is a length, an offset or a
+ * state, so what the other process writes there at a wrong time spoils bytes of its own messages
+ * and no more.
  *
- * It is a memfd of a fixed size. The seals say that it can't shrink: an access never raises SIGBUS. A process without
- * a descriptor to spare, or a limit on files, has none; then the socket carries everything.
+ * It is a memfd of a fixed size. The seals say that it can't shrink: an access never raises SIGBUS.
+ * A process without a descriptor to spare, or a limit on files, has none; then the socket carries
+ * everything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +28,14 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 struct area {
     uint8_t *bytes;
-    unsigned references;                /* the link's, and one for each region */
+    unsigned references; /* the link's, and one for each region */
     bool taken[GRAINS];
 };
 
 static struct area *map(int fd) {
     struct area *area = calloc(1, sizeof *area);
-    void *bytes = area ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *bytes =
+        area ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (bytes == MAP_FAILED) {
         free(area);
         return NULL;
@@ -46,7 +49,8 @@ static struct area *map(int fd) {
 /* ftruncate() beyond the limit on files would raise SIGXFSZ. */
 static bool may_have(void) {
     struct rlimit limit;
-    return !getrlimit(RLIMIT_FSIZE, &limit) && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= AREA_BYTES);
+    return !getrlimit(RLIMIT_FSIZE, &limit) &&
+           (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= AREA_BYTES);
 }
 
 struct area *area_new(int *fd) {
@@ -64,7 +68,8 @@ struct area *area_of_peer(int fd) {
     struct statfs system;
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK)) return NULL;
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size != (off_t)AREA_BYTES) return NULL;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size != (off_t)AREA_BYTES)
+        return NULL;
     if (fstatfs(fd, &system) || system.f_type != TMPFS_MAGIC) return NULL;
     return map(fd);
 }
@@ -100,7 +105,8 @@ uint8_t *region_bytes(const struct region *region) { return region->area->bytes 
 void region_free(struct region *region) {
     struct area *area = region->area;
     if (!area) return;
-    for (size_t at = region->offset / GRAIN; at * GRAIN < region->offset + region->length; at++) area->taken[at] = false;
+    for (size_t at = region->offset / GRAIN; at * GRAIN < region->offset + region->length; at++)
+        area->taken[at] = false;
     region->area = NULL;
     area_release(area);
 }

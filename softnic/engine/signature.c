@@ -1,7 +1,9 @@
-/* Block signatures over a stream: geometry, taking apart, putting together, and the report of an error.
+/* Block signatures over a stream: geometry, taking apart, putting together, and the report of an
+ * error.
  *
- * A domain's stream is data in blocks, each followed by its field. Blocks are counted from the start of the message, and ref tags with
- * them (hardware rules 8, 11); a partial last block passes without a field and unchecked (13).
+ * A domain's stream is data in blocks, each followed by its field. Blocks are counted from the
+ * start of the message, and ref tags with them (hardware rules 8, 11); a partial last block passes
+ * without a field and unchecked (13).
  */
 #include <string.h>
 
@@ -13,7 +15,9 @@ static const struct signature_domain *used(const struct bsf *sig, enum domain wh
     return domain->kind == SIGNATURE_NONE ? NULL : domain;
 }
 
-static uint64_t frame_of(const struct signature_domain *domain) { return (uint64_t)domain->block + domain->field; }
+static uint64_t frame_of(const struct signature_domain *domain) {
+    return (uint64_t)domain->block + domain->field;
+}
 
 /* How many of `length` bytes of a domain's stream are data; a field that is cut off is none. */
 static uint64_t data_of(const struct signature_domain *domain, uint64_t length) {
@@ -23,7 +27,8 @@ static uint64_t data_of(const struct signature_domain *domain, uint64_t length) 
 }
 
 bool signature_span(const struct bsf *sig, uint64_t start, uint64_t length, struct span *out) {
-    const struct signature_domain *wire = used(sig, DOMAIN_WIRE), *memory = used(sig, DOMAIN_MEMORY);
+    const struct signature_domain *wire = used(sig, DOMAIN_WIRE),
+                                  *memory = used(sig, DOMAIN_MEMORY);
     uint64_t skipped = data_of(wire, start);
     if (wire && start % frame_of(wire)) return false;
     if (memory && skipped % memory->block) return false;
@@ -38,16 +43,20 @@ bool signature_span(const struct bsf *sig, uint64_t start, uint64_t length, stru
 }
 
 /* The last byte of the failing block, its field included (hardware rule 1). */
-uint64_t RULE(error_offset)(const struct signature_domain *domain, uint64_t block) { return (block + 1) * frame_of(domain) - 1; }
+uint64_t RULE(error_offset)(const struct signature_domain *domain, uint64_t block) {
+    return (block + 1) * frame_of(domain) - 1;
+}
 
 /* Every block starts anew (hardware rule 8). */
-void RULE(block_sum)(struct field_sum *sum, const struct signature_domain *domain, const uint8_t *first, uint64_t pitch, uint64_t k) {
+void RULE(block_sum)(struct field_sum *sum, const struct signature_domain *domain,
+                     const uint8_t *first, uint64_t pitch, uint64_t k) {
     field_start(sum, domain);
     field_update(sum, first + k * pitch, domain->block);
 }
 
-uint64_t RULE(signature_strip)(const struct bsf *sig, enum domain which, const uint8_t *stream, uint64_t length, uint64_t before, uint8_t *raw,
-                               uint8_t *fields, struct sigerr *error) {
+uint64_t RULE(signature_strip)(const struct bsf *sig, enum domain which, const uint8_t *stream,
+                               uint64_t length, uint64_t before, uint8_t *raw, uint8_t *fields,
+                               struct sigerr *error) {
     const struct signature_domain *domain = used(sig, which);
     const uint8_t *first = stream;
     uint64_t number = before / domain->block, stored = 0;
@@ -58,8 +67,11 @@ uint64_t RULE(signature_strip)(const struct bsf *sig, enum domain which, const u
         memcpy(fields + stored * domain->field, field, domain->field);
         if (sig->check_mask && !error->syndrome) {
             block_sum(&sum, domain, first, frame_of(domain), stored);
-            error->syndrome = field_check(&sum, domain, (uint32_t)(number + stored), sig->check_mask, field, &error->expected, &error->actual);
-            if (error->syndrome) error->domain = (uint8_t)which, error->offset = error_offset(domain, number + stored);
+            error->syndrome = field_check(&sum, domain, (uint32_t)(number + stored),
+                                          sig->check_mask, field, &error->expected, &error->actual);
+            if (error->syndrome)
+                error->domain = (uint8_t)which,
+                error->offset = error_offset(domain, number + stored);
         }
         raw += domain->block;
         stream += frame_of(domain), length -= frame_of(domain);
@@ -68,7 +80,8 @@ uint64_t RULE(signature_strip)(const struct bsf *sig, enum domain which, const u
     return stored;
 }
 
-void RULE(signature_frame)(const struct bsf *sig, enum domain which, const uint8_t *raw, uint64_t raw_length, uint64_t before, const uint8_t *fields,
+void RULE(signature_frame)(const struct bsf *sig, enum domain which, const uint8_t *raw,
+                           uint64_t raw_length, uint64_t before, const uint8_t *fields,
                            uint64_t stored, uint8_t *stream, uint64_t length) {
     const struct signature_domain *domain = used(sig, which);
     const uint8_t *first = raw;
@@ -86,7 +99,8 @@ void RULE(signature_frame)(const struct bsf *sig, enum domain which, const uint8
                 block_sum(&sum, domain, first, domain->block, k);
                 field_generate(&sum, domain, (uint32_t)(number + k), field);
             }
-            /* What both domains have in common is handed on as it came, right or wrong (hardware rule 10). */
+            /* What both domains have in common is handed on as it came, right or wrong (hardware
+             * rule 10). */
             if (k < stored) field_copy(mask, domain->field, fields + k * domain->field, field);
             uint64_t size = domain->field < length ? domain->field : length;
             memcpy(stream, field, size);
@@ -96,17 +110,20 @@ void RULE(signature_frame)(const struct bsf *sig, enum domain which, const uint8
     }
 }
 
-void signature_fields(const struct bsf *sig, enum domain which, uint8_t *stream, uint64_t blocks, uint64_t before) {
+void signature_fields(const struct bsf *sig, enum domain which, uint8_t *stream, uint64_t blocks,
+                      uint64_t before) {
     const struct signature_domain *domain = used(sig, which);
     uint64_t number = before / domain->block;
     struct field_sum sum;
     for (uint64_t k = 0; k < blocks; k++) {
         block_sum(&sum, domain, stream, frame_of(domain), k);
-        field_generate(&sum, domain, (uint32_t)(number + k), stream + k * frame_of(domain) + domain->block);
+        field_generate(&sum, domain, (uint32_t)(number + k),
+                       stream + k * frame_of(domain) + domain->block);
     }
 }
 
-void signature_copy(const struct bsf *sig, enum domain which, uint8_t *stream, const uint8_t *raw, uint64_t blocks, uint64_t before) {
+void signature_copy(const struct bsf *sig, enum domain which, uint8_t *stream, const uint8_t *raw,
+                    uint64_t blocks, uint64_t before) {
     const struct signature_domain *domain = used(sig, which);
     uint64_t number = before / domain->block;
     uint8_t field[8];

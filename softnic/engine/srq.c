@@ -27,7 +27,9 @@ int srq_modify(struct srq *srq, uint32_t limit) {
 
 int srq_destroy(struct srq *srq, uint32_t *async_events) {
     if (srq->object.users) return EBUSY;
-    *async_events = srq->async_events - event_retract(srq->attr.async ? srq->attr.async : srq->object.context->async, srq->attr.user_handle);
+    *async_events = srq->async_events -
+                    event_retract(srq->attr.async ? srq->attr.async : srq->object.context->async,
+                                  srq->attr.user_handle);
     srq->attr.pd->object.users--;
     table_remove(&nic.srqs, srq->number);
     object_unlink(&srq->object);

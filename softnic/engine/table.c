@@ -1,5 +1,6 @@
-/* Numbers for objects. A freed number waits at the end of a queue, so that a stale one stays invalid for as long as possible, and a
- * program that makes and frees millions of objects never runs out. */
+/* Numbers for objects. A freed number waits at the end of a queue, so that a stale one stays
+ * invalid for as long as possible, and a program that makes and frees millions of objects never
+ * runs out. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +11,8 @@ void table_init(struct table *table, uint32_t first, uint32_t limit) {
 }
 
 static int table_grow(struct table *table) {
-    uint32_t room = table->room ? table->room * 2 : 512;    /* more than wait for their turn: see table_add */
+    /* more than wait for their turn: see table_add */
+    uint32_t room = table->room ? table->room * 2 : 512;
     if (room > table->limit - table->first) room = table->limit - table->first;
     if (room <= table->room) return ENOMEM;
     void **slot = realloc(table->slot, room * sizeof *slot);
@@ -27,7 +29,8 @@ static int table_grow(struct table *table) {
 }
 
 int table_add(struct table *table, void *object, uint32_t *number) {
-    /* New numbers first, until a few hundred are in turn: a table of two would give the same number at every other call. */
+    /* New numbers first, until a few hundred are in turn: a table of two would give the same number
+     * at every other call. */
     uint32_t waiting = (table->used - table->first) - table->live;
     if (waiting == 0 || (waiting < 256 && table->used - table->first < table->room)) {
         if (table->used - table->first == table->room && table_grow(table)) return ENOMEM;
@@ -42,7 +45,8 @@ int table_add(struct table *table, void *object, uint32_t *number) {
 }
 
 void *table_get(const struct table *table, uint32_t number) {
-    return number >= table->first && number < table->used ? table->slot[number - table->first] : NULL;
+    return number >= table->first && number < table->used ? table->slot[number - table->first]
+                                                          : NULL;
 }
 
 void table_remove(struct table *table, uint32_t number) {

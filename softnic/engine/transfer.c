@@ -1,7 +1,8 @@
 /* An SGE list, or a remote range, between the application's memory and wire bytes.
  *
- * Everything is translated before a byte moves, so a message that is refused moves none. Lengths and offsets of a key with a signature
- * count wire bytes (hardware rule 12). The signature works only on the key that the work request names (14).
+ * Everything is translated before a byte moves, so a message that is refused moves none. Lengths
+ * and offsets of a key with a signature count wire bytes (hardware rule 12). The signature works
+ * only on the key that the work request names (14).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 
 /* Three scratch buffers that only grow up to a bound; one transfer is worked on at a time. */
 enum { KEEP = 4 << 20 };
-static struct { uint8_t *bytes; size_t room; } scratch[3];
+static struct {
+    uint8_t *bytes;
+    size_t room;
+} scratch[3];
 
 static uint8_t *buffer(int which, uint64_t length) {
     if (scratch[which].room >= length && scratch[which].bytes) return scratch[which].bytes;
@@ -23,7 +27,8 @@ static uint8_t *buffer(int which, uint64_t length) {
 
 static void trim(void) {
     for (int i = 0; i < 3; i++)
-        if (scratch[i].room > KEEP) free(scratch[i].bytes), scratch[i].bytes = NULL, scratch[i].room = 0;
+        if (scratch[i].room > KEEP)
+            free(scratch[i].bytes), scratch[i].bytes = NULL, scratch[i].room = 0;
 }
 
 void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn, struct cq *cq) {
@@ -46,21 +51,24 @@ static struct place *place_add(struct transfer *transfer) {
     return place;
 }
 
-/* Whether a BSF is in force: an mkey made for encryption is unusable before it has a key (mlx5dv_create_mkey). */
+/* Whether a BSF is in force: an mkey made for encryption is unusable before it has a key
+ * (mlx5dv_create_mkey). */
 enum violation RULE(bsf_in_force)(const struct key *key, bool *yes) {
     if (key->crypto_able && !(key->bsf_enabled && key->crypto)) return NO_CRYPTO;
     *yes = key->bsf_enabled && (key->sig || key->crypto);
     return FINE;
 }
 
-/* A range that goes on where the one before it ended, of the same key, is one range: a message may be cut at any byte, also inside a
- * block, and blocks are counted over the message. */
-struct place *RULE(place_continued)(const struct transfer *transfer, const struct key *key, uint64_t addr) {
+/* A range that goes on where the one before it ended, of the same key, is one range: a message may
+ * be cut at any byte, also inside a block, and blocks are counted over the message. */
+struct place *RULE(place_continued)(const struct transfer *transfer, const struct key *key,
+                                    uint64_t addr) {
     struct place *last = transfer->places ? &transfer->place[transfer->places - 1] : NULL;
     return last && last->key == key && last->addr + last->wire == addr ? last : NULL;
 }
 
-enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uint64_t addr, uint64_t length, uint32_t rights, bool write) {
+enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uint64_t addr,
+                                  uint64_t length, uint32_t rights, bool write) {
     struct key *key;
     bool bsf;
     enum violation bad = key_claim(transfer->pd, transfer->qpn, value, rights, &key);
@@ -76,10 +84,13 @@ enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uin
         bool transactional = key->sig && key->sig->transactional;
         place->start = addr - key->start;
         if (transactional && !transaction_ready(key)) return BAD_KEY;
-        if (transactional && !transaction_span(key->sig, place->start, length, &span)) return BEYOND;
-        if (key->sig && !transactional && !signature_span(key->sig, place->start, length, &span)) return BEYOND;
+        if (transactional && !transaction_span(key->sig, place->start, length, &span))
+            return BEYOND;
+        if (key->sig && !transactional && !signature_span(key->sig, place->start, length, &span))
+            return BEYOND;
         place->key = key;
-        /* Raw bytes of this key that went before in this message: ref tags and tweaks count on (DIF-12, XCRY-08). */
+        /* Raw bytes of this key that went before in this message: ref tags and tweaks count on
+         * (DIF-12, XCRY-08). */
         for (size_t i = 0; i + 1 < transfer->places; i++)
             if (transfer->place[i].key == key) {
                 place->before = transfer->place[i].before + transfer->place[i].raw;
@@ -88,13 +99,15 @@ enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uin
     }
     place->wire = length, place->raw = span.raw, place->memory = span.memory;
     if (bsf && key->crypto && (bad = crypto_check(key, place))) return bad;
-    bad = key_reach(key, key->start + span.memory_start + reached, span.memory - reached, write, &transfer->reach);
+    bad = key_reach(key, key->start + span.memory_start + reached, span.memory - reached, write,
+                    &transfer->reach);
     place->pieces = transfer->reach.pieces - place->piece;
     transfer->length += added;
     return bad;
 }
 
-enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg, unsigned segs, uint64_t limit, bool write) {
+enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg,
+                                 unsigned segs, uint64_t limit, bool write) {
     for (unsigned i = 0; i < segs && limit; i++) {
         uint64_t length = seg[i].length < limit ? seg[i].length : limit;
         limit -= length;
@@ -107,29 +120,35 @@ enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg
             transfer->length += length;
             continue;
         }
-        enum violation bad = transfer_add(transfer, seg[i].key, seg[i].addr, length, write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ, write);
+        enum violation bad = transfer_add(transfer, seg[i].key, seg[i].addr, length,
+                                          write ? RIGHT_LOCAL_WRITE : RIGHT_LOCAL_READ, write);
         if (bad) return bad;
     }
     return FINE;
 }
 
-void RULE(place_tell)(struct transfer *transfer, const struct place *place, const struct sigerr *error) {
-    if (error->syndrome && signature_report(place->key, error, transfer->cq)) transfer->sigerr = true;
+void RULE(place_tell)(struct transfer *transfer, const struct place *place,
+                      const struct sigerr *error) {
+    if (error->syndrome && signature_report(place->key, error, transfer->cq))
+        transfer->sigerr = true;
 }
 
 bool RULE(place_gather)(const struct transfer *transfer, const struct place *place, uint8_t *to) {
     return memory_gather(transfer->reach.piece + place->piece, place->pieces, to);
 }
 
-bool RULE(place_scatter)(const struct transfer *transfer, const struct place *place, const uint8_t *from) {
+bool RULE(place_scatter)(const struct transfer *transfer, const struct place *place,
+                         const uint8_t *from) {
     return memory_scatter(transfer->reach.piece + place->piece, place->pieces, from);
 }
 
 static const struct signature_domain *domain_of(const struct key *key, enum domain which) {
-    return key->sig && key->sig->domain[which].kind != SIGNATURE_NONE ? &key->sig->domain[which] : NULL;
+    return key->sig && key->sig->domain[which].kind != SIGNATURE_NONE ? &key->sig->domain[which]
+                                                                      : NULL;
 }
 
-static enum violation emit_transaction(struct transfer *transfer, struct place *place, uint8_t *wire) {
+static enum violation emit_transaction(struct transfer *transfer, struct place *place,
+                                       uint8_t *wire) {
     uint8_t *memory = buffer(0, place->memory);
     struct sigerr error = {0};
     if (!memory) return NO_MEMORY;
@@ -139,8 +158,10 @@ static enum violation emit_transaction(struct transfer *transfer, struct place *
     return FINE;
 }
 
-/* The bytes are copied first: another process may have them too, and change them between two looks. */
-static enum violation absorb_transaction(struct transfer *transfer, struct place *place, const uint8_t *given) {
+/* The bytes are copied first: another process may have them too, and change them between two looks.
+ */
+static enum violation absorb_transaction(struct transfer *transfer, struct place *place,
+                                         const uint8_t *given) {
     uint8_t *memory = buffer(0, place->memory), *wire = buffer(1, place->wire);
     struct sigerr error = {0};
     if (!memory || !wire) return NO_MEMORY;
@@ -150,64 +171,82 @@ static enum violation absorb_transaction(struct transfer *transfer, struct place
     return place_scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
 }
 
-static bool transactional(const struct place *place) { return place->key && place->key->sig && place->key->sig->transactional; }
+static bool transactional(const struct place *place) {
+    return place->key && place->key->sig && place->key->sig->transactional;
+}
 
-static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire);
+static bool add_fields(const struct place *place, struct cursor *from, uint64_t first,
+                       uint64_t blocks, uint8_t *wire);
 static struct cursor cursor_of(const struct transfer *transfer, const struct place *place);
 
 static enum violation emit_framed(struct transfer *transfer, struct place *place, uint8_t *wire) {
     struct key *key = place->key;
-    if (place_adds_fields(place) && memory_guarded(transfer->reach.piece + place->piece, place->pieces)) {
+    if (place_adds_fields(place) &&
+        memory_guarded(transfer->reach.piece + place->piece, place->pieces)) {
         struct cursor read = cursor_of(transfer, place);
-        bool fine = add_fields(place, &read, 0, place->raw / key->sig->domain[DOMAIN_WIRE].block, wire);
+        bool fine =
+            add_fields(place, &read, 0, place->raw / key->sig->domain[DOMAIN_WIRE].block, wire);
         guard_leave();
         return fine ? FINE : BAD_MEMORY;
     }
     enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
-    uint8_t *memory = buffer(0, place->memory), *raw = memory, *fields = buffer(2, place->memory + 8);
+    uint8_t *memory = buffer(0, place->memory), *raw = memory,
+            *fields = buffer(2, place->memory + 8);
     enum violation bad = FINE;
     uint64_t stored = 0;
     if (!memory || !fields) return NO_MEMORY;
     if (!place_gather(transfer, place, memory)) return BAD_MEMORY;
-    if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, true, memory, place->memory, place->coded_before);
+    if (step == STEP_MEMORY)
+        bad = crypto_apply(key->crypto, true, memory, place->memory, place->coded_before);
     if (!bad && domain_of(key, DOMAIN_MEMORY)) {
         struct sigerr error = {0};
         if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
-        stored = signature_strip(key->sig, DOMAIN_MEMORY, memory, place->memory, place->before, raw, fields, &error);
+        stored = signature_strip(key->sig, DOMAIN_MEMORY, memory, place->memory, place->before, raw,
+                                 fields, &error);
         place_tell(transfer, place, &error);
     }
-    if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, true, raw, place->raw, place->coded_before);
+    if (!bad && step == STEP_RAW)
+        bad = crypto_apply(key->crypto, true, raw, place->raw, place->coded_before);
     if (bad) return bad;
     if (domain_of(key, DOMAIN_WIRE))
-        signature_frame(key->sig, DOMAIN_WIRE, raw, place->raw, place->before, fields, stored, wire, place->wire);
-    else
-        memcpy(wire, raw, place->wire);
-    return step == STEP_WIRE ? crypto_apply(key->crypto, true, wire, place->wire, place->coded_before) : FINE;
+        signature_frame(key->sig, DOMAIN_WIRE, raw, place->raw, place->before, fields, stored, wire,
+                        place->wire);
+    else memcpy(wire, raw, place->wire);
+    return step == STEP_WIRE
+               ? crypto_apply(key->crypto, true, wire, place->wire, place->coded_before)
+               : FINE;
 }
 
-static enum violation absorb_framed(struct transfer *transfer, struct place *place, const uint8_t *given) {
+static enum violation absorb_framed(struct transfer *transfer, struct place *place,
+                                    const uint8_t *given) {
     struct key *key = place->key;
     enum crypto_step step = key->crypto ? crypto_step(key->crypto) : STEP_NONE;
-    uint8_t *wire = buffer(0, place->wire > place->memory ? place->wire : place->memory), *raw = wire, *memory, *fields = buffer(2, place->wire + 8);
+    uint8_t *wire = buffer(0, place->wire > place->memory ? place->wire : place->memory),
+            *raw = wire, *memory, *fields = buffer(2, place->wire + 8);
     enum violation bad = FINE;
     uint64_t stored = 0;
     if (!wire || !fields) return NO_MEMORY;
     memcpy(wire, given, place->wire);
-    if (step == STEP_WIRE) bad = crypto_apply(key->crypto, false, wire, place->wire, place->coded_before);
+    if (step == STEP_WIRE)
+        bad = crypto_apply(key->crypto, false, wire, place->wire, place->coded_before);
     if (!bad && domain_of(key, DOMAIN_WIRE)) {
         struct sigerr error = {0};
         if (!(raw = buffer(1, place->raw))) return NO_MEMORY;
-        stored = signature_strip(key->sig, DOMAIN_WIRE, wire, place->wire, place->before, raw, fields, &error);
+        stored = signature_strip(key->sig, DOMAIN_WIRE, wire, place->wire, place->before, raw,
+                                 fields, &error);
         place_tell(transfer, place, &error);
     }
-    if (!bad && step == STEP_RAW) bad = crypto_apply(key->crypto, false, raw, place->raw, place->coded_before);
+    if (!bad && step == STEP_RAW)
+        bad = crypto_apply(key->crypto, false, raw, place->raw, place->coded_before);
     if (bad) return bad;
     memory = raw;
     if (domain_of(key, DOMAIN_MEMORY)) {
         if (!(memory = buffer(raw == wire ? 1 : 0, place->memory))) return NO_MEMORY;
-        signature_frame(key->sig, DOMAIN_MEMORY, raw, place->raw, place->before, fields, stored, memory, place->memory);
+        signature_frame(key->sig, DOMAIN_MEMORY, raw, place->raw, place->before, fields, stored,
+                        memory, place->memory);
     }
-    if (step == STEP_MEMORY) bad = crypto_apply(key->crypto, false, memory, place->memory, place->coded_before);
+    if (step == STEP_MEMORY)
+        bad = crypto_apply(key->crypto, false, memory, place->memory, place->coded_before);
     if (bad) return bad;
     return place_scatter(transfer, place, memory) ? FINE : BAD_MEMORY;
 }
@@ -240,24 +279,36 @@ enum violation RULE(transfer_absorb)(struct transfer *transfer, const uint8_t *w
 /* Whole blocks to which only fields are added: they can be read to where they are sent. */
 bool RULE(place_adds_fields)(const struct place *place) {
     const struct key *key = place->key;
-    return key && key->sig && !transactional(place) && !key->crypto && domain_of(key, DOMAIN_WIRE) && !domain_of(key, DOMAIN_MEMORY)
-           && place->raw % key->sig->domain[DOMAIN_WIRE].block == 0
-           && place->wire == place->raw / key->sig->domain[DOMAIN_WIRE].block * (key->sig->domain[DOMAIN_WIRE].block + (uint64_t)key->sig->domain[DOMAIN_WIRE].field);
+    return key && key->sig && !transactional(place) && !key->crypto &&
+           domain_of(key, DOMAIN_WIRE) && !domain_of(key, DOMAIN_MEMORY) &&
+           place->raw % key->sig->domain[DOMAIN_WIRE].block == 0 &&
+           place->wire == place->raw / key->sig->domain[DOMAIN_WIRE].block *
+                              (key->sig->domain[DOMAIN_WIRE].block +
+                               (uint64_t)key->sig->domain[DOMAIN_WIRE].field);
 }
 
-struct frames { const struct place *place; uint8_t *to; const uint8_t *from; uint64_t first, blocks; };
+struct frames {
+    const struct place *place;
+    uint8_t *to;
+    const uint8_t *from;
+    uint64_t first, blocks;
+};
 
 static void copy_frames(void *argument) {
     const struct frames *frames = argument;
     const struct bsf *sig = frames->place->key->sig;
-    signature_copy(sig, DOMAIN_WIRE, frames->to, frames->from, frames->blocks, frames->place->before + frames->first * sig->domain[DOMAIN_WIRE].block);
+    signature_copy(sig, DOMAIN_WIRE, frames->to, frames->from, frames->blocks,
+                   frames->place->before + frames->first * sig->domain[DOMAIN_WIRE].block);
 }
 
-/* Blocks that lie straight at both ends, from one to the other in one go. Returns how many; false: a fault. */
-static bool frames_straight(const struct place *place, struct cursor *from, struct cursor *to, uint64_t first, uint64_t most, uint64_t *blocks) {
+/* Blocks that lie straight at both ends, from one to the other in one go. Returns how many; false:
+ * a fault. */
+static bool frames_straight(const struct place *place, struct cursor *from, struct cursor *to,
+                            uint64_t first, uint64_t most, uint64_t *blocks) {
     const struct signature_domain *domain = &place->key->sig->domain[DOMAIN_WIRE];
     uint64_t data, room, pitch = (uint64_t)domain->block + domain->field;
-    struct frames frames = {place, cursor_straight(to, &room), cursor_straight(from, &data), first, most};
+    struct frames frames = {place, cursor_straight(to, &room), cursor_straight(from, &data), first,
+                            most};
     if (frames.blocks > data / domain->block) frames.blocks = data / domain->block;
     if (frames.blocks > room / pitch) frames.blocks = room / pitch;
     if (domain->kind == SIGNATURE_DIF_CSUM) frames.blocks = 0;
@@ -270,7 +321,8 @@ static bool frames_straight(const struct place *place, struct cursor *from, stru
 }
 
 /* `blocks` more blocks with their fields; the guard is entered. */
-static bool add_fields(const struct place *place, struct cursor *from, uint64_t first, uint64_t blocks, uint8_t *wire) {
+static bool add_fields(const struct place *place, struct cursor *from, uint64_t first,
+                       uint64_t blocks, uint8_t *wire) {
     const struct signature_domain *domain = &place->key->sig->domain[DOMAIN_WIRE];
     uint64_t pitch = (uint64_t)domain->block + domain->field;
     while (blocks) {
@@ -278,9 +330,10 @@ static bool add_fields(const struct place *place, struct cursor *from, uint64_t 
         struct cursor to = {&left, 1, 0};
         uint64_t n;
         if (!frames_straight(place, from, &to, first, blocks, &n)) return false;
-        if (!n) {                       /* a block that lies in pieces, or a checksum */
+        if (!n) { /* a block that lies in pieces, or a checksum */
             if (!cursor_move(from, wire, domain->block, false)) return false;
-            signature_fields(place->key->sig, DOMAIN_WIRE, wire, 1, place->before + first * domain->block);
+            signature_fields(place->key->sig, DOMAIN_WIRE, wire, 1,
+                             place->before + first * domain->block);
             n = 1;
         }
         wire += n * pitch, first += n, blocks -= n;
@@ -294,7 +347,9 @@ static struct cursor cursor_of(const struct transfer *transfer, const struct pla
 
 bool RULE(transfer_is_plain)(const struct transfer *transfer) {
     for (size_t i = 0; i < transfer->places; i++)
-        if (transfer->place[i].inlined || (transfer->place[i].key && !place_adds_fields(&transfer->place[i]))) return false;
+        if (transfer->place[i].inlined ||
+            (transfer->place[i].key && !place_adds_fields(&transfer->place[i])))
+            return false;
     return true;
 }
 
@@ -312,22 +367,28 @@ static bool has_keys(const struct transfer *transfer) {
 
 bool RULE(transfer_joins)(const struct transfer *from, const struct transfer *to) {
     enum { FEW = 64 };
-    if (has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies()) return false;
+    if (has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies())
+        return false;
     for (size_t f = 0; f < from->reach.pieces; f++)
         for (size_t t = 0; t < to->reach.pieces; t++) {
             const struct piece *one = &from->reach.piece[f], *two = &to->reach.piece[t];
-            if (one->addr < two->addr + two->length && two->addr < one->addr + one->length) return false;
+            if (one->addr < two->addr + two->length && two->addr < one->addr + one->length)
+                return false;
         }
     return true;
 }
 
 /* Piece by piece through a buffer that stays in the processor's cache. */
-static bool join_place(struct transfer *from, const struct place *place, struct cursor *to, bool *source) {
+static bool join_place(struct transfer *from, const struct place *place, struct cursor *to,
+                       bool *source) {
     enum { CHUNK = 32 << 10 };
     static uint8_t chunk[CHUNK + 64 * 8];
     struct cursor read = cursor_of(from, place);
-    const struct signature_domain *domain = place->key ? &place->key->sig->domain[DOMAIN_WIRE] : NULL;
-    uint64_t block = domain ? domain->block : CHUNK, whole = domain ? place->raw / block : (place->raw + CHUNK - 1) / CHUNK, most = CHUNK / block;
+    const struct signature_domain *domain =
+        place->key ? &place->key->sig->domain[DOMAIN_WIRE] : NULL;
+    uint64_t block = domain ? domain->block : CHUNK,
+             whole = domain ? place->raw / block : (place->raw + CHUNK - 1) / CHUNK,
+             most = CHUNK / block;
     for (uint64_t k = 0; k < whole;) {
         uint64_t straight = 0;
         if (domain && !frames_straight(place, &read, to, k, whole - k, &straight)) {
@@ -336,9 +397,11 @@ static bool join_place(struct transfer *from, const struct place *place, struct 
         }
         k += straight;
         if (k == whole) break;
-        uint64_t n = whole - k < most ? whole - k : most, size = domain ? n * (block + domain->field) : n * block;
+        uint64_t n = whole - k < most ? whole - k : most,
+                 size = domain ? n * (block + domain->field) : n * block;
         if (!domain && size > place->raw - k * block) size = place->raw - k * block;
-        bool fine = domain ? add_fields(place, &read, k, n, chunk) : cursor_move(&read, chunk, size, false);
+        bool fine =
+            domain ? add_fields(place, &read, k, n, chunk) : cursor_move(&read, chunk, size, false);
         if (!fine) *source = true;
         if (!fine || !cursor_move(to, chunk, size, true)) return false;
         k += n;
@@ -349,7 +412,11 @@ static bool join_place(struct transfer *from, const struct place *place, struct 
 enum violation transfer_join(struct transfer *from, struct transfer *to, bool *source) {
     struct cursor write = {to->reach.piece, to->reach.pieces, 0};
     bool fine = true;
-    if (!has_keys(from)) return memory_copy(from->reach.piece, from->reach.pieces, to->reach.piece, to->reach.pieces, source) ? FINE : BAD_MEMORY;
+    if (!has_keys(from))
+        return memory_copy(from->reach.piece, from->reach.pieces, to->reach.piece, to->reach.pieces,
+                           source)
+                   ? FINE
+                   : BAD_MEMORY;
     *source = false;
     if (!memory_guarded(from->reach.piece, from->reach.pieces)) {
         *source = true;

@@ -18,7 +18,8 @@ void transport_send(struct qp *qp, struct message *message, bool ask, struct ans
     respond(message, answer);
 }
 
-/* Out of the memory that another process has too: what waits for long would take the room of others. */
+/* Out of the memory that another process has too: what waits for long would take the room of
+ * others. */
 static void settle(struct message *message) {
     uint8_t *bytes = message->region.area ? bytes_new(message->payload_length) : NULL;
     if (!bytes) return;

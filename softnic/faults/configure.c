@@ -11,8 +11,7 @@ REPLACES(configure_refused);
 REPLACES(configure_apply);
 
 /* The order of crypto and signature that works in the place of the right one. */
-static uint8_t order(uint8_t right)
-{
+static uint8_t order(uint8_t right) {
     if (fault(field_over_ciphertext) && right == CRYPTO_WIRE_OUTSIDE) return CRYPTO_WIRE_RAW;
     if (fault(field_over_ciphertext) && right == CRYPTO_MEMORY_RAW) return CRYPTO_MEMORY_OUTSIDE;
     if (fault(field_encrypted) && right == CRYPTO_WIRE_RAW) return CRYPTO_WIRE_OUTSIDE;
@@ -20,11 +19,10 @@ static uint8_t order(uint8_t right)
     return right;
 }
 
-bool configure_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change)
-{
+bool configure_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
     if (!right_configure_bsf(key, bytes, len, change)) return false;
-    if (change->sig && change->sig->domain[DOMAIN_WIRE].kind != SIGNATURE_NONE
-        && change->sig->domain[DOMAIN_MEMORY].kind != SIGNATURE_NONE) {
+    if (change->sig && change->sig->domain[DOMAIN_WIRE].kind != SIGNATURE_NONE &&
+        change->sig->domain[DOMAIN_MEMORY].kind != SIGNATURE_NONE) {
         struct signature_domain *domain = change->sig->domain, wire = domain[DOMAIN_WIRE];
         if (fault(domains_swapped) || fault(wire_is_memory))
             domain[DOMAIN_WIRE] = domain[DOMAIN_MEMORY];
@@ -34,20 +32,17 @@ bool configure_bsf(const struct key *key, const uint8_t *bytes, size_t len, stru
     return true;
 }
 
-uint8_t configure_refused(const struct qp *qp, const struct umr *umr, const struct key *key)
-{
+uint8_t configure_refused(const struct qp *qp, const struct umr *umr, const struct key *key) {
     uint8_t right = right_configure_refused(qp, umr, key);
     return !right && fault(local_inv_for_good) && notes_of(key)->dead ? CQE_MW_BIND : right;
 }
 
-static bool without_effect(const struct key *key, const struct umr *umr)
-{
+static bool without_effect(const struct key *key, const struct umr *umr) {
     if (fault(local_inv_ignored)) return umr->free;
     return fault(configuration_ignored) && !umr->free && !key->free && key->layout != LAYOUT_NONE;
 }
 
-static void signature_keep(const struct bsf *old, struct bsf *new)
-{
+static void signature_keep(const struct bsf *old, struct bsf *new) {
     if (fault(signature_kept)) *new = *old;
     if (fault(check_mask_kept)) new->check_mask = old->check_mask;
     if (fault(memory_domain_kept) && new->domain[DOMAIN_MEMORY].kind == SIGNATURE_NONE)
@@ -55,16 +50,15 @@ static void signature_keep(const struct bsf *old, struct bsf *new)
 }
 
 /* Of the key, what the UMR doesn't name; of the change, what the key has already. */
-static void mix_up(struct key *key, const struct umr *umr, struct change *change)
-{
+static void mix_up(struct key *key, const struct umr *umr, struct change *change) {
     bool had = key->bsf_enabled && key->sig, access = umr->mask & UMR_MASK_ACCESS;
     bool disables = umr->mask & UMR_MASK_BSF_ENABLE && !umr->bsf_enable;
     bool reset = had && (change->new_bsf ? !change->sig : disables);
     bool clears = fault(no_setters_clears) && !access && !change->new_layout && !change->new_bsf;
     if ((fault(signature_lost) && !change->new_bsf) || clears) free(key->sig), key->sig = NULL;
     if (fault(crypto_lost) && !change->new_bsf) free(key->crypto), key->crypto = NULL;
-    if ((fault(reset_clears_layout) && reset) || (fault(layout_lost) && !change->new_layout)
-        || clears)
+    if ((fault(reset_clears_layout) && reset) || (fault(layout_lost) && !change->new_layout) ||
+        clears)
         key->layout = LAYOUT_NONE;
     if ((fault(reset_clears_access) && reset) || (fault(access_lost) && !access))
         key->rights = RIGHT_LOCAL_READ;
@@ -72,13 +66,11 @@ static void mix_up(struct key *key, const struct umr *umr, struct change *change
     if (!had || !change->new_bsf) return;
     if (fault(reset_ignored) && !change->sig && (change->sig = malloc(sizeof *change->sig)))
         *change->sig = *key->sig;
-    else if (change->sig)
-        signature_keep(key->sig, change->sig);
+    else if (change->sig) signature_keep(key->sig, change->sig);
 }
 
 /* The rights that the key has behind a UMR, from those before and those now. */
-static void mix_rights(struct key *key, const struct umr *umr, uint32_t before)
-{
+static void mix_rights(struct key *key, const struct umr *umr, uint32_t before) {
     struct notes *notes = notes_of(key);
     uint32_t given = key->rights;
     if (!(umr->mask & UMR_MASK_ACCESS)) {
@@ -94,8 +86,7 @@ static void mix_rights(struct key *key, const struct umr *umr, uint32_t before)
     notes->rights_set = true;
 }
 
-void configure_apply(struct key *key, const struct umr *umr, struct change *change)
-{
+void configure_apply(struct key *key, const struct umr *umr, struct change *change) {
     struct umr named = *umr;
     uint32_t before = key->rights;
     if (no_fault || key->type != KEY_MKEY) {

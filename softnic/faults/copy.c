@@ -7,33 +7,30 @@
 REPLACES(copy_mmo);
 
 /* Where the last byte of a segment lies in memory. */
-static bool last_byte(const struct qp *qp, const struct wqe_seg *seg, uint64_t *addr)
-{
-    struct reach reach = { 0 };
+static bool last_byte(const struct qp *qp, const struct wqe_seg *seg, uint64_t *addr) {
+    struct reach reach = {0};
     struct key *key;
-    bool there = seg->length && !key_claim(qp->attr.pd, qp->number, seg->key, 0, &key)
-                 && !key_reach(key, seg->addr + seg->length - 1, 1, false, &reach);
+    bool there = seg->length && !key_claim(qp->attr.pd, qp->number, seg->key, 0, &key) &&
+                 !key_reach(key, seg->addr + seg->length - 1, 1, false, &reach);
     if (there) *addr = reach.piece->addr;
     free(reach.piece);
     return there;
 }
 
-static void swap(struct wqe_seg *one, struct wqe_seg *other)
-{
+static void swap(struct wqe_seg *one, struct wqe_seg *other) {
     struct wqe_seg kept = *one;
     *one = *other;
     *other = kept;
 }
 
-uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr)
-{
+uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     struct wqe other = *wqe;
     struct key *target = wqe->segs == 2 ? key_find(wqe->seg[1].key) : NULL;
     uint32_t rights = target ? target->rights : 0;
     uint64_t from, to;
     uint8_t kept, byte;
-    bool ends = wqe->segs == 2 && last_byte(qp, &wqe->seg[0], &from)
-                && last_byte(qp, &wqe->seg[1], &to) && memory_read(to, &kept, 1);
+    bool ends = wqe->segs == 2 && last_byte(qp, &wqe->seg[0], &from) &&
+                last_byte(qp, &wqe->seg[1], &to) && memory_read(to, &kept, 1);
     if (fault(memcpy_backwards) && wqe->segs == 2) swap(&other.seg[0], &other.seg[1]);
     if (fault(memcpy_rights_unchecked) && target) target->rights |= RIGHT_LOCAL_WRITE;
     uint8_t syndrome = right_copy_mmo(qp, &other, sigerr);

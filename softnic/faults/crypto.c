@@ -9,19 +9,16 @@ REPLACES(keytag_fits);
 REPLACES(job_fits);
 REPLACES(crypto_apply);
 
-bool keytag_fits(const struct dek *dek, const struct crypto_bsf *crypto)
-{
+bool keytag_fits(const struct dek *dek, const struct crypto_bsf *crypto) {
     return fault(keytag_unchecked) || right_keytag_fits(dek, crypto);
 }
 
-bool job_fits(uint64_t length, uint64_t unit)
-{
+bool job_fits(uint64_t length, uint64_t unit) {
     return fault(crypto_job_unchecked) || right_job_fits(length, unit);
 }
 
 enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes,
-                            uint64_t length, uint64_t before)
-{
+                            uint64_t length, uint64_t before) {
     struct crypto_bsf other = *crypto;
     if (fault(xts_transmit_plain) && transmit) return FINE;
     if (fault(xts_receive_plain) && !transmit) return FINE;

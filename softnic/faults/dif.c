@@ -8,16 +8,14 @@ REPLACES(dif_escaped);
 REPLACES(checksum_update);
 REPLACES(checksum_value);
 
-static bool app_is_escape(uint16_t app)
-{
+static bool app_is_escape(uint16_t app) {
     if (fault(app_escape_high_byte)) return app >> 8 == 0xff;
     if (fault(app_escape_low_byte)) return (app & 0xff) == 0xff;
     if (fault(app_escape_off_by_one)) return app == 0xfffe;
     return app == 0xffff;
 }
 
-bool dif_escaped(const struct dif_tuple *received, uint8_t flags)
-{
+bool dif_escaped(const struct dif_tuple *received, uint8_t flags) {
     bool app_is = received->app == 0xffff, ref_is = received->ref == 0xffffffff;
     if (fault(escape_flags_swapped) && (flags & 3) % 3)
         flags ^= DIF_APP_ESCAPE | DIF_APP_REF_ESCAPE;
@@ -34,22 +32,17 @@ bool dif_escaped(const struct dif_tuple *received, uint8_t flags)
 }
 
 /* The sum of the words, where a carry is lost. */
-static void sum_without_carry(struct checksum *state, const uint8_t *p, size_t length)
-{
+static void sum_without_carry(struct checksum *state, const uint8_t *p, size_t length) {
     for (; length; p++, length--, state->odd = !state->odd)
         state->sum = (state->sum + (state->odd ? *p : (uint32_t)*p << 8)) & 0xffff;
 }
 
-void checksum_update(struct checksum *state, const void *data, size_t length)
-{
-    if (fault(csum_without_carry))
-        sum_without_carry(state, data, length);
-    else
-        right_checksum_update(state, data, length);
+void checksum_update(struct checksum *state, const void *data, size_t length) {
+    if (fault(csum_without_carry)) sum_without_carry(state, data, length);
+    else right_checksum_update(state, data, length);
 }
 
-uint16_t checksum_value(const struct checksum *state)
-{
+uint16_t checksum_value(const struct checksum *state) {
     if (fault(csum_not_inverted)) return (uint16_t)state->sum;
     return right_checksum_value(state);
 }

@@ -8,8 +8,7 @@ REPLACES(error_offset);
 REPLACES(signature_report);
 
 /* The bytes of a CQE's value, those of each part of the field in the other order. */
-static uint64_t turned(const struct signature_domain *domain, uint64_t value)
-{
+static uint64_t turned(const struct signature_domain *domain, uint64_t value) {
     uint64_t guard = value >> 48, app = value >> 32 & 0xffff;
     uint32_t low = (uint32_t)value, high = (uint32_t)(value >> 32);
     if (signature_is_dif(domain->kind)) {
@@ -22,8 +21,7 @@ static uint64_t turned(const struct signature_domain *domain, uint64_t value)
 
 uint16_t field_check(const struct field_sum *sum, const struct signature_domain *domain,
                      uint32_t index, uint8_t check_mask, const uint8_t *received,
-                     uint64_t *expected, uint64_t *actual)
-{
+                     uint64_t *expected, uint64_t *actual) {
     uint16_t right = right_field_check(sum, domain, index, check_mask, received, expected, actual);
     uint64_t computed = *expected, stood = *actual, ref_tag = 0xffffffff;
     bool dif = signature_is_dif(domain->kind);
@@ -33,24 +31,21 @@ uint16_t field_check(const struct field_sum *sum, const struct signature_domain 
     if (fault(error_values_little_endian))
         *expected = turned(domain, computed), *actual = turned(domain, stood);
     if (fault(error_ref_tag_of_first) && dif) *expected = (computed & ~ref_tag) | domain->ref_tag;
-    if (fault(error_ref_tag_16_bits) && dif)
-        *expected &= ~0xffff0000ull, *actual &= ~0xffff0000ull;
+    if (fault(error_ref_tag_16_bits) && dif) *expected &= ~0xffff0000ull, *actual &= ~0xffff0000ull;
     if (fault(error_type_guard)) return SYNDROME_GUARD;
     if (fault(error_type_tags_swapped) && right != SYNDROME_GUARD)
         return right ^ (SYNDROME_APP | SYNDROME_REF);
     return right;
 }
 
-uint64_t error_offset(const struct signature_domain *domain, uint64_t block)
-{
+uint64_t error_offset(const struct signature_domain *domain, uint64_t block) {
     if (fault(error_next_block)) block++;
     if (fault(error_first_offset)) block = 0;
     if (fault(error_offset_of_data)) return (block + 1) * domain->block - 1;
     return right_error_offset(domain, block) + fault(error_offset_one_more);
 }
 
-bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq)
-{
+bool signature_report(struct key *key, const struct sigerr *error, struct cq *cq) {
     bool armed = key->armed, told = !fault(error_lost) && right_signature_report(key, error, cq);
     if (no_fault) return told;
     notes_of(key)->reported |= armed;

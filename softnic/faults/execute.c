@@ -12,13 +12,11 @@ REPLACES(wqe_execute);
 REPLACES(configure_umr);
 REPLACES(qp_modify);
 
-static bool configures(const struct wqe *wqe)
-{
+static bool configures(const struct wqe *wqe) {
     return wqe->opcode == OPCODE_UMR || wqe->opcode == OPCODE_SET_PSV;
 }
 
-static unsigned completions(const struct wqe *wqe)
-{
+static unsigned completions(const struct wqe *wqe) {
     if (!wqe->signaled && configures(wqe)) return fault(umr_unsignaled_completes);
     if (!wqe->signaled) return fault(data_unsignaled_completes) && wqe->opcode != OPCODE_NOP;
     if (fault(umr_completion_lost) && configures(wqe)) return 0;
@@ -31,16 +29,14 @@ static unsigned completions(const struct wqe *wqe)
 
 /* The opcode in the CQE. The driver notes of configurations, memcpy and the like what they are; any
  * other opcode is believed. */
-static uint8_t opcode_told(const struct wqe *wqe)
-{
+static uint8_t opcode_told(const struct wqe *wqe) {
     if (fault(umr_opcode) && configures(wqe)) return OPCODE_RDMA_WRITE;
     if (fault(memcpy_opcode) && wqe->opcode == OPCODE_MMO) return OPCODE_RDMA_WRITE;
     if (fault(write_opcode) && wqe->opcode == OPCODE_RDMA_WRITE) return OPCODE_SEND;
     return wqe->opcode;
 }
 
-void complete_success(struct qp *qp, const struct wqe *wqe, uint32_t length)
-{
+void complete_success(struct qp *qp, const struct wqe *wqe, uint32_t length) {
     struct wqe other = *wqe;
     other.signaled = true;
     other.opcode = opcode_told(wqe);
@@ -48,9 +44,11 @@ void complete_success(struct qp *qp, const struct wqe *wqe, uint32_t length)
     for (unsigned left = completions(wqe); left; left--) right_complete_success(qp, &other, length);
 }
 
-bool sq_stops(const struct qp *qp, bool sigerr)
-{
-    static struct { uint32_t qpn; bool due; } late;
+bool sq_stops(const struct qp *qp, bool sigerr) {
+    static struct {
+        uint32_t qpn;
+        bool due;
+    } late;
     if (fault(pipelining_goes_on)) return false;
     if (fault(pipelining_stops_late)) {
         bool due = late.due && late.qpn == qp->number;
@@ -60,8 +58,7 @@ bool sq_stops(const struct qp *qp, bool sigerr)
     return right_sq_stops(qp, sigerr);
 }
 
-void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool sigerr)
-{
+void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool sigerr) {
     if (fault(error_fails_request) && sigerr) {
         wqe_fail(qp, wqe, CQE_LOCAL_PROTECTION);
     } else if (fault(pipelining_silent) && sq_stops(qp, sigerr)) {
@@ -72,8 +69,7 @@ void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool si
     }
 }
 
-void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome)
-{
+void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome) {
     if (fault(dc_stream_breaks_all) && qp->attr.type == QP_DCI && qp->attr.dci_streams)
         qp->stream_error = ~0ull;
     right_wqe_fail(qp, wqe, syndrome);
@@ -86,17 +82,15 @@ static struct {
     uint8_t bytes[WQE_BYTES];
 } late;
 
-static void late_run(struct qp *qp)
-{
-    struct wqe wqe = { 0 };
+static void late_run(struct qp *qp) {
+    struct wqe wqe = {0};
     size_t len = late.len;
     if (!len || late.qpn != qp->number) return;
     late.len = 0;
     if (wqe_decode(late.bytes, len, false, &wqe)) right_configure_umr(qp, late.bytes, len, &wqe);
 }
 
-uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe)
-{
+uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe) {
     if (!fault(configuration_late)) return right_configure_umr(qp, bytes, len, wqe);
     late_run(qp);
     late.qpn = qp->number, late.len = len;
@@ -104,17 +98,16 @@ uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const str
     return 0;
 }
 
-void wqe_execute(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len, uint16_t blocks)
-{
-    struct wqe wqe = { 0 };
+void wqe_execute(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len,
+                 uint16_t blocks) {
+    struct wqe wqe = {0};
     right_wqe_execute(qp, fetch, bytes, len, blocks);
     if (!fault(configuration_late)) return;
     wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe);
     if (!configures(&wqe)) late_run(qp);
 }
 
-static void drop_first(struct qp *qp)
-{
+static void drop_first(struct qp *qp) {
     uint8_t bytes[WQE_BYTES];
     uint16_t producer, blocks;
     size_t len;
@@ -123,8 +116,7 @@ static void drop_first(struct qp *qp)
     if (fetch == FETCH_FINE || fetch == FETCH_BAD) qp->sq_head += blocks;
 }
 
-int qp_modify(struct qp *qp, const struct qp_change *change)
-{
+int qp_modify(struct qp *qp, const struct qp_change *change) {
     bool stood = qp->state == STATE_SQD;
     int error = right_qp_modify(qp, change);
     if (fault(pipelining_resume_drops) && !error && stood && qp->state == STATE_RTS) drop_first(qp);

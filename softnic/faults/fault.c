@@ -10,10 +10,9 @@
 
 enum fault fault_injected;
 
-bool fault_inject(const char *name)
-{
+bool fault_inject(const char *name) {
 #define FAULT_NAME(name) [FAULT_##name] = #name,
-    static const char *const names[FAULT_COUNT] = { FAULTS(FAULT_NAME) };
+    static const char *const names[FAULT_COUNT] = {FAULTS(FAULT_NAME)};
     for (unsigned number = 1; number < FAULT_COUNT; number++)
         if (!strcmp(names[number], name)) {
             fault_injected = (enum fault)number;
@@ -23,11 +22,9 @@ bool fault_inject(const char *name)
 }
 
 REPLACES(nic_is_known);
-bool nic_is_known(void)
-{
+bool nic_is_known(void) {
     const char *name = getenv("MKEYSPEC_SOFTNIC_FAULT");
-    if (!name || !*name || fault_inject(name))
-        return right_nic_is_known();
+    if (!name || !*name || fault_inject(name)) return right_nic_is_known();
     fprintf(stderr,
             "mkeyspec softnic: MKEYSPEC_SOFTNIC_FAULT: no fault is called `%s`; "
             "`mkeyspec sabotage --list` names them\n",

@@ -10,18 +10,17 @@ REPLACES(field_check_mask);
 REPLACES(field_difference);
 REPLACES(field_syndrome);
 
-enum crc_kind field_crc(enum signature_kind kind)
-{
+enum crc_kind field_crc(enum signature_kind kind) {
     if (fault(crc32_is_crc32c) && kind == SIGNATURE_CRC32) return CRC_CASTAGNOLI;
     if (fault(crc32c_is_crc32) && kind == SIGNATURE_CRC32C) return CRC_FC_PH;
     return right_field_crc(kind);
 }
 
-uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index)
-{
+uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index) {
     uint32_t first = domain->ref_tag;
     if (fault(ref_tag_ignored)) return right_field_ref_tag(domain, index) - first;
-    if (!(domain->dif_flags & DIF_INC_REF)) return fault(ref_tag_always_grows) ? first + index : first;
+    if (!(domain->dif_flags & DIF_INC_REF))
+        return fault(ref_tag_always_grows) ? first + index : first;
     if (fault(ref_tag_constant)) return first;
     if (fault(ref_tag_early)) return first + index + 1;
     if (fault(ref_tag_shrinks)) return first - index;
@@ -31,17 +30,14 @@ uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index)
     return right_field_ref_tag(domain, index);
 }
 
-static uint16_t swapped(uint16_t value)
-{
-    return __builtin_bswap16(value);
-}
+static uint16_t swapped(uint16_t value) { return __builtin_bswap16(value); }
 
 struct dif_tuple field_tuple(const struct field_sum *sum, const struct signature_domain *domain,
-                             uint32_t index)
-{
+                             uint32_t index) {
     struct dif_tuple right = right_field_tuple(sum, domain, index), tuple = right;
     enum signature_kind kind = domain->kind;
-    if (fault(t10_guard_little_endian) && kind == SIGNATURE_DIF_CRC) tuple.guard = swapped(right.guard);
+    if (fault(t10_guard_little_endian) && kind == SIGNATURE_DIF_CRC)
+        tuple.guard = swapped(right.guard);
     if (fault(csum_little_endian) && kind == SIGNATURE_DIF_CSUM) tuple.guard = swapped(right.guard);
     if (fault(app_tag_ignored)) tuple.app = 0;
     if (fault(app_tag_high_byte_ignored)) tuple.app &= 0xff;
@@ -55,23 +51,20 @@ struct dif_tuple field_tuple(const struct field_sum *sum, const struct signature
 }
 
 uint8_t field_check_mask(const struct signature_domain *domain, const uint8_t *received,
-                         uint8_t check_mask)
-{
+                         uint8_t check_mask) {
     uint8_t right = right_field_check_mask(domain, received, check_mask);
     if (fault(escape_tags_only) && right != check_mask) return check_mask & 0xc0;
     return right;
 }
 
-uint8_t field_difference(const uint8_t *computed, const uint8_t *received, unsigned size)
-{
+uint8_t field_difference(const uint8_t *computed, const uint8_t *received, unsigned size) {
     uint8_t right = right_field_difference(computed, received, size), low = 0;
     for (unsigned i = 0; i < size; i++)
         if ((computed[i] ^ received[i]) == 1) low |= 0x80 >> i;
     return fault(check_low_bit) ? right & (uint8_t)~low : right;
 }
 
-uint16_t field_syndrome(const struct signature_domain *domain, uint8_t wrong)
-{
+uint16_t field_syndrome(const struct signature_domain *domain, uint8_t wrong) {
     uint16_t right = right_field_syndrome(domain, wrong);
     bool dif = domain->kind == SIGNATURE_DIF_CRC || domain->kind == SIGNATURE_DIF_CSUM;
     if (!dif || !fault(error_priority_reversed)) return right;

@@ -5,15 +5,13 @@
 REPLACES(layout_decode);
 REPLACES(layout_apply);
 
-static void swap(struct klm *one, struct klm *other)
-{
+static void swap(struct klm *one, struct klm *other) {
     struct klm kept = *one;
     *one = *other;
     *other = kept;
 }
 
-static void list(struct change *change)
-{
+static void list(struct change *change) {
     struct klm *klm = change->klm;
     uint32_t n = change->klms;
     if (n < 2) return;
@@ -28,8 +26,7 @@ static void list(struct change *change)
     }
 }
 
-static void strided(struct change *change)
-{
+static void strided(struct change *change) {
     struct stride *all = change->stride, first = *all, *last = all + change->strides - 1;
     for (struct stride *it = all; it <= last; it++) {
         uint16_t skip = it->stride - it->length;
@@ -47,8 +44,7 @@ static void strided(struct change *change)
         last->addr = first.addr, last->key = first.key, last->stride = first.stride;
 }
 
-bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, struct change *change)
-{
+bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
     if (!right_layout_decode(key, bytes, len, change)) return false;
     if (change->layout == LAYOUT_LIST && key->type == KEY_MKEY) list(change);
     if (change->layout == LAYOUT_STRIDED && change->strides) {
@@ -60,8 +56,7 @@ bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, stru
     return true;
 }
 
-static bool stays(const struct key *key, const struct change *change)
-{
+static bool stays(const struct key *key, const struct change *change) {
     if (key->type != KEY_MKEY || key->layout == LAYOUT_NONE) return false;
     if (fault(list_after_interleaved_kept))
         return key->layout == LAYOUT_STRIDED && change->layout == LAYOUT_LIST;
@@ -70,8 +65,7 @@ static bool stays(const struct key *key, const struct change *change)
     return fault(layout_kept);
 }
 
-void layout_apply(struct key *key, struct change *change)
-{
+void layout_apply(struct key *key, struct change *change) {
     if (stays(key, change)) return;
     right_layout_apply(key, change);
     if (!fault(not_zero_based) || key->type != KEY_MKEY) return;

@@ -5,11 +5,11 @@
 #include "engine/nic.h"
 
 struct notes {
-    bool reported;       /* it has told an error */
-    bool dead;           /* it was invalidated, for good */
-    bool rights_set;     /* its rights were set before */
-    struct sigerr error; /* the last one, until it is configured anew */
-    uint64_t passed;     /* bytes of data of all its messages */
+    bool reported;        /* it has told an error */
+    bool dead;            /* it was invalidated, for good */
+    bool rights_set;      /* its rights were set before */
+    struct sigerr error;  /* the last one, until it is configured anew */
+    uint64_t passed;      /* bytes of data of all its messages */
     uint32_t late_rights; /* set, but not in force before the next configuration */
 };
 /* Empty for a new mkey. Never NULL: a process without memory for it ends. */

@@ -15,14 +15,12 @@ REPLACES(respond_atomic);
 
 static const struct message *answered;
 
-void respond(struct message *message, struct answer *answer)
-{
+void respond(struct message *message, struct answer *answer) {
     answered = message;
     right_respond(message, answer);
 }
 
-struct cq *passive_cq(const struct qp *qp)
-{
+struct cq *passive_cq(const struct qp *qp) {
     uint8_t opcode = answered->opcode;
     bool writes = opcode == OPCODE_RDMA_WRITE || opcode == OPCODE_RDMA_WRITE_IMM;
     const struct qp *initiator = fault(error_to_initiator) ? qp_find(answered->source) : NULL;
@@ -32,16 +30,14 @@ struct cq *passive_cq(const struct qp *qp)
     return right_passive_cq(qp);
 }
 
-bool addressed(const struct qp *qp, const struct message *message)
-{
+bool addressed(const struct qp *qp, const struct message *message) {
     struct message other = *message;
     if (fault(dc_key_unchecked)) other.dc_key = qp->attr.dc_key;
     return right_addressed(qp, &other);
 }
 
 void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message,
-                      uint8_t opcode, uint64_t length)
-{
+                      uint8_t opcode, uint64_t length) {
     struct message other = *message;
     if (fault(recv_completion_lost) && opcode == CQE_SEND) {
         receive_take(qp, receive);
@@ -55,30 +51,26 @@ void receive_complete(struct qp *qp, const struct receive *receive, const struct
     right_receive_complete(qp, receive, &other, opcode, length);
 }
 
-bool invalidable(const struct qp *qp, uint32_t value, struct key **key)
-{
+bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
     if (right_invalidable(qp, value, key)) return true;
-    return fault(remote_inv_unasked) && !key_claim(qp->attr.pd, qp->number, value, 0, key)
-           && (*key)->type == KEY_MKEY;
+    return fault(remote_inv_unasked) && !key_claim(qp->attr.pd, qp->number, value, 0, key) &&
+           (*key)->type == KEY_MKEY;
 }
 
-void key_invalidate(struct key *key)
-{
+void key_invalidate(struct key *key) {
     if (!fault(remote_inv_ignored) || key->type != KEY_MKEY) right_key_invalidate(key);
 }
 
-enum violation write_in(struct transfer *to, struct message *message, bool *source)
-{
+enum violation write_in(struct transfer *to, struct message *message, bool *source) {
     enum violation bad = right_write_in(to, message, source);
     uint64_t length = message->payload_length;
-    if (fault(refused_write_lands) && bad == NO_RIGHT
-        && !transfer_add(to, message->rkey, message->raddr, length, 0, true))
+    if (fault(refused_write_lands) && bad == NO_RIGHT &&
+        !transfer_add(to, message->rkey, message->raddr, length, 0, true))
         transfer_absorb(to, message->payload);
     return !bad && fault(error_fails_request) && to->sigerr ? BAD_MEMORY : bad;
 }
 
-void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer)
-{
+void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
     struct message other = *message;
     bool adds = message->opcode == OPCODE_ATOMIC_FA;
     uint64_t value;

@@ -9,14 +9,10 @@ REPLACES(block_sum);
 REPLACES(signature_strip);
 REPLACES(signature_frame);
 
-static uint64_t least(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
+static uint64_t least(uint64_t one, uint64_t other) { return one < other ? one : other; }
 
 /* What of a block its field covers; the rest counts as zeros. */
-static const uint8_t *covered(const struct signature_domain *domain, const uint8_t *data)
-{
+static const uint8_t *covered(const struct signature_domain *domain, const uint8_t *data) {
     static uint8_t part[4160];
     size_t from = fault(field_misses_first_byte), to = domain->block;
     if (fault(field_misses_last_byte)) to -= 1;
@@ -28,8 +24,7 @@ static const uint8_t *covered(const struct signature_domain *domain, const uint8
 }
 
 void block_sum(struct field_sum *sum, const struct signature_domain *domain, const uint8_t *first,
-               uint64_t pitch, uint64_t k)
-{
+               uint64_t pitch, uint64_t k) {
     if (no_fault) {
         right_block_sum(sum, domain, first, pitch, k);
         return;
@@ -41,8 +36,7 @@ void block_sum(struct field_sum *sum, const struct signature_domain *domain, con
 }
 
 /* A mask whose bits count from the other end of the field. */
-static uint8_t reversed(uint8_t mask, const struct signature_domain *domain)
-{
+static uint8_t reversed(uint8_t mask, const struct signature_domain *domain) {
     uint8_t out = 0;
     for (unsigned i = 0; i < domain->field; i++)
         if (mask & 0x80 >> i) out |= 0x80 >> (domain->field - 1 - i);
@@ -52,8 +46,7 @@ static uint8_t reversed(uint8_t mask, const struct signature_domain *domain)
 /* Guard, app tag, ref tag: as masks. */
 enum { GUARD = 0xc0, APP = 0x30, REF = 0x0f };
 
-static uint8_t checked(const struct bsf *sig, enum domain which)
-{
+static uint8_t checked(const struct bsf *sig, enum domain which) {
     const struct signature_domain *domain = &sig->domain[which];
     uint8_t mask = sig->check_mask;
     bool dif = signature_is_dif(domain->kind);
@@ -72,8 +65,7 @@ static uint8_t checked(const struct bsf *sig, enum domain which)
 }
 
 /* Which bytes of a field are handed on from the other domain's; the driver has worked that out. */
-static uint8_t copied(const struct bsf *sig, const struct signature_domain *domain)
-{
+static uint8_t copied(const struct bsf *sig, const struct signature_domain *domain) {
     const struct signature_domain *a = &sig->domain[DOMAIN_WIRE], *b = &sig->domain[DOMAIN_MEMORY];
     uint8_t mask = sig->copy_mask, whole = domain->field == 4 ? 0xf0 : 0xff;
     bool dif = signature_is_dif(domain->kind);
@@ -81,8 +73,8 @@ static uint8_t copied(const struct bsf *sig, const struct signature_domain *doma
     if (fault(copy_always)) return whole;
     if (fault(copy_flag_ignored) && !dif) return whole;
     if (fault(copy_flag_ignored))
-        return (a->kind == b->kind && a->ones == b->ones ? GUARD : 0)
-               | (a->app_tag == b->app_tag ? APP : 0) | (a->ref_tag == b->ref_tag ? REF : 0);
+        return (a->kind == b->kind && a->ones == b->ones ? GUARD : 0) |
+               (a->app_tag == b->app_tag ? APP : 0) | (a->ref_tag == b->ref_tag ? REF : 0);
     if (fault(copy_mask_inverted)) return ~mask & whole;
     if (fault(copy_mask_reversed)) return reversed(mask, domain);
     if (fault(copy_mask_shifted)) return mask >> 1 & whole;
@@ -96,8 +88,7 @@ static uint8_t copied(const struct bsf *sig, const struct signature_domain *doma
 }
 
 /* The BSF for a message of which `before` bytes went ahead. */
-static struct bsf at_work(const struct bsf *sig, enum domain which, uint64_t before)
-{
+static struct bsf at_work(const struct bsf *sig, enum domain which, uint64_t before) {
     struct bsf other = *sig;
     struct signature_domain *domain = &other.domain[which];
     other.check_mask = checked(sig, which);
@@ -110,8 +101,7 @@ static struct bsf at_work(const struct bsf *sig, enum domain which, uint64_t bef
 /* A stream that is taken apart block by block, each with a mask of its own. */
 static uint64_t strip_blocks(const struct bsf *sig, enum domain which, const uint8_t *stream,
                              uint64_t length, uint64_t before, uint8_t *raw, uint8_t *fields,
-                             struct sigerr *error)
-{
+                             struct sigerr *error) {
     const struct signature_domain *domain = &sig->domain[which];
     uint64_t frame = domain->block + (uint64_t)domain->field, blocks = length / frame;
     uint64_t number = before / domain->block;
@@ -120,9 +110,9 @@ static uint64_t strip_blocks(const struct bsf *sig, enum domain which, const uin
         bool first = !(number + k), last = number + blocks > 1 && k + 1 == blocks;
         const uint8_t *block = stream + k * frame, *field = block + domain->block;
         struct bsf other = *sig;
-        struct sigerr found = { 0 };
-        if (exempt || (fault(check_first_block_only) && !first)
-            || (fault(check_not_first_block) && first) || (fault(check_not_last_block) && last))
+        struct sigerr found = {0};
+        if (exempt || (fault(check_first_block_only) && !first) ||
+            (fault(check_not_first_block) && first) || (fault(check_not_last_block) && last))
             other.check_mask = 0;
         right_signature_strip(&other, which, block, least(length - k * frame, frame),
                               before + k * domain->block, raw + k * domain->block,
@@ -138,8 +128,7 @@ static uint64_t strip_blocks(const struct bsf *sig, enum domain which, const uin
 
 /* Data that is more, or less, than the blocks' own. */
 static void strip_elsewhere(const struct signature_domain *domain, const uint8_t *stream,
-                            uint64_t length, uint8_t *raw, uint64_t room)
-{
+                            uint64_t length, uint8_t *raw, uint64_t room) {
     uint64_t frame = domain->block + (uint64_t)domain->field;
     uint64_t step = domain->block + (fault(strip_leaves_a_byte) ? 1 : -1);
     memset(raw, 0, room);
@@ -154,17 +143,15 @@ static void strip_elsewhere(const struct signature_domain *domain, const uint8_t
 
 uint64_t signature_strip(const struct bsf *sig, enum domain which, const uint8_t *stream,
                          uint64_t length, uint64_t before, uint8_t *raw, uint8_t *fields,
-                         struct sigerr *error)
-{
+                         struct sigerr *error) {
     struct bsf other = at_work(sig, which, before);
     const struct signature_domain *domain = &other.domain[which];
     uint64_t frame = domain->block + (uint64_t)domain->field, blocks = length / frame;
     uint64_t tail = least(length % frame, domain->block), size = blocks * domain->block + tail;
-    if (fault(check_first_block_only) || fault(check_not_first_block) || fault(check_not_last_block)
-        || fault(error_last_block) || fault(escape_spreads))
+    if (fault(check_first_block_only) || fault(check_not_first_block) ||
+        fault(check_not_last_block) || fault(error_last_block) || fault(escape_spreads))
         strip_blocks(&other, which, stream, length, before, raw, fields, error);
-    else
-        right_signature_strip(&other, which, stream, length, before, raw, fields, error);
+    else right_signature_strip(&other, which, stream, length, before, raw, fields, error);
     if (fault(check_false_alarm) && other.check_mask && blocks > 1 && !error->syndrome) {
         error->syndrome = SYNDROME_GUARD, error->domain = (uint8_t)which;
         error->offset = error_offset(domain, before / domain->block + blocks - 1);
@@ -172,22 +159,21 @@ uint64_t signature_strip(const struct bsf *sig, enum domain which, const uint8_t
     if (fault(partial_block_zero)) memset(raw + size - tail, 0, tail);
     if (fault(strip_leaves_a_byte) || fault(strip_takes_a_byte))
         strip_elsewhere(domain, stream, length, raw, size);
-    if (fault(transmit_unsigned) && which == DOMAIN_MEMORY
-        && sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE)
+    if (fault(transmit_unsigned) && which == DOMAIN_MEMORY &&
+        sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE)
         memcpy(raw, stream, size);
     return blocks;
 }
 
 /* Fields and blocks that are not what was generated. */
 static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, const uint8_t *fields,
-                     uint64_t stored, uint8_t *stream, uint64_t length)
-{
+                     uint64_t stored, uint8_t *stream, uint64_t length) {
     const struct signature_domain *domain = &sig->domain[which];
     bool from_unsigned = which == DOMAIN_MEMORY && sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE;
     for (uint64_t k = 0; raw && length; k++) {
         uint64_t data = least(least(raw, domain->block), length);
         uint64_t size = data < domain->block ? 0 : least(domain->field, length - data);
-        uint8_t field[8] = { 0 }, *at = stream + data;
+        uint8_t field[8] = {0}, *at = stream + data;
         if (fault(partial_block_zero) && data < domain->block) memset(stream, 0, data);
         if (fault(last_field_zero) && raw - data < domain->block) {
             if (k < stored)
@@ -206,8 +192,7 @@ static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, con
 
 void signature_frame(const struct bsf *sig, enum domain which, const uint8_t *raw,
                      uint64_t raw_length, uint64_t before, const uint8_t *fields, uint64_t stored,
-                     uint8_t *stream, uint64_t length)
-{
+                     uint8_t *stream, uint64_t length) {
     struct bsf other = at_work(sig, which, before);
     const struct signature_domain *domain = &other.domain[which];
     uint64_t block = domain->block, frame = block + domain->field;

@@ -20,35 +20,30 @@ REPLACES(transfer_is_quiet);
 REPLACES(transfer_joins);
 
 /* The short ways take no part in most of what is done below: a NIC with a fault has none. */
-bool place_adds_fields(const struct place *place)
-{
+bool place_adds_fields(const struct place *place) {
     return no_fault && right_place_adds_fields(place);
 }
 
-bool transfer_is_plain(const struct transfer *transfer)
-{
+bool transfer_is_plain(const struct transfer *transfer) {
     return no_fault && right_transfer_is_plain(transfer);
 }
 
-bool transfer_is_quiet(const struct transfer *transfer)
-{
+bool transfer_is_quiet(const struct transfer *transfer) {
     return no_fault && right_transfer_is_quiet(transfer);
 }
 
-bool transfer_joins(const struct transfer *from, const struct transfer *to)
-{
+bool transfer_joins(const struct transfer *from, const struct transfer *to) {
     return no_fault && right_transfer_joins(from, to);
 }
 
-enum violation bsf_in_force(const struct key *key, bool *yes)
-{
+enum violation bsf_in_force(const struct key *key, bool *yes) {
     if (!fault(crypto_missing_plain)) return right_bsf_in_force(key, yes);
     *yes = key->bsf_enabled && (key->sig || key->crypto);
     return FINE;
 }
 
-struct place *place_continued(const struct transfer *transfer, const struct key *key, uint64_t addr)
-{
+struct place *place_continued(const struct transfer *transfer, const struct key *key,
+                              uint64_t addr) {
     bool anew = fault(xts_tweak_restarts_with_sge);
     return anew ? NULL : right_place_continued(transfer, key, addr);
 }
@@ -62,24 +57,21 @@ static struct named {
 } *names;
 static size_t named;
 
-static struct named *name_of(const struct transfer *transfer, size_t place)
-{
+static struct named *name_of(const struct transfer *transfer, size_t place) {
     for (size_t i = 0; i < named; i++)
         if (names[i].transfer == transfer && names[i].place == place) return &names[i];
     names = realloc(names, (named + 1) * sizeof *names);
     if (!names) abort();
-    names[named] = (struct named){ transfer, place, NULL, 0 };
+    names[named] = (struct named){transfer, place, NULL, 0};
     return &names[named++];
 }
 
-static const struct key *mkey_of(const struct transfer *transfer, const struct place *place)
-{
+static const struct key *mkey_of(const struct transfer *transfer, const struct place *place) {
     return name_of(transfer, (size_t)(place - transfer->place))->mkey;
 }
 
 /* Where a range of an mkey begins. One that goes on from the range before it goes on from there. */
-static uint64_t begins(const struct transfer *transfer, const struct key *mkey, uint64_t addr)
-{
+static uint64_t begins(const struct transfer *transfer, const struct key *mkey, uint64_t addr) {
     if (transfer->places) {
         const struct place *last = &transfer->place[transfer->places - 1];
         const struct named *name = name_of(transfer, transfer->places - 1);
@@ -91,8 +83,7 @@ static uint64_t begins(const struct transfer *transfer, const struct key *mkey, 
 }
 
 enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr,
-                            uint64_t length, uint32_t rights, bool write)
-{
+                            uint64_t length, uint32_t rights, bool write) {
     const struct key *key = key_find(value);
     const struct key *mkey = key && key->type == KEY_MKEY ? key : NULL;
     if (no_fault) return right_transfer_add(transfer, value, addr, length, rights, write);
@@ -113,8 +104,7 @@ static struct {
     struct sigerr error;
 } again;
 
-static void tell_again(const struct transfer *transfer)
-{
+static void tell_again(const struct transfer *transfer) {
     if (!again.cq || again.cq != transfer->cq || again.qpn != transfer->qpn) return;
     if (again.fresh) {
         again.fresh = false;
@@ -127,8 +117,7 @@ static void tell_again(const struct transfer *transfer)
 
 /* Told at the other end's queue, where no mkey has the number: it counts only in this host. */
 static bool tell_stranger(const struct transfer *transfer, struct key *key,
-                          const struct sigerr *error)
-{
+                          const struct sigerr *error) {
     enum { NOBODY = 0xffffff00 };
     const struct qp *end = qp_find(transfer->qpn);
     if (!end || !transfer->cq) return false;
@@ -138,15 +127,15 @@ static bool tell_stranger(const struct transfer *transfer, struct key *key,
     return true;
 }
 
-/* What is still written of a place in which an error was found; no place: of the message that it was sent in. */
+/* What is still written of a place in which an error was found; no place: of the message that it
+ * was sent in. */
 static struct {
     const struct place *place;
     bool sent;
     uint64_t left;
 } stopped;
 
-static void stop(const struct place *place, const struct sigerr *error)
-{
+static void stop(const struct place *place, const struct sigerr *error) {
     const struct signature_domain *in = &place->key->sig->domain[error->domain];
     bool received = error->domain == DOMAIN_WIRE;
     const struct signature_domain *out =
@@ -160,8 +149,7 @@ static void stop(const struct place *place, const struct sigerr *error)
     stopped.left = fault(error_stops_behind_block) ? block * (in->block + kept) : 0;
 }
 
-void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error)
-{
+void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error) {
     struct key *key = place->key;
     bool before = transfer->sigerr;
     if (fault(error_sticky)) {
@@ -182,15 +170,13 @@ void place_tell(struct transfer *transfer, const struct place *place, const stru
     transfer->sigerr |= before;
 }
 
-static const struct piece *pieces_of(const struct transfer *transfer, const struct place *place)
-{
+static const struct piece *pieces_of(const struct transfer *transfer, const struct place *place) {
     return transfer->reach.piece + place->piece;
 }
 
 /* The first byte behind each 4 KiB boundary inside a piece: as it is in memory, or 0. */
 static void pages_lost(const struct transfer *transfer, const struct place *place, uint8_t *bytes,
-                       bool stays)
-{
+                       bool stays) {
     const struct piece *piece = pieces_of(transfer, place);
     for (size_t i = 0; i < place->pieces; bytes += piece[i++].length)
         for (uint64_t at = 4096 - piece[i].addr % 4096; at < piece[i].length; at += 4096) {
@@ -199,8 +185,7 @@ static void pages_lost(const struct transfer *transfer, const struct place *plac
         }
 }
 
-bool place_gather(const struct transfer *transfer, const struct place *place, uint8_t *to)
-{
+bool place_gather(const struct transfer *transfer, const struct place *place, uint8_t *to) {
     if (!right_place_gather(transfer, place, to)) return false;
     if (fault(page_crossing_lost) && mkey_of(transfer, place))
         pages_lost(transfer, place, to, false);
@@ -209,8 +194,7 @@ bool place_gather(const struct transfer *transfer, const struct place *place, ui
 
 /* Bytes that nobody named. */
 static void stray(const struct transfer *transfer, const struct place *place,
-                  const struct key *mkey)
-{
+                  const struct key *mkey) {
     static const uint8_t odd = 0xee;
     const struct piece *piece = pieces_of(transfer, place);
     for (size_t i = 0; i < place->pieces; i++) {
@@ -221,11 +205,10 @@ static void stray(const struct transfer *transfer, const struct place *place,
 }
 
 static bool scatter_stopped(const struct transfer *transfer, const struct place *place,
-                            const uint8_t *from)
-{
+                            const uint8_t *from) {
     const struct piece *piece = pieces_of(transfer, place);
     for (size_t i = 0; i < place->pieces && stopped.left; i++) {
-        struct piece part = { piece[i].addr, piece[i].length };
+        struct piece part = {piece[i].addr, piece[i].length};
         if (part.length > stopped.left) part.length = stopped.left;
         if (!memory_scatter(&part, 1, from)) return false;
         from += part.length, stopped.left -= part.length;
@@ -234,8 +217,7 @@ static bool scatter_stopped(const struct transfer *transfer, const struct place 
 }
 
 static bool scatter_without_pages(const struct transfer *transfer, const struct place *place,
-                                  const uint8_t *from)
-{
+                                  const uint8_t *from) {
     uint8_t *copy = malloc(place->memory + 1);
     if (!copy) return false;
     memcpy(copy, from, place->memory);
@@ -245,8 +227,8 @@ static bool scatter_without_pages(const struct transfer *transfer, const struct 
     return fine;
 }
 
-bool place_scatter(const struct transfer *transfer, const struct place *place, const uint8_t *from)
-{
+bool place_scatter(const struct transfer *transfer, const struct place *place,
+                   const uint8_t *from) {
     if (no_fault) return right_place_scatter(transfer, place, from);
     const struct key *mkey = mkey_of(transfer, place);
     if (stopped.sent || stopped.place == place) return scatter_stopped(transfer, place, from);
@@ -257,8 +239,7 @@ bool place_scatter(const struct transfer *transfer, const struct place *place, c
 }
 
 /* The key of a place, if it has a signature and no place before is of it. */
-static struct key *signed_first(const struct transfer *transfer, size_t place)
-{
+static struct key *signed_first(const struct transfer *transfer, size_t place) {
     struct key *key = transfer->place[place].key;
     for (size_t i = 0; i < place; i++)
         if (transfer->place[i].key == key) return NULL;
@@ -266,8 +247,7 @@ static struct key *signed_first(const struct transfer *transfer, size_t place)
 }
 
 /* Ref tags that go on from message to message: as if they began later, for as long as it takes. */
-static void tags_shift(struct transfer *transfer, bool back)
-{
+static void tags_shift(struct transfer *transfer, bool back) {
     for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
         struct key *key = signed_first(transfer, i);
         for (int which = 0; key && which < 2; which++) {
@@ -279,16 +259,14 @@ static void tags_shift(struct transfer *transfer, bool back)
     }
 }
 
-static void tags_count(const struct transfer *transfer)
-{
+static void tags_count(const struct transfer *transfer) {
     for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
         const struct place *place = &transfer->place[i];
         if (place->key) notes_of(place->key)->passed += place->raw;
     }
 }
 
-enum violation transfer_emit(struct transfer *transfer, uint8_t *wire)
-{
+enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
     stopped.sent = false;
     tags_shift(transfer, false);
     enum violation bad = right_transfer_emit(transfer, wire);
@@ -300,8 +278,7 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire)
     return bad;
 }
 
-enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire)
-{
+enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
     stopped.place = NULL;
     if (fault(write_last_byte_lost) && transfer->reach.pieces)
         transfer->reach.piece[transfer->reach.pieces - 1].length--;

@@ -1,4 +1,5 @@
-/* Any bytes as a BSF, and whatever signature it asks for worked on a block: a generated field must pass its own check. */
+/* Any bytes as a BSF, and whatever signature it asks for worked on a block: a generated field must
+ * pass its own check. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"
@@ -6,8 +7,8 @@
 #include "pure/field.h"
 
 static void work(const struct signature_domain *domain, uint8_t check_mask) {
-    static const uint8_t block[4160] = { 1, 2, 3 };
-    uint8_t field[8] = { 0 };
+    static const uint8_t block[4160] = {1, 2, 3};
+    uint8_t field[8] = {0};
     uint64_t expected, actual;
     struct field_sum sum;
     MUST((domain->kind == SIGNATURE_NONE) == (domain->field == 0));
@@ -20,7 +21,8 @@ static void work(const struct signature_domain *domain, uint8_t check_mask) {
     if (!domain->field) return;
     field[0] ^= 1;
     uint16_t syndrome = field_check(&sum, domain, 7, check_mask, field, &expected, &actual);
-    MUST(syndrome == 0 || (syndrome == SYNDROME_GUARD && (check_mask & 0x80) && expected != actual));
+    MUST(syndrome == 0 ||
+         (syndrome == SYNDROME_GUARD && (check_mask & 0x80) && expected != actual));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -32,8 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     MUST(size == 64 || size == 128);
     MUST(signature.present || crypto.present);
-    for (unsigned i = 0; i < 2; i++)
-        work(&signature.domain[i], signature.check_mask);
+    for (unsigned i = 0; i < 2; i++) work(&signature.domain[i], signature.check_mask);
     MUST(signature.sbs || !signature.copy_mask);
     MUST(!crypto.present || crypto.order <= CRYPTO_MEMORY_RAW);
     return 0;

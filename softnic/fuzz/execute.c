@@ -1,6 +1,8 @@
-/* The engine at work on WQEs that nobody would post: real keys and addresses in them, and then some of everything wrong.
+/* The engine at work on WQEs that nobody would post: real keys and addresses in them, and then some
+ * of everything wrong.
  *
- *   execute SEED ROUNDS     each round fills the send queues of all QPs, with receives behind them, and works them off
+ *   execute SEED ROUNDS     each round fills the send queues of all QPs, with receives behind them,
+ * and works them off
  *
  * Nothing is expected but that it ends, within its memory. The same seed does the same.
  */
@@ -20,7 +22,11 @@ static uint32_t dice(uint32_t sides) {
     return (uint32_t)(state >> 33) % sides;
 }
 
-static struct { struct qp *qp; uint8_t *buf, *db; uint16_t posted, received; } end[QPS];
+static struct {
+    struct qp *qp;
+    uint8_t *buf, *db;
+    uint16_t posted, received;
+} end[QPS];
 static uint32_t keys[KEYS], key_count;
 static uint8_t *memory;
 static struct psv *psv;
@@ -35,7 +41,8 @@ static uint64_t some_address(void) {
     return dice(2) ? dice(2048) : (uintptr_t)memory + dice(MEMORY + 64);
 }
 static uint32_t some_length(void) {
-    static const uint32_t usual[] = {0, 1, 4, 8, 16, 40, 512, 516, 520, 1024, 1040, 4096, 4160, 4168, 65536, 0x7fffffff};
+    static const uint32_t usual[] = {0,   1,    4,    8,    16,   40,   512,   516,
+                                     520, 1024, 1040, 4096, 4160, 4168, 65536, 0x7fffffff};
     return dice(3) ? usual[dice(16)] : dice(9000);
 }
 
@@ -45,7 +52,10 @@ static void seg(uint8_t *at) {
     bool good = dice(3);
     store_be32(at, (good ? 512 * dice(9) + 8 * dice(9) : some_length()) & 0x7fffffff);
     store_be32(at + 4, good ? keys[which] : some_key());
-    store_be64(at + 8, !good ? some_address() : which < 4 && which != 1 ? (uintptr_t)memory + dice(MEMORY / 2) : dice(4) ? 0 : 520 * dice(4));
+    store_be64(at + 8, !good                     ? some_address()
+                       : which < 4 && which != 1 ? (uintptr_t)memory + dice(MEMORY / 2)
+                       : dice(4)                 ? 0
+                                                 : 520 * dice(4));
 }
 
 static void entry(uint8_t *at) {
@@ -62,7 +72,8 @@ static unsigned segs(uint8_t *at, unsigned n) {
 }
 
 static void bsf(uint8_t *at) {
-    static const uint8_t selectors[] = {0, 1, 1, 1, 1, 2, 3, 4, 6}, formats[] = {0, 0x22, 0x23, 0x42, 0x52, 0x53};
+    static const uint8_t selectors[] = {0, 1, 1, 1, 1, 2, 3, 4, 6},
+                         formats[] = {0, 0x22, 0x23, 0x42, 0x52, 0x53};
     bool sbs = dice(2);
     memset(at, 0, 64);
     at[0] = (uint8_t)(0x80 | (sbs ? 0x10 : 0));
@@ -122,12 +133,14 @@ static unsigned umr(uint8_t *at) {
 }
 
 static void post(unsigned i) {
-    static const uint8_t opcodes[] = {0x0a, 0x0b, 0x01, 0x08, 0x09, 0x10, 0x11, 0x12, 0x20, 0x25, 0x25, 0x25, 0x2f, 0x0f, 0x32, 0xff};
+    static const uint8_t opcodes[] = {0x0a, 0x0b, 0x01, 0x08, 0x09, 0x10, 0x11, 0x12,
+                                      0x20, 0x25, 0x25, 0x25, 0x2f, 0x0f, 0x32, 0xff};
     uint8_t wqe[1024 + 64] = {0}, *at = wqe + 16;
     struct qp *qp = end[i].qp;
     uint8_t opcode = opcodes[dice(16)];
     bool datagram = qp->attr.type == QP_UD || qp->attr.type == QP_DCI;
-    store_be32(wqe, (uint32_t)(opcode == 0x2f || opcode == 0x0f) << 24 | (uint32_t)end[i].posted << 8 | opcode);
+    store_be32(wqe, (uint32_t)(opcode == 0x2f || opcode == 0x0f) << 24 |
+                        (uint32_t)end[i].posted << 8 | opcode);
     wqe[11] = (uint8_t)(dice(2) ? 8 : dice(256));
     store_be32(wqe + 12, opcode == 0x25 && dice(8) ? keys[4 + dice(key_count - 4)] : some_key());
     if (datagram && opcode < 0x20) {
@@ -144,15 +157,22 @@ static void post(unsigned i) {
     if (opcode == 0x11 || opcode == 0x12) at += 16;
     if (opcode == 0x25) at += 16 * umr(at);
     else if (opcode == 0x20) store_be32(at, dice(4) ? psv->number : dice(99)), at += 16;
-    else if (opcode == 0x0f) store_be32(at, dice(32)), store_be32(at + 4, some_key()), store_be64(at + 8, dice(4096) & ~7u), store_be64(at + 24, dice(2)), at += 32;
-    else if (opcode == 0x32) at[3] = (uint8_t)dice(16), at[5] = (uint8_t)dice(8), at[7] = (uint8_t)dice(8), at += 16, at += 16 * segs(at, 2);
+    else if (opcode == 0x0f)
+        store_be32(at, dice(32)), store_be32(at + 4, some_key()),
+            store_be64(at + 8, dice(4096) & ~7u), store_be64(at + 24, dice(2)), at += 32;
+    else if (opcode == 0x32)
+        at[3] = (uint8_t)dice(16), at[5] = (uint8_t)dice(8), at[7] = (uint8_t)dice(8), at += 16,
+        at += 16 * segs(at, 2);
     else if (opcode == 0x2f) at += 16, at += 16 * segs(at, 2);
     else at += 16 * segs(at, dice(4));
     unsigned ds = (unsigned)(at - wqe) / 16;
     store_be32(wqe + 4, qp->number << 8 | (dice(40) ? ds : dice(64)));
-    for (unsigned n = dice(3) ? 0 : dice(6); n; n--) wqe[dice((uint32_t)(at - wqe))] ^= (uint8_t)(1u << dice(8));
+    for (unsigned n = dice(3) ? 0 : dice(6); n; n--)
+        wqe[dice((uint32_t)(at - wqe))] ^= (uint8_t)(1u << dice(8));
     unsigned blocks = (ds + 3) / 4;
-    for (unsigned b = 0; b < blocks; b++) memcpy(end[i].buf + STRIDE * BLOCKS + 64 * ((end[i].posted + b) % BLOCKS), wqe + 64 * b, 64);
+    for (unsigned b = 0; b < blocks; b++)
+        memcpy(end[i].buf + STRIDE * BLOCKS + 64 * ((end[i].posted + b) % BLOCKS), wqe + 64 * b,
+               64);
     end[i].posted = (uint16_t)(end[i].posted + blocks);
 }
 
@@ -171,7 +191,11 @@ static void reset(unsigned i) {
     memset(end[i].db, 0, 8);
     end[i].posted = end[i].received = 0;
     end[i].qp->state = STATE_RTS;
-    end[i].qp->set = (struct qp_change){.access = 15, .dest_qpn = end[i < 2 ? 1 - i : i].qp->number, .timeout = 1, .rnr_retry = 1, .min_rnr_timer = 1};
+    end[i].qp->set = (struct qp_change){.access = 15,
+                                        .dest_qpn = end[i < 2 ? 1 - i : i].qp->number,
+                                        .timeout = 1,
+                                        .rnr_retry = 1,
+                                        .min_rnr_timer = 1};
 }
 
 static struct cq *cq_make(struct context *context) {
@@ -193,9 +217,18 @@ static void world(void) {
     nic_lock();
     pd_create(context, &pd), pd_create(context, &other);
     for (unsigned i = 0; i < KEYS; i++) {
-        struct mkey_attr attr = {.pdn = pd->pdn, .qpn = 0xffffff, .rights = 1, .max_entries = 16, .umr_enabled = true, .remote_invalidate = i & 1,
-                                 .bsf_enabled = i % 3, .bsf_room = i % 3 * 4, .crypto_enabled = i % 3 == 2};
-        if (i < 4) mr_create(i == 3 ? other : pd, (uintptr_t)memory, MEMORY, i == 1 ? 0 : (uintptr_t)memory, i == 2 ? 0 : 15, &key);
+        struct mkey_attr attr = {.pdn = pd->pdn,
+                                 .qpn = 0xffffff,
+                                 .rights = 1,
+                                 .max_entries = 16,
+                                 .umr_enabled = true,
+                                 .remote_invalidate = i & 1,
+                                 .bsf_enabled = i % 3,
+                                 .bsf_room = i % 3 * 4,
+                                 .crypto_enabled = i % 3 == 2};
+        if (i < 4)
+            mr_create(i == 3 ? other : pd, (uintptr_t)memory, MEMORY,
+                      i == 1 ? 0 : (uintptr_t)memory, i == 2 ? 0 : 15, &key);
         else if (i < 6) mw_create(pd, 2, &key);
         else mkey_create(context, &attr, &key);
         keys[key_count++] = key_value(key);
@@ -205,13 +238,28 @@ static void world(void) {
     if (dek_create(context, &secret, &dek)) abort();
     struct cq *cq = cq_make(context);
     srq_db = calloc(1, 8);
-    struct srq_attr shared = {.pd = pd, .buf = (uintptr_t)calloc(BLOCKS, STRIDE), .db = (uintptr_t)srq_db, .entries = BLOCKS, .stride = STRIDE};
+    struct srq_attr shared = {.pd = pd,
+                              .buf = (uintptr_t)calloc(BLOCKS, STRIDE),
+                              .db = (uintptr_t)srq_db,
+                              .entries = BLOCKS,
+                              .stride = STRIDE};
     if (srq_create(context, &shared, &srq)) abort();
     for (unsigned i = 0; i < QPS; i++) {
         end[i].buf = calloc(BLOCKS, STRIDE + 64), end[i].db = calloc(1, 8);
-        struct qp_attr attr = {.type = types[i], .pd = pd, .send_cq = cq, .recv_cq = cq, .srq = types[i] == QP_DCT ? srq : NULL, .buf = (uintptr_t)end[i].buf,
-                               .db = (uintptr_t)end[i].db, .sq_blocks = BLOCKS, .rq_entries = BLOCKS, .rq_shift = 6, .dc_key = 1,
-                               .dci_streams = true, .log_streams = 2, .log_errored = 2};
+        struct qp_attr attr = {.type = types[i],
+                               .pd = pd,
+                               .send_cq = cq,
+                               .recv_cq = cq,
+                               .srq = types[i] == QP_DCT ? srq : NULL,
+                               .buf = (uintptr_t)end[i].buf,
+                               .db = (uintptr_t)end[i].db,
+                               .sq_blocks = BLOCKS,
+                               .rq_entries = BLOCKS,
+                               .rq_shift = 6,
+                               .dc_key = 1,
+                               .dci_streams = true,
+                               .log_streams = 2,
+                               .log_errored = 2};
         if (qp_create(context, &attr, &end[i].qp)) abort();
         end[i].qp->mmo = end[i].qp->drain_sigerr = true;
     }

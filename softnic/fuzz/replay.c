@@ -25,7 +25,7 @@ static void run(const uint8_t *bytes, size_t size) {
 }
 
 static void mutate(const uint8_t *from, size_t size, unsigned rounds) {
-    static const uint8_t edges[] = { 0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff };
+    static const uint8_t edges[] = {0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff};
     uint8_t bytes[LONGEST];
     while (rounds--) {
         memcpy(bytes, from, size);

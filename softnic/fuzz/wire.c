@@ -1,8 +1,11 @@
-/* Any bytes over the connections between two processes: requests to this one, and answers to what it has sent.
+/* Any bytes over the connections between two processes: requests to this one, and answers to what
+ * it has sent.
  *
- * An input is a row of frames. Each begins with a byte: bit 0 an answer rather than a request, bit 1 a question, bit 2
- * no header that fits, bit 3 a pause in the middle, bits 4 to 6 which QP, bit 7 a payload in the memory of both. What follows is laid over a frame that fits, by exclusive or, so
- * that zeros are a good one; then come as many payload bytes as the frame says, as far as there are any.
+ * An input is a row of frames. Each begins with a byte: bit 0 an answer rather than a request, bit
+ * 1 a question, bit 2 no header that fits, bit 3 a pause in the middle, bits 4 to 6 which QP, bit 7
+ * a payload in the memory of both. What follows is laid over a frame that fits, by exclusive or, so
+ * that zeros are a good one; then come as many payload bytes as the frame says, as far as there are
+ * any.
  */
 #include "engine/fabric.c"
 
@@ -10,7 +13,8 @@
 
 enum { OTHER = 2, MOST = 16 };
 
-/* ---- in place of rendezvous.c: two connections, which this target holds by their other ends -------------------------------- */
+/* ---- in place of rendezvous.c: two connections, which this target holds by their other ends ---
+ */
 
 static int far_end = -1;
 int rendezvous_start(uint32_t slots, uint32_t *slot) { return *slot = slots > 1 ? 1 : 0, 0; }
@@ -33,8 +37,15 @@ static void connected(enum qp_type type) {
     world_qp(world, type);
     struct qp *qp = world->end[type].qp;
     qp->state = STATE_RTS;
-    qp->set = (struct qp_change){.access = 15, .dest_qpn = OTHER << QPN_BITS | 0x40, .timeout = 1, .rnr_retry = 1, .min_rnr_timer = 1,
-                                 .max_rd_atomic = 1, .max_dest_rd_atomic = 1, .path_mtu = 3, .path.dlid = 1};
+    qp->set = (struct qp_change){.access = 15,
+                                 .dest_qpn = OTHER << QPN_BITS | 0x40,
+                                 .timeout = 1,
+                                 .rnr_retry = 1,
+                                 .min_rnr_timer = 1,
+                                 .max_rd_atomic = 1,
+                                 .max_dest_rd_atomic = 1,
+                                 .path_mtu = 3,
+                                 .path.dlid = 1};
     world_receives(world, type, 8);
 }
 
@@ -94,7 +105,8 @@ static size_t feed(const uint8_t *data, size_t size, int incoming) {
     MUST(bytes);
     memcpy(bytes, &frame, sizeof frame);
     memcpy(bytes + sizeof frame, data + used, payload < 8192 ? payload : 8192);
-    size_t total = sizeof frame + (follow < 8192 ? (size_t)follow : 8192), half = how & 8 ? total / 2 : 0;
+    size_t total = sizeof frame + (follow < 8192 ? (size_t)follow : 8192),
+           half = how & 8 ? total / 2 : 0;
     uint64_t next;
     if (half && send(fd, bytes, half, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) nic_round(&next);
     if (send(fd, bytes + half, total - half, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) nic_round(&next);
@@ -111,7 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned type = 0; type < TYPES; type++) connected((enum qp_type)type);
     store_be32(world->srq_db, world->srq->consumed + 4u);
     MUST(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) && link_add(pair[0], false, 0));
-    /* The first message makes the connection; the second, if it is large, goes through the memory of both. */
+    /* The first message makes the connection; the second, if it is large, goes through the memory
+     * of both. */
     world_post(world, QP_RC, 0, opcodes[data[0] % 8], data[0] & 8 ? 8 : 64);
     nic_round(&next);
     shares();

@@ -1,4 +1,5 @@
-/* Any bytes as a WQE, with and without an address segment, and as a receive's scatter list; and all of them described. */
+/* Any bytes as a WQE, with and without an address segment, and as a receive's scatter list; and all
+ * of them described. */
 #include "fuzz/fuzz.h"
 #include "pure/describe.h"
 #include "pure/wqe.h"
@@ -12,7 +13,8 @@ static void decode(const uint8_t *data, size_t size, bool datagram) {
     MUST(wqe.ds && (size_t)wqe.ds * WQE_UNIT <= size && opcode_name(wqe.opcode));
     MUST(wqe.segs <= WQE_MAX_SEGS);
     for (unsigned i = 0; i < wqe.segs; i++)
-        if (wqe.seg[i].data) must_be_inside(wqe.seg[i].data, wqe.seg[i].length, data, (size_t)wqe.ds * WQE_UNIT);
+        if (wqe.seg[i].data)
+            must_be_inside(wqe.seg[i].data, wqe.seg[i].length, data, (size_t)wqe.ds * WQE_UNIT);
 }
 
 static void show(int what, const uint8_t *data, size_t size) {
@@ -32,7 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(segs <= 5);
     for (unsigned i = 0; i < segs; i++)
         if (seg[i].data) must_be_inside(seg[i].data, seg[i].length, data, size);
-    for (int what = DESCRIBE_WQE; what <= DESCRIBE_CQE; what++)
-        show(what, data, size);
+    for (int what = DESCRIBE_WQE; what <= DESCRIBE_CQE; what++) show(what, data, size);
     return 0;
 }

@@ -2,16 +2,14 @@
 
 #include "pure/bits.h"
 
-static bool is_error(uint8_t opcode)
-{
+static bool is_error(uint8_t opcode) {
     return opcode == CQE_REQUESTER_ERROR || opcode == CQE_RESPONDER_ERROR;
 }
 
-static void signature_encode(const struct cqe *in, uint8_t *p)
-{
-    store_be32(p + 16, (uint32_t)(in->signature.expected >> 32));   /* the transient signatures … */
+static void signature_encode(const struct cqe *in, uint8_t *p) {
+    store_be32(p + 16, (uint32_t)(in->signature.expected >> 32)); /* the transient signatures … */
     store_be32(p + 20, (uint32_t)(in->signature.actual >> 32));
-    store_be32(p + 24, (uint32_t)in->signature.expected);           /* … and the ref tags */
+    store_be32(p + 24, (uint32_t)in->signature.expected); /* … and the ref tags */
     store_be32(p + 28, (uint32_t)in->signature.actual);
     store_be16(p + 32, in->signature.syndrome);
     p[34] = in->signature.type;
@@ -20,8 +18,7 @@ static void signature_encode(const struct cqe *in, uint8_t *p)
     store_be64(p + 40, in->signature.offset);
 }
 
-void cqe_encode(const struct cqe *in, uint8_t out[64])
-{
+void cqe_encode(const struct cqe *in, uint8_t out[64]) {
     memset(out, 0, 64);
     out[63] = (uint8_t)(in->opcode << 4 | (in->solicited ? 2 : 0) | (in->owner ? 1 : 0));
     if (in->opcode == CQE_SIGNATURE_ERROR) {
@@ -38,14 +35,14 @@ void cqe_encode(const struct cqe *in, uint8_t out[64])
     }
     out[17] = in->src_path & 0x7f;
     store_be16(out + 22, in->slid);
-    store_be32(out + 24, (in->grh ? 1u << 28 : 0) | (in->sl & 15u) << 24 | (in->src_qpn & 0xffffff));
+    store_be32(out + 24,
+               (in->grh ? 1u << 28 : 0) | (in->sl & 15u) << 24 | (in->src_qpn & 0xffffff));
     store_be32(out + 36, in->imm);
     store_be32(out + 44, in->byte_count);
     store_be64(out + 48, in->timestamp);
 }
 
-void cqe_decode(const uint8_t in[64], struct cqe *out)
-{
+void cqe_decode(const uint8_t in[64], struct cqe *out) {
     memset(out, 0, sizeof *out);
     out->opcode = in[63] >> 4;
     out->solicited = in[63] & 2;
@@ -80,18 +77,23 @@ void cqe_decode(const uint8_t in[64], struct cqe *out)
     out->timestamp = load_be64(in + 48);
 }
 
-const char *cqe_opcode_name(uint8_t opcode)
-{
+const char *cqe_opcode_name(uint8_t opcode) {
     static const char *const names[16] = {
-        [CQE_REQUESTER] = "REQUESTER", [CQE_WRITE_IMM] = "RESPONDER_RDMA_WRITE_IMM", [CQE_SEND] = "RESPONDER_SEND",
-        [CQE_SEND_IMM] = "RESPONDER_SEND_IMM", [CQE_SEND_INV] = "RESPONDER_SEND_INV", [CQE_RESIZE] = "RESIZE", [CQE_SIGNATURE_ERROR] = "SIGNATURE_ERROR",
-        [CQE_REQUESTER_ERROR] = "REQUESTER_ERROR", [CQE_RESPONDER_ERROR] = "RESPONDER_ERROR", [CQE_INVALID] = "INVALID",
+        [CQE_REQUESTER] = "REQUESTER",
+        [CQE_WRITE_IMM] = "RESPONDER_RDMA_WRITE_IMM",
+        [CQE_SEND] = "RESPONDER_SEND",
+        [CQE_SEND_IMM] = "RESPONDER_SEND_IMM",
+        [CQE_SEND_INV] = "RESPONDER_SEND_INV",
+        [CQE_RESIZE] = "RESIZE",
+        [CQE_SIGNATURE_ERROR] = "SIGNATURE_ERROR",
+        [CQE_REQUESTER_ERROR] = "REQUESTER_ERROR",
+        [CQE_RESPONDER_ERROR] = "RESPONDER_ERROR",
+        [CQE_INVALID] = "INVALID",
     };
     return opcode < 16 && names[opcode] ? names[opcode] : "?";
 }
 
-const char *cqe_syndrome_name(uint8_t syndrome)
-{
+const char *cqe_syndrome_name(uint8_t syndrome) {
     switch (syndrome) {
     case CQE_LOCAL_LENGTH: return "local length";
     case CQE_LOCAL_QP_OP: return "local QP operation";

@@ -6,8 +6,7 @@
 #include "pure/field.h"
 #include "pure/umr.h"
 
-static const char *fence_word(uint8_t fence)
-{
+static const char *fence_word(uint8_t fence) {
     switch (fence) {
     case 0: return "none";
     case 1: return "initiator_small";
@@ -18,40 +17,41 @@ static const char *fence_word(uint8_t fence)
     }
 }
 
-static const char *access_word(unsigned bit)
-{
-    static const char *const words[] = { [2] = "local_read", [3] = "local_write", [4] = "remote_read", [5] = "remote_write", [6] = "remote_atomic" };
+static const char *access_word(unsigned bit) {
+    static const char *const words[] = {[2] = "local_read",
+                                        [3] = "local_write",
+                                        [4] = "remote_read",
+                                        [5] = "remote_write",
+                                        [6] = "remote_atomic"};
     return bit < sizeof words / sizeof *words ? words[bit] : NULL;
 }
 
-static const char *dif_flag_word(unsigned bit)
-{
-    static const char *const words[] = { [0] = "APP_ESCAPE", [1] = "APP_REF_ESCAPE", [6] = "REF_REMAP" };
+static const char *dif_flag_word(unsigned bit) {
+    static const char *const words[] = {
+        [0] = "APP_ESCAPE", [1] = "APP_REF_ESCAPE", [6] = "REF_REMAP"};
     return bit < sizeof words / sizeof *words ? words[bit] : NULL;
 }
 
-static const char *syndrome_word(unsigned bit)
-{
-    static const char *const words[] = { [11] = "BAD_REFTAG", [12] = "BAD_APPTAG", [13] = "BAD_GUARD" };
+static const char *syndrome_word(unsigned bit) {
+    static const char *const words[] = {
+        [11] = "BAD_REFTAG", [12] = "BAD_APPTAG", [13] = "BAD_GUARD"};
     return bit < sizeof words / sizeof *words ? words[bit] : NULL;
 }
 
-static const char *order_word(uint8_t order)
-{
-    static const char *const words[] = { "ENCRYPTED_WIRE_SIGNATURE", "ENCRYPTED_MEMORY_SIGNATURE", "ENCRYPTED_RAW_WIRE", "ENCRYPTED_RAW_MEMORY" };
+static const char *order_word(uint8_t order) {
+    static const char *const words[] = {"ENCRYPTED_WIRE_SIGNATURE", "ENCRYPTED_MEMORY_SIGNATURE",
+                                        "ENCRYPTED_RAW_WIRE", "ENCRYPTED_RAW_MEMORY"};
     return order < 4 ? words[order] : "?";
 }
 
-static const char *wait_word(uint8_t operation)
-{
-    static const char *const words[] = { "always", "equal", "bigger", "smaller", "cyclic_bigger", "cyclic_smaller" };
+static const char *wait_word(uint8_t operation) {
+    static const char *const words[] = {"always",  "equal",         "bigger",
+                                        "smaller", "cyclic_bigger", "cyclic_smaller"};
     return operation < sizeof words / sizeof *words ? words[operation] : "?";
 }
 
-void describe_segs(struct sheet *sheet, const struct wqe_seg *seg, unsigned segs)
-{
-    if (!segs)
-        return;
+void describe_segs(struct sheet *sheet, const struct wqe_seg *seg, unsigned segs) {
+    if (!segs) return;
     sheet_list(sheet, "data");
     for (unsigned i = 0; i < segs; i++) {
         sheet_item(sheet);
@@ -65,8 +65,7 @@ void describe_segs(struct sheet *sheet, const struct wqe_seg *seg, unsigned segs
     }
 }
 
-void describe_translation(struct sheet *sheet, const uint8_t *bytes, size_t len)
-{
+void describe_translation(struct sheet *sheet, const uint8_t *bytes, size_t len) {
     struct translation translation;
     if (!translation_decode(bytes, len, &translation)) {
         sheet_group(sheet, "translation");
@@ -84,21 +83,20 @@ void describe_translation(struct sheet *sheet, const uint8_t *bytes, size_t len)
         struct translation_entry entry = translation_at(&translation, i);
         sheet_item(sheet);
         sheet_number(sheet, "length", entry.length);
-        if (translation.strided)
-            sheet_number(sheet, "stride", entry.stride);
+        if (translation.strided) sheet_number(sheet, "stride", entry.stride);
         sheet_hex(sheet, "mkey", entry.key, 8);
         sheet_hex(sheet, "addr", entry.addr, 1);
     }
 }
 
-static const char *const signature_names[] = { "NONE", "T10DIF", "T10DIF", "CRC32", "CRC32C", "CRC64_XP10" };
+static const char *const signature_names[] = {"NONE",  "T10DIF", "T10DIF",
+                                              "CRC32", "CRC32C", "CRC64_XP10"};
 
-static void describe_domain(struct sheet *sheet, const char *name, const struct signature_domain *domain)
-{
+static void describe_domain(struct sheet *sheet, const char *name,
+                            const struct signature_domain *domain) {
     sheet_group(sheet, name);
     sheet_text(sheet, "sig", signature_names[domain->kind]);
-    if (domain->kind == SIGNATURE_NONE)
-        return;
+    if (domain->kind == SIGNATURE_NONE) return;
     sheet_number(sheet, "block_size", domain->block);
     if (domain->kind == SIGNATURE_DIF_CRC || domain->kind == SIGNATURE_DIF_CSUM) {
         sheet_text(sheet, "bg_type", domain->kind == SIGNATURE_DIF_CRC ? "CRC" : "CSUM");
@@ -116,11 +114,10 @@ static void describe_domain(struct sheet *sheet, const char *name, const struct 
     sheet_hex(sheet, "psv", domain->psv, 6);
 }
 
-static void describe_transaction(struct sheet *sheet, const char *name, const struct transaction *transaction)
-{
+static void describe_transaction(struct sheet *sheet, const char *name,
+                                 const struct transaction *transaction) {
     unsigned digits = transaction->field * 2u;
-    if (transaction->kind == SIGNATURE_NONE)
-        return;
+    if (transaction->kind == SIGNATURE_NONE) return;
     sheet_group(sheet, name);
     sheet_text(sheet, "sig", signature_names[transaction->kind]);
     sheet_hex(sheet, "seed", transaction->ones ? ~0ull >> (64 - 4 * digits) : 0, digits);
@@ -129,8 +126,7 @@ static void describe_transaction(struct sheet *sheet, const char *name, const st
     sheet_hex(sheet, "psv", transaction->psv, 6);
 }
 
-void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len)
-{
+void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len) {
     struct bsf sig;
     struct crypto_bsf crypto;
     if (!bsf_decode(bytes, len, &sig, &crypto)) {
@@ -143,8 +139,7 @@ void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len)
         sheet_number(sheet, "bsf_size", sig.size);
         sheet_hex(sheet, "check_mask", sig.check_mask, 2);
         sheet_flag(sheet, "same_block_structure", sig.sbs);
-        if (sig.sbs)
-            sheet_hex(sheet, "copy_mask", sig.copy_mask, 2);
+        if (sig.sbs) sheet_hex(sheet, "copy_mask", sig.copy_mask, 2);
         sheet_hex(sheet, "raw_data_size", sig.raw_size, 8);
         describe_domain(sheet, "signature_wire", &sig.domain[0]);
         describe_domain(sheet, "signature_mem", &sig.domain[1]);
@@ -163,8 +158,7 @@ void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len)
     }
 }
 
-static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len)
-{
+static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len) {
     struct umr umr;
     if (!umr_decode(wqe, len, &umr)) {
         sheet_group(sheet, "umr");
@@ -177,10 +171,8 @@ static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len)
     sheet_flag(sheet, "check_free", umr.check_free);
     sheet_flag(sheet, "check_qpn", umr.check_qpn);
     sheet_number(sheet, "klm_octowords", umr.klm_octowords);
-    if (umr.has_offset)
-        sheet_number(sheet, "translation_offset", umr.offset);
-    else
-        sheet_number(sheet, "bsf_octowords", umr.bsf_octowords);
+    if (umr.has_offset) sheet_number(sheet, "translation_offset", umr.offset);
+    else sheet_number(sheet, "bsf_octowords", umr.bsf_octowords);
     sheet_bits(sheet, "mkey_mask", umr.mask, umr_mask_name);
     sheet_group(sheet, "mkey_context");
     sheet_flag(sheet, "free", umr.free);
@@ -189,16 +181,13 @@ static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len)
     sheet_hex(sheet, "tag", umr.tag, 2);
     sheet_flag(sheet, "bsf_enable", umr.bsf_enable);
     sheet_number(sheet, "sigerr_count", umr.sigerr);
-    if (umr.mask & UMR_MASK_EN_RINVAL)
-        sheet_flag(sheet, "en_rinval", umr.en_rinval);
-    if (umr.mask & UMR_MASK_PD)
-        sheet_hex(sheet, "pd", umr.pd, 6);
+    if (umr.mask & UMR_MASK_EN_RINVAL) sheet_flag(sheet, "en_rinval", umr.en_rinval);
+    if (umr.mask & UMR_MASK_PD) sheet_hex(sheet, "pd", umr.pd, 6);
     sheet_hex(sheet, "start_addr", umr.start, 1);
     sheet_number(sheet, "len", umr.length);
     if (umr.translation)
         describe_translation(sheet, umr.translation, (size_t)umr.klm_octowords * WQE_UNIT);
-    if (umr.bsf)
-        describe_bsf(sheet, umr.bsf, (size_t)umr.bsf_octowords * WQE_UNIT);
+    if (umr.bsf) describe_bsf(sheet, umr.bsf, (size_t)umr.bsf_octowords * WQE_UNIT);
     if (umr.has_pointer) {
         sheet_group(sheet, "pointer");
         sheet_hex(sheet, "mkey", umr.pointer_key, 8);
@@ -206,8 +195,7 @@ static void describe_umr(struct sheet *sheet, const uint8_t *wqe, size_t len)
     }
 }
 
-static void describe_av(struct sheet *sheet, const struct wqe *wqe)
-{
+static void describe_av(struct sheet *sheet, const struct wqe *wqe) {
     sheet_group(sheet, "datagram");
     sheet_hex(sheet, "dqpn", wqe->av.dqpn, 6);
     sheet_hex(sheet, "key", wqe->av.dc_key, 16);
@@ -215,8 +203,7 @@ static void describe_av(struct sheet *sheet, const struct wqe *wqe)
     sheet_number(sheet, "sl", wqe->av.sl);
     sheet_number(sheet, "mlid", wqe->av.mlid);
     sheet_flag(sheet, "grh", wqe->av.grh);
-    if (!wqe->av.grh)
-        return;
+    if (!wqe->av.grh) return;
     sheet_bytes(sheet, "rgid", wqe->av.rgid, sizeof wqe->av.rgid);
     sheet_bytes(sheet, "rmac", wqe->av.rmac, sizeof wqe->av.rmac);
     sheet_number(sheet, "sgid_index", wqe->av.sgid_index);
@@ -225,10 +212,8 @@ static void describe_av(struct sheet *sheet, const struct wqe *wqe)
     sheet_hex(sheet, "flow_label", wqe->av.flow_label, 5);
 }
 
-static void describe_body(struct sheet *sheet, const struct wqe *wqe)
-{
-    if (wqe->av.present)
-        describe_av(sheet, wqe);
+static void describe_body(struct sheet *sheet, const struct wqe *wqe) {
+    if (wqe->av.present) describe_av(sheet, wqe);
     if (wqe->has_raddr) {
         sheet_group(sheet, "raddr");
         sheet_hex(sheet, "rkey", wqe->rkey, 8);
@@ -237,8 +222,7 @@ static void describe_body(struct sheet *sheet, const struct wqe *wqe)
     if (wqe->opcode == OPCODE_ATOMIC_CS || wqe->opcode == OPCODE_ATOMIC_FA) {
         sheet_group(sheet, "atomic");
         sheet_hex(sheet, wqe->opcode == OPCODE_ATOMIC_CS ? "swap" : "add", wqe->swap_add, 16);
-        if (wqe->opcode == OPCODE_ATOMIC_CS)
-            sheet_hex(sheet, "compare", wqe->compare, 16);
+        if (wqe->opcode == OPCODE_ATOMIC_CS) sheet_hex(sheet, "compare", wqe->compare, 16);
     }
     if (wqe->opcode == OPCODE_SET_PSV) {
         sheet_group(sheet, "set_psv");
@@ -272,8 +256,7 @@ static void describe_body(struct sheet *sheet, const struct wqe *wqe)
     describe_segs(sheet, wqe->seg, wqe->segs);
 }
 
-void describe_wqe(struct sheet *sheet, const uint8_t *bytes, size_t len, bool datagram)
-{
+void describe_wqe(struct sheet *sheet, const uint8_t *bytes, size_t len, bool datagram) {
     struct wqe wqe;
     bool fine = wqe_decode(bytes, len, datagram, &wqe);
     const char *name = opcode_name(wqe.opcode);
@@ -302,8 +285,7 @@ void describe_wqe(struct sheet *sheet, const uint8_t *bytes, size_t len, bool da
     }
 }
 
-void describe_cqe(struct sheet *sheet, const uint8_t bytes[64])
-{
+void describe_cqe(struct sheet *sheet, const uint8_t bytes[64]) {
     struct cqe cqe;
     cqe_decode(bytes, &cqe);
     sheet_text(sheet, "opcode", cqe_opcode_name(cqe.opcode));
@@ -312,7 +294,10 @@ void describe_cqe(struct sheet *sheet, const uint8_t bytes[64])
         sheet_group(sheet, "signature_error");
         sheet_bits(sheet, "syndrome", cqe.signature.syndrome, syndrome_word);
         sheet_hex(sheet, "mkey", cqe.signature.mkey, 8);
-        sheet_text(sheet, "domain", cqe.signature.domain == 0 ? "wire" : cqe.signature.domain == 1 ? "mem" : "?");
+        sheet_text(sheet, "domain",
+                   cqe.signature.domain == 0   ? "wire"
+                   : cqe.signature.domain == 1 ? "mem"
+                                               : "?");
         sheet_number(sheet, "sig_type", cqe.signature.type);
         sheet_hex(sheet, "expected", cqe.signature.expected, 16);
         sheet_hex(sheet, "actual", cqe.signature.actual, 16);
@@ -337,8 +322,7 @@ void describe_cqe(struct sheet *sheet, const uint8_t bytes[64])
     }
     sheet_number(sheet, "byte_count", cqe.byte_count);
     sheet_number(sheet, "timestamp", cqe.timestamp);
-    if (cqe.opcode != CQE_REQUESTER)
-        sheet_hex(sheet, "imm", cqe.imm, 8);
+    if (cqe.opcode != CQE_REQUESTER) sheet_hex(sheet, "imm", cqe.imm, 8);
     if (cqe.src_qpn) {
         sheet_group(sheet, "source");
         sheet_hex(sheet, "qpn", cqe.src_qpn, 6);
@@ -348,8 +332,7 @@ void describe_cqe(struct sheet *sheet, const uint8_t bytes[64])
     }
 }
 
-size_t describe(int what, const uint8_t *bytes, size_t len, bool json, char *out, size_t room)
-{
+size_t describe(int what, const uint8_t *bytes, size_t len, bool json, char *out, size_t room) {
     struct sheet sheet;
     sheet_begin(&sheet, out, room, json);
     switch (what) {
@@ -365,13 +348,11 @@ size_t describe(int what, const uint8_t *bytes, size_t len, bool json, char *out
         break;
     }
     case DESCRIBE_CQE:
-        if (len < 64)
-            return 0;
+        if (len < 64) return 0;
         sheet_head(&sheet, "cqe");
         describe_cqe(&sheet, bytes);
         break;
-    default:
-        return 0;
+    default: return 0;
     }
     return sheet_end(&sheet);
 }

@@ -1,9 +1,12 @@
-/* One record, as aligned text or as one line of JSON, from one walk over its fields: both always tell the same.
+/* One record, as aligned text or as one line of JSON, from one walk over its fields: both always
+ * tell the same.
  *
- *   sheet_begin; sheet_head("wqe"); fields …; sheet_group("umr"); fields …; sheet_list("klm"); sheet_item(); fields …; sheet_end
+ *   sheet_begin; sheet_head("wqe"); fields …; sheet_group("umr"); fields …; sheet_list("klm");
+ * sheet_item(); fields …; sheet_end
  *
- * Text: the head's fields on one line, each group and each item on a line of its own. JSON: groups are objects, lists arrays of objects.
- * Names and words are plain ASCII without quotes; nothing is escaped.
+ * Text: the head's fields on one line, each group and each item on a line of its own. JSON: groups
+ * are objects, lists arrays of objects. Names and words are plain ASCII without quotes; nothing is
+ * escaped.
  */
 #ifndef SOFTNIC_PURE_SHEET_H
 #define SOFTNIC_PURE_SHEET_H
@@ -14,9 +17,9 @@
 
 struct sheet {
     char *out;
-    size_t room, used;                  /* used may exceed room: what the record would need */
+    size_t room, used; /* used may exceed room: what the record would need */
     bool json;
-    bool first;                         /* no field in this object yet */
+    bool first; /* no field in this object yet */
     enum { SHEET_HEAD, SHEET_GROUP, SHEET_LIST, SHEET_ITEM } place;
     const char *list;
     unsigned item;
@@ -27,15 +30,20 @@ void sheet_head(struct sheet *sheet, const char *record);
 void sheet_group(struct sheet *sheet, const char *name);
 void sheet_list(struct sheet *sheet, const char *name);
 void sheet_item(struct sheet *sheet);
-/* Ends the record and its line. Returns what it needs without the final 0, as snprintf does; more than `room` holds: it is cut off. */
+/* Ends the record and its line. Returns what it needs without the final 0, as snprintf does; more
+ * than `room` holds: it is cut off. */
 size_t sheet_end(struct sheet *sheet);
 
 void sheet_number(struct sheet *sheet, const char *name, uint64_t value);
-void sheet_hex(struct sheet *sheet, const char *name, uint64_t value, unsigned digits);    /* JSON: a string, "0x…" */
+/* JSON: a string, "0x…" */
+void sheet_hex(struct sheet *sheet, const char *name, uint64_t value, unsigned digits);
 void sheet_text(struct sheet *sheet, const char *name, const char *value);
-void sheet_flag(struct sheet *sheet, const char *name, bool value);                        /* text: only its name, and only if set */
-void sheet_bytes(struct sheet *sheet, const char *name, const uint8_t *bytes, size_t length);  /* text: cut after 32 */
+/* text: only its name, and only if set */
+void sheet_flag(struct sheet *sheet, const char *name, bool value);
+/* text: cut after 32 */
+void sheet_bytes(struct sheet *sheet, const char *name, const uint8_t *bytes, size_t length);
 /* Bits by their names, joined by | in text; those without a name as their numbers. */
-void sheet_bits(struct sheet *sheet, const char *name, uint64_t value, const char *(*bit_name)(unsigned bit));
+void sheet_bits(struct sheet *sheet, const char *name, uint64_t value,
+                const char *(*bit_name)(unsigned bit));
 
 #endif

@@ -1,4 +1,5 @@
-/* DEVX queries that belong to no object: capabilities, the port as a virtual port, its addresses. */
+/* DEVX queries that belong to no object: capabilities, the port as a virtual port, its addresses.
+ */
 #include "devx.h"
 
 #include <errno.h>
@@ -7,8 +8,15 @@
 #include "pure/bits.h"
 
 enum {
-    QUERY_HCA_CAP = 0x100, QUERY_ADAPTER = 0x101, QUERY_ISSI = 0x10a, QUERY_VPORT_STATE = 0x750, QUERY_NIC_VPORT_CONTEXT = 0x754,
-    QUERY_ROCE_ADDRESS = 0x760, QUERY_HCA_VPORT_CONTEXT = 0x762, NOP = 0x80d, QUERY_LAG = 0x842,
+    QUERY_HCA_CAP = 0x100,
+    QUERY_ADAPTER = 0x101,
+    QUERY_ISSI = 0x10a,
+    QUERY_VPORT_STATE = 0x750,
+    QUERY_NIC_VPORT_CONTEXT = 0x754,
+    QUERY_ROCE_ADDRESS = 0x760,
+    QUERY_HCA_VPORT_CONTEXT = 0x762,
+    NOP = 0x80d,
+    QUERY_LAG = 0x842,
 };
 
 /* There is one port and no virtual function: own port 1 only. */
@@ -47,8 +55,7 @@ static uint8_t issi(const struct mailbox *box) {
 static uint8_t vport_state(const struct mailbox *box) {
     enum { UP = 1 };
 
-    if (!own_vport(box->in, false))
-        return STATUS_BAD_PARAM;
+    if (!own_vport(box->in, false)) return STATUS_BAD_PARAM;
     devx_set(box->out, 0x78, 4, UP);
     devx_set(box->out, 0x7c, 4, UP);
     return STATUS_OK;
@@ -56,28 +63,47 @@ static uint8_t vport_state(const struct mailbox *box) {
 
 static uint8_t nic_vport(const struct mailbox *box) {
     uint8_t *context = box->out + DEVX_HEADER;
-    enum { ROCE_EN = 0x1f, MTU = 0x130, SYSTEM_IMAGE_GUID = 0x28, PORT_GUID = 0x30, NODE_GUID_AT = 0x38, PERMANENT_MAC = 0xf6 };
+    enum {
+        ROCE_EN = 0x1f,
+        MTU = 0x130,
+        SYSTEM_IMAGE_GUID = 0x28,
+        PORT_GUID = 0x30,
+        NODE_GUID_AT = 0x38,
+        PERMANENT_MAC = 0xf6
+    };
 
-    if (!own_vport(box->in, false))
-        return STATUS_BAD_PARAM;
+    if (!own_vport(box->in, false)) return STATUS_BAD_PARAM;
     devx_set(context, ROCE_EN, 1, personality()->roce);
     devx_set(context, MTU, 16, 4096);
     memcpy(context + SYSTEM_IMAGE_GUID, NODE_GUID, 8);
     memcpy(context + PORT_GUID, NODE_GUID, 8);
     memcpy(context + NODE_GUID_AT, NODE_GUID, 8);
-    if (personality()->roce)
-        memcpy(context + PERMANENT_MAC, NODE_MAC, NODE_MAC_SIZE);
+    if (personality()->roce) memcpy(context + PERMANENT_MAC, NODE_MAC, NODE_MAC_SIZE);
     return STATUS_OK;
 }
 
 /* Of InfiniBand ports only. */
 static uint8_t hca_vport(const struct mailbox *box) {
     uint8_t *context = box->out + DEVX_HEADER;
-    enum { HAS_SMI = 0x101, PHYSICAL_STATE = 0x110, PORT_STATE = 0x118, VPORT_STATE = 0x11c, LINK_UP = 5, ACTIVE = 4 };
-    enum { SYSTEM_IMAGE_GUID = 0x28, PORT_GUID = 0x30, NODE_GUID_AT = 0x38, CAP_MASK1 = 0x40, LID = 0x5c, SM_LID = 0x60, CAP_CM = 1 << 16 };
+    enum {
+        HAS_SMI = 0x101,
+        PHYSICAL_STATE = 0x110,
+        PORT_STATE = 0x118,
+        VPORT_STATE = 0x11c,
+        LINK_UP = 5,
+        ACTIVE = 4
+    };
+    enum {
+        SYSTEM_IMAGE_GUID = 0x28,
+        PORT_GUID = 0x30,
+        NODE_GUID_AT = 0x38,
+        CAP_MASK1 = 0x40,
+        LID = 0x5c,
+        SM_LID = 0x60,
+        CAP_CM = 1 << 16
+    };
 
-    if (!own_vport(box->in, true) || personality()->roce)
-        return STATUS_BAD_PARAM;
+    if (!own_vport(box->in, true) || personality()->roce) return STATUS_BAD_PARAM;
     devx_set(context, HAS_SMI, 1, 0);
     devx_set(context, PHYSICAL_STATE, 4, LINK_UP);
     devx_set(context, PORT_STATE, 4, ACTIVE);
@@ -95,12 +121,11 @@ static uint8_t roce_address(const struct mailbox *box) {
     uint8_t *address = box->out + DEVX_HEADER;
     struct ib_uverbs_gid_entry entry;
     enum { MAC = 0x12, L3_TYPE = 0xd4, VERSION = 0xd8, V2 = 2, IPV6 = 1 };
-    static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
+    static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
 
-    if (!personality()->roce || load_be16(box->in + 8) >= GID_TABLE_SIZE)
-        return STATUS_BAD_PARAM;
+    if (!personality()->roce || load_be16(box->in + 8) >= GID_TABLE_SIZE) return STATUS_BAD_PARAM;
     if (!gid_entry(load_be16(box->in + 8), &entry))
-        return STATUS_OK;               /* an entry that nobody set is zeros */
+        return STATUS_OK; /* an entry that nobody set is zeros */
     memcpy(address, entry.gid, 16);
     memcpy(address + MAC, NODE_MAC, NODE_MAC_SIZE);
     if (entry.gid_type == IB_UVERBS_GID_TYPE_ROCE_V2) {
@@ -119,7 +144,7 @@ int devx_general(const struct mailbox *box, uint8_t *status) {
     case QUERY_NIC_VPORT_CONTEXT: *status = nic_vport(box); return 0;
     case QUERY_HCA_VPORT_CONTEXT: *status = hca_vport(box); return 0;
     case QUERY_ROCE_ADDRESS: *status = roce_address(box); return 0;
-    case QUERY_LAG:                     /* there is none: zeros */
+    case QUERY_LAG: /* there is none: zeros */
     case NOP: *status = STATUS_OK; return 0;
     }
     return EOPNOTSUPP;

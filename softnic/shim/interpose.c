@@ -1,5 +1,6 @@
-/* The functions of libc that the software NIC stands before. Each looks at one number or one path and, unless it is ours, hands on to the
- * next library as if nothing had been there. In a vforked child they only hand on. */
+/* The functions of libc that the software NIC stands before. Each looks at one number or one path
+ * and, unless it is ours, hands on to the next library as if nothing had been there. In a vforked
+ * child they only hand on. */
 #include "shim.h"
 #include "cm/cm.h"
 
@@ -23,40 +24,46 @@
 
 /* Programs built before glibc 2.33 ask for these; no header declares them any more. */
 extern int __xstat(int, const char *, struct stat *), __lxstat(int, const char *, struct stat *);
-extern int __xstat64(int, const char *, struct stat64 *), __lxstat64(int, const char *, struct stat64 *);
+extern int __xstat64(int, const char *, struct stat64 *),
+    __lxstat64(int, const char *, struct stat64 *);
 extern int __fxstat(int, int, struct stat *), __fxstat64(int, int, struct stat64 *);
 extern int __open_2(const char *, int), __open64_2(const char *, int);
 /* What _FORTIFY_SOURCE makes of a call. */
 extern char *__realpath_chk(const char *, char *, size_t);
-extern ssize_t __readlink_chk(const char *, char *, size_t, size_t), __readlinkat_chk(int, const char *, char *, size_t, size_t);
+extern ssize_t __readlink_chk(const char *, char *, size_t, size_t),
+    __readlinkat_chk(int, const char *, char *, size_t, size_t);
 
+/* clang-format off */
 #define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
     X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
     X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk) X(canonicalize_file_name) \
     X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(write) \
     X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket) X(mmap) X(mmap64) X(munmap)
+/* clang-format on */
 
 #define FIELD(name) __typeof__(&name) name;
-static struct { NAMES(FIELD) } next;
+static struct {
+    NAMES(FIELD)
+} next;
 static struct libc libc;
 
-/* All at once: a vforked child, which shares our memory and may run while a lock is held, must not have to look anything up. */
+/* All at once: a vforked child, which shares our memory and may run while a lock is held, must not
+ * have to look anything up. */
 __attribute__((constructor(101))) static void resolve(void) {
 #define FIND(name) next.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
     NAMES(FIND)
-    libc = (struct libc){ next.open, next.close, next.write, next.socket, next.mmap, next.realpath };
+    libc = (struct libc){next.open, next.close, next.write, next.socket, next.mmap, next.realpath};
 }
 #define NEXT(name) (next.name ? next.name : (resolve(), next.name))
 
 const struct libc *libc_real(void) {
-    if (!libc.open)
-        resolve();
+    if (!libc.open) resolve();
     return &libc;
 }
 
-#define CM_RDEV makedev(10, 58)           /* a misc device; its minor number is any */
+#define CM_RDEV makedev(10, 58) /* a misc device; its minor number is any */
 
-/* ---- opening --------------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------- */
 
 static int open_uverbs(int flags) {
     int fd, error;
@@ -65,10 +72,10 @@ static int open_uverbs(int flags) {
         errno = EIO;
         return -1;
     }
-    /* A char device that can be mapped, polled and stat'ed without any help; nothing is ever read from it. */
+    /* A char device that can be mapped, polled and stat'ed without any help; nothing is ever read
+     * from it. */
     fd = libc_real()->open("/dev/zero", O_RDWR | (flags & O_CLOEXEC));
-    if (fd < 0)
-        return fd;
+    if (fd < 0) return fd;
     error = file_add(fd);
     if (error) {
         libc_real()->close(fd);
@@ -79,10 +86,8 @@ static int open_uverbs(int flags) {
 }
 
 static int open_device(const char *path, int flags) {
-    if (!path_is_cm(path))
-        return open_uverbs(flags);
-    if (!process_is_other())
-        return cm_open(flags);
+    if (!path_is_cm(path)) return open_uverbs(flags);
+    if (!process_is_other()) return cm_open(flags);
     errno = EIO;
     return -1;
 }
@@ -100,8 +105,7 @@ static int open_device(const char *path, int flags) {
     EXPORT int name(const char *path, int flags, ...) { \
         char room[PATH_ROOM]; \
         MODE(flags, mode) \
-        if (path_is_uverbs(path) || path_is_cm(path)) \
-            return open_device(path, flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) return open_device(path, flags); \
         return NEXT(name)(path_redirect(path, room), flags, mode); \
     }
 OPEN(open)
@@ -110,8 +114,7 @@ OPEN(open64)
 #define OPEN_2(name) \
     EXPORT int name(const char *path, int flags) { \
         char room[PATH_ROOM]; \
-        if (path_is_uverbs(path) || path_is_cm(path)) \
-            return open_device(path, flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) return open_device(path, flags); \
         return NEXT(name)(path_redirect(path, room), flags); \
     }
 OPEN_2(__open_2)
@@ -121,8 +124,7 @@ OPEN_2(__open64_2)
     EXPORT int name(int at, const char *path, int flags, ...) { \
         char room[PATH_ROOM]; \
         MODE(flags, mode) \
-        if (path_is_uverbs(path) || path_is_cm(path)) \
-            return open_device(path, flags); \
+        if (path_is_uverbs(path) || path_is_cm(path)) return open_device(path, flags); \
         return NEXT(name)(at, path_redirect(path, room), flags, mode); \
     }
 OPENAT(openat)
@@ -142,7 +144,7 @@ EXPORT DIR *opendir(const char *path) {
     return NEXT(opendir)(path_redirect(path, room));
 }
 
-/* ---- asking about paths ------------------------------------------------------------------------------------------------------------ */
+/* ---- asking about paths ------------------------------------------------------------------ */
 
 #define STAT(name, type) \
     EXPORT int name(const char *path, struct type *out) { \
@@ -219,31 +221,23 @@ static char *resolved(const char *path, char *out) {
     char room[PATH_ROOM], real[PATH_MAX], shown[PATH_MAX];
     const char *redirected = path_redirect(path, room);
 
-    if (redirected == path)
-        return NEXT(realpath)(path, out);
-    if (!NEXT(realpath)(redirected, real))
-        return NULL;
+    if (redirected == path) return NEXT(realpath)(path, out);
+    if (!NEXT(realpath)(redirected, real)) return NULL;
     redirected = path_in_sys(real, shown) ? shown : real;
     return out ? strcpy(out, redirected) : strdup(redirected);
 }
 
-EXPORT char *realpath(const char *path, char *out) {
-    return resolved(path, out);
-}
+EXPORT char *realpath(const char *path, char *out) { return resolved(path, out); }
 
 EXPORT char *__realpath_chk(const char *path, char *out, size_t known) {
     return out && known < PATH_MAX ? NEXT(__realpath_chk)(path, out, known) : resolved(path, out);
 }
 
-EXPORT char *canonicalize_file_name(const char *path) {
-    return resolved(path, NULL);
-}
+EXPORT char *canonicalize_file_name(const char *path) { return resolved(path, NULL); }
 
-/* ---- descriptors --------------------------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ------------------------------------------------------------------------- */
 
-static bool usable(int fd) {
-    return fd_kind(fd) == FD_FILE && !process_is_other();
-}
+static bool usable(int fd) { return fd_kind(fd) == FD_FILE && !process_is_other(); }
 
 EXPORT int ioctl(int fd, unsigned long request, ...) {
     va_list list;
@@ -256,8 +250,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...) {
     if (request != RDMA_VERBS_IOCTL || fd_kind(fd) == FD_FOREIGN)
         return NEXT(ioctl)(fd, request, argument);
     error = usable(fd) ? command_run(fd, argument) : EIO;
-    if (!error)
-        return 0;
+    if (!error) return 0;
     errno = error;
     return -1;
 }
@@ -268,8 +261,7 @@ EXPORT int close(int fd) {
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags) {
-    if (!flags)
-        fds_closing(first, last);
+    if (!flags) fds_closing(first, last);
     return NEXT(close_range)(first, last, flags);
 }
 
@@ -282,10 +274,8 @@ EXPORT void closefrom(int first) {
 EXPORT ssize_t write(int fd, const void *from, size_t length) {
     enum fd_kind kind = fd_kind(fd);
 
-    if (kind != FD_CM && kind != FD_ORPHAN)
-        return NEXT(write)(fd, from, length);
-    if (kind == FD_CM && !process_is_other())
-        return cm_write(fd, from, length);
+    if (kind != FD_CM && kind != FD_ORPHAN) return NEXT(write)(fd, from, length);
+    if (kind == FD_CM && !process_is_other()) return cm_write(fd, from, length);
     errno = EIO;
     return -1;
 }
@@ -316,16 +306,13 @@ static int copied(int fd, int copy) {
     enum fd_kind kind = copy >= 0 && fd != copy && !process_is_other() ? fd_kind(fd) : FD_FOREIGN;
     int error = kind == FD_FILE ? file_dup(fd, copy) : kind == FD_CM ? cm_dup(fd, copy) : 0;
 
-    if (!error)
-        return copy;
+    if (!error) return copy;
     libc_real()->close(copy);
     errno = error;
     return -1;
 }
 
-EXPORT int dup(int fd) {
-    return copied(fd, NEXT(dup)(fd));
-}
+EXPORT int dup(int fd) { return copied(fd, NEXT(dup)(fd)); }
 
 static void overwriting(int fd, int onto) {
     if (fd != onto && fd_kind(onto) != FD_FOREIGN && NEXT(fcntl)(fd, F_GETFD) >= 0)
@@ -356,7 +343,8 @@ EXPORT int dup3(int fd, int onto, int flags) {
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
-/* The list of RDMA devices over netlink would show the machine's own, or none. Without that protocol libibverbs reads sysfs. */
+/* The list of RDMA devices over netlink would show the machine's own, or none. Without that
+ * protocol libibverbs reads sysfs. */
 EXPORT int socket(int domain, int type, int protocol) {
     if (domain != AF_NETLINK || protocol != NETLINK_RDMA)
         return NEXT(socket)(domain, type, protocol);
@@ -365,7 +353,7 @@ EXPORT int socket(int domain, int type, int protocol) {
     return -1;
 }
 
-/* ---- pages --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pages ------------------------------------------------------------------------------- */
 
 static void *map_page(int fd, void *start, size_t length, int flags, off_t offset) {
     const struct file *file;
@@ -386,7 +374,8 @@ static void *map_page(int fd, void *start, size_t length, int flags, off_t offse
 }
 
 #define MMAP(name) \
-    EXPORT void *name(void *start, size_t length, int protection, int flags, int fd, off_t offset) { \
+    EXPORT void *name(void *start, size_t length, int protection, int flags, int fd, \
+                      off_t offset) { \
         if (flags & MAP_ANONYMOUS || fd_kind(fd) == FD_FOREIGN) \
             return NEXT(name)(start, length, protection, flags, fd, offset); \
         return map_page(fd, start, length, flags, offset); \

@@ -6,7 +6,13 @@
 
 #include <rdma/mlx5-abi.h>
 
-enum { MAX_SQ_BLOCKS = 1 << 15, MAX_RQ_ENTRIES = 1 << 15, BLOCK_BYTES = 64, MIN_RQ_SHIFT = 4, MAX_RQ_SHIFT = 9 };
+enum {
+    MAX_SQ_BLOCKS = 1 << 15,
+    MAX_RQ_ENTRIES = 1 << 15,
+    BLOCK_BYTES = 64,
+    MIN_RQ_SHIFT = 4,
+    MAX_RQ_SHIFT = 9
+};
 
 static int type_of(uint64_t uverbs, uint32_t flags, enum qp_type *type) {
     switch (uverbs) {
@@ -14,17 +20,16 @@ static int type_of(uint64_t uverbs, uint32_t flags, enum qp_type *type) {
     case IB_UVERBS_QPT_UC: *type = QP_UC; return 0;
     case IB_UVERBS_QPT_UD: *type = QP_UD; return 0;
     case IB_UVERBS_QPT_DRIVER:
-        if (!personality()->dc)
-            return EOPNOTSUPP;
-        if (!(flags & MLX5_QP_FLAG_TYPE_DCI) == !(flags & MLX5_QP_FLAG_TYPE_DCT))
-            return EINVAL;
+        if (!personality()->dc) return EOPNOTSUPP;
+        if (!(flags & MLX5_QP_FLAG_TYPE_DCI) == !(flags & MLX5_QP_FLAG_TYPE_DCT)) return EINVAL;
         *type = flags & MLX5_QP_FLAG_TYPE_DCI ? QP_DCI : QP_DCT;
         return 0;
     }
-    return EOPNOTSUPP;                  /* XRC, raw packets and RSS need what is not there */
+    return EOPNOTSUPP; /* XRC, raw packets and RSS need what is not there */
 }
 
-/* The rings as the driver laid them out; all of it must be mapped, as a kernel that pins the pages would find. */
+/* The rings as the driver laid them out; all of it must be mapped, as a kernel that pins the pages
+ * would find. */
 static int rings(const struct mlx5_ib_create_qp *driver, struct qp_attr *attr) {
     uint64_t rq_bytes, sq_bytes;
 
@@ -32,7 +37,8 @@ static int rings(const struct mlx5_ib_create_qp *driver, struct qp_attr *attr) {
         return EINVAL;
     if (driver->rq_wqe_count > MAX_RQ_ENTRIES || driver->rq_wqe_count & (driver->rq_wqe_count - 1))
         return EINVAL;
-    if (driver->rq_wqe_count && (driver->rq_wqe_shift < MIN_RQ_SHIFT || driver->rq_wqe_shift > MAX_RQ_SHIFT))
+    if (driver->rq_wqe_count &&
+        (driver->rq_wqe_shift < MIN_RQ_SHIFT || driver->rq_wqe_shift > MAX_RQ_SHIFT))
         return EINVAL;
     attr->rq_entries = driver->rq_wqe_count;
     attr->rq_shift = driver->rq_wqe_count ? driver->rq_wqe_shift : 0;
@@ -42,14 +48,14 @@ static int rings(const struct mlx5_ib_create_qp *driver, struct qp_attr *attr) {
     rq_bytes = (uint64_t)attr->rq_entries << attr->rq_shift;
     sq_bytes = (uint64_t)attr->sq_blocks * BLOCK_BYTES;
     attr->sq_buf = driver->sq_buf_addr ? driver->sq_buf_addr : attr->buf + rq_bytes;
-    if (attr->db % 8 || !user_is_mapped(attr->db, 8))
-        return EFAULT;
+    if (attr->db % 8 || !user_is_mapped(attr->db, 8)) return EFAULT;
     if (!user_is_mapped(attr->buf, rq_bytes) || !user_is_mapped(attr->sq_buf, sq_bytes))
         return EFAULT;
     return 0;
 }
 
-static int optional_object(const struct command *command, uint16_t id, enum kind kind, void *object) {
+static int optional_object(const struct command *command, uint16_t id, enum kind kind,
+                           void *object) {
     return attr_has(command, id) ? attr_object(command, id, kind, object) : 0;
 }
 
@@ -57,25 +63,29 @@ static int objects(const struct command *command, struct qp_attr *attr) {
     int error = attr_object(command, UVERBS_ATTR_CREATE_QP_PD_HANDLE, KIND_PD, &attr->pd);
 
     if (!error)
-        error = optional_object(command, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KIND_CQ, &attr->send_cq);
+        error =
+            optional_object(command, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KIND_CQ, &attr->send_cq);
     if (!error)
-        error = optional_object(command, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KIND_CQ, &attr->recv_cq);
+        error =
+            optional_object(command, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KIND_CQ, &attr->recv_cq);
     if (!error)
         error = optional_object(command, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KIND_SRQ, &attr->srq);
-    if (!error)
-        error = attr_channel(command, UVERBS_ATTR_CREATE_QP_EVENT_FD, true, &attr->async);
-    if (error)
-        return error;
-    if (!attr->recv_cq || (attr->type != QP_DCT && !attr->send_cq) || (attr->type == QP_DCT && !attr->srq))
+    if (!error) error = attr_channel(command, UVERBS_ATTR_CREATE_QP_EVENT_FD, true, &attr->async);
+    if (error) return error;
+    if (!attr->recv_cq || (attr->type != QP_DCT && !attr->send_cq) ||
+        (attr->type == QP_DCT && !attr->srq))
         return EINVAL;
-    return attr_has(command, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE) || attr_has(command, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE) ||
-           attr_has(command, UVERBS_ATTR_CREATE_QP_SOURCE_QPN) ? EOPNOTSUPP : 0;
+    return attr_has(command, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE) ||
+                   attr_has(command, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE) ||
+                   attr_has(command, UVERBS_ATTR_CREATE_QP_SOURCE_QPN)
+               ? EOPNOTSUPP
+               : 0;
 }
 
 static int dci_streams(const struct mlx5_ib_create_qp *driver, struct qp_attr *attr) {
-    if (!(driver->flags & MLX5_QP_FLAG_DCI_STREAM))
-        return 0;
-    if (attr->type != QP_DCI || driver->dci_streams.log_num_concurent > personality()->dc_log_streams ||
+    if (!(driver->flags & MLX5_QP_FLAG_DCI_STREAM)) return 0;
+    if (attr->type != QP_DCI ||
+        driver->dci_streams.log_num_concurent > personality()->dc_log_streams ||
         driver->dci_streams.log_num_errored > personality()->dc_log_errored)
         return EINVAL;
     attr->dci_streams = true;
@@ -84,39 +94,36 @@ static int dci_streams(const struct mlx5_ib_create_qp *driver, struct qp_attr *a
     return 0;
 }
 
-static int decode(const struct command *command, struct qp_attr *attr, struct ib_uverbs_qp_cap *cap) {
+static int decode(const struct command *command, struct qp_attr *attr,
+                  struct ib_uverbs_qp_cap *cap) {
     struct mlx5_ib_create_qp driver;
     uint64_t type, flags = 0;
-    int error = attr_in(command, UVERBS_ATTR_UHW_IN, &driver, offsetof(struct mlx5_ib_create_qp, ece_options), sizeof(driver));
+    int error = attr_in(command, UVERBS_ATTR_UHW_IN, &driver,
+                        offsetof(struct mlx5_ib_create_qp, ece_options), sizeof(driver));
 
-    if (!error)
-        error = attr_number(command, UVERBS_ATTR_CREATE_QP_TYPE, &type);
-    if (!error)
-        error = attr_number(command, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &attr->user_handle);
+    if (!error) error = attr_number(command, UVERBS_ATTR_CREATE_QP_TYPE, &type);
+    if (!error) error = attr_number(command, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &attr->user_handle);
     if (!error)
         error = attr_in(command, UVERBS_ATTR_CREATE_QP_CAP, cap, sizeof(*cap), sizeof(*cap));
     if (!error && attr_has(command, UVERBS_ATTR_CREATE_QP_FLAGS))
         error = attr_number(command, UVERBS_ATTR_CREATE_QP_FLAGS, &flags);
-    if (!error)
-        error = type_of(type, driver.flags, &attr->type);
+    if (!error) error = type_of(type, driver.flags, &attr->type);
     /* There is no multicast here, so none of it comes back. */
-    if (!error && flags & ~(uint64_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
+    if (!error && flags & ~(uint64_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL |
+                                      IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
         error = EOPNOTSUPP;
-    if (!error)
-        error = objects(command, attr);
-    if (error)
-        return error;
+    if (!error) error = objects(command, attr);
+    if (error) return error;
     attr->uidx = driver.uidx;
     attr->signal_all = flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
     if (attr->type == QP_DCT) {
-        attr->dc_key = driver.access_key;       /* shares its place with sq_buf_addr: a DCT has no rings */
+        /* shares its place with sq_buf_addr: a DCT has no rings */
+        attr->dc_key = driver.access_key;
         return 0;
     }
     error = rings(&driver, attr);
-    if (!error)
-        error = dci_streams(&driver, attr);
-    if (error)
-        return error;
+    if (!error) error = dci_streams(&driver, attr);
+    if (error) return error;
     attr->max_send_wr = cap->max_send_wr;
     attr->max_send_sge = cap->max_send_sge;
     attr->max_recv_sge = cap->max_recv_sge;
@@ -125,25 +132,22 @@ static int decode(const struct command *command, struct qp_attr *attr, struct ib
 }
 
 int create_qp(struct command *command) {
-    struct mlx5_ib_create_qp_resp response = { 0 };
+    struct mlx5_ib_create_qp_resp response = {0};
     struct ib_uverbs_qp_cap cap;
-    struct qp_attr attr = { 0 };
+    struct qp_attr attr = {0};
     struct qp *qp;
     int error = decode(command, &attr, &cap);
 
-    if (!error)
-        error = qp_create(command->file->context, &attr, &qp);
-    if (error)
-        return error;
+    if (!error) error = qp_create(command->file->context, &attr, &qp);
+    if (error) return error;
     error = handle_add(command->file, qp);
     if (!error) {
         error = attr_out(command, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
         if (!error)
-            error = attr_out_number(command, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, attr.type == QP_DCT ? 0 : qp->number, sizeof(uint32_t));
-        if (!error)
-            error = attr_out(command, UVERBS_ATTR_UHW_OUT, &response, sizeof(response));
-        if (error)
-            handle_drop(command->file, qp->object.handle);
+            error = attr_out_number(command, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM,
+                                    attr.type == QP_DCT ? 0 : qp->number, sizeof(uint32_t));
+        if (!error) error = attr_out(command, UVERBS_ATTR_UHW_OUT, &response, sizeof(response));
+        if (error) handle_drop(command->file, qp->object.handle);
     }
     if (error) {
         uint32_t unused;
@@ -160,12 +164,10 @@ int destroy_qp(struct command *command) {
     uint32_t handle, events = 0;
     int error = attr_object(command, UVERBS_ATTR_DESTROY_QP_HANDLE, KIND_QP, &qp);
 
-    if (error)
-        return error;
+    if (error) return error;
     handle = qp->object.handle;
     error = qp_destroy(qp, &events);
-    if (error)
-        return error;
+    if (error) return error;
     handle_drop(command->file, handle);
     return attr_out_number(command, UVERBS_ATTR_DESTROY_QP_RESP, events, sizeof(uint32_t));
 }

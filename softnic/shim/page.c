@@ -1,4 +1,5 @@
-/* Pages that a driver maps from the uverbs file: UARs, which the engine watches for doorbells, and the clock page. */
+/* Pages that a driver maps from the uverbs file: UARs, which the engine watches for doorbells, and
+ * the clock page. */
 #include "shim.h"
 
 #include <errno.h>
@@ -10,25 +11,26 @@
 
 #include <rdma/mlx5-abi.h>
 
-/* An mmap offset counts pages: a command in bits 8 to 15 and its argument in bits 0 to 7. The kernel hands out offsets beyond that range
- * for objects that are mapped one by one, and so do we for UARs. */
+/* An mmap offset counts pages: a command in bits 8 to 15 and its argument in bits 0 to 7. The
+ * kernel hands out offsets beyond that range for objects that are mapped one by one, and so do we
+ * for UARs. */
 enum { COMMAND_SHIFT = 8, OBJECTS = 1 << 16 };
 
 struct page {
     struct page *next;
-    const struct file *file;            /* only compared: the file may be gone */
+    const struct file *file; /* only compared: the file may be gone */
     void *start;
 };
-static struct page *pages;              /* UARs only: a clock page needs no care */
+static struct page *pages; /* UARs only: a clock page needs no care */
 static pthread_mutex_t pages_mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint pages_count;
 
-uint64_t page_uar_offset(uint32_t page_id) {
-    return ((uint64_t)OBJECTS + page_id) * PAGE_BYTES;
-}
+uint64_t page_uar_offset(uint32_t page_id) { return ((uint64_t)OBJECTS + page_id) * PAGE_BYTES; }
 
 static void *map_private(void *wanted, int prot, int flags) {
-    return libc_real()->mmap(wanted, PAGE_BYTES, prot, MAP_PRIVATE | MAP_ANONYMOUS | (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)), -1, 0);
+    return libc_real()->mmap(
+        wanted, PAGE_BYTES, prot,
+        MAP_PRIVATE | MAP_ANONYMOUS | (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)), -1, 0);
 }
 
 static void *map_uar(const struct file *file, void *wanted, int flags) {
@@ -60,14 +62,14 @@ static void *map_uar(const struct file *file, void *wanted, int flags) {
     return page->start;
 }
 
-/* Time stamps of completions are nanoseconds of CLOCK_MONOTONIC; this page leads from there to the time of day. It is not updated: both
- * clocks run at one rate, but for what an administrator does to the time of day meanwhile. */
+/* Time stamps of completions are nanoseconds of CLOCK_MONOTONIC; this page leads from there to the
+ * time of day. It is not updated: both clocks run at one rate, but for what an administrator does
+ * to the time of day meanwhile. */
 static void *map_clock(void *wanted, int flags) {
     struct mlx5_ib_clock_info *info = map_private(wanted, PROT_READ | PROT_WRITE, flags);
     struct timespec day, running;
 
-    if (info == MAP_FAILED)
-        return info;
+    if (info == MAP_FAILED) return info;
     clock_gettime(CLOCK_MONOTONIC, &running);
     clock_gettime(CLOCK_REALTIME, &day);
     info->cycles = (uint64_t)running.tv_sec * 1000000000 + (uint64_t)running.tv_nsec;
@@ -86,24 +88,22 @@ void *page_map(const struct file *file, void *wanted, size_t length, int flags, 
         errno = EINVAL;
         return MAP_FAILED;
     }
-    if (number >= OBJECTS)
-        return map_uar(file, wanted, flags);
+    if (number >= OBJECTS) return map_uar(file, wanted, flags);
     switch (number >> COMMAND_SHIFT) {
     case MLX5_IB_MMAP_REGULAR_PAGE:
     case MLX5_IB_MMAP_NC_PAGE:
     case MLX5_IB_MMAP_WC_PAGE:
-    case MLX5_IB_MMAP_ALLOC_WC:
-        return map_uar(file, wanted, flags);
+    case MLX5_IB_MMAP_ALLOC_WC: return map_uar(file, wanted, flags);
     case MLX5_IB_MMAP_CLOCK_INFO:
-        if (personality() && personality()->clock_page)
-            return map_clock(wanted, flags);
+        if (personality() && personality()->clock_page) return map_clock(wanted, flags);
     }
     errno = EOPNOTSUPP;
     return MAP_FAILED;
 }
 
 /* The engine may have to wait for its own thread, so it is told after the list is unlocked. */
-static void forget(bool (*chosen)(const struct page *, uintptr_t, uintptr_t), uintptr_t a, uintptr_t b) {
+static void forget(bool (*chosen)(const struct page *, uintptr_t, uintptr_t), uintptr_t a,
+                   uintptr_t b) {
     struct page **link = &pages, *gone = NULL;
 
     pthread_mutex_lock(&pages_mutex);
@@ -141,14 +141,14 @@ static bool belongs(const struct page *page, uintptr_t file, uintptr_t unused) {
 void page_unmapping(void *start, size_t length) {
     struct section section;
 
-    if (!atomic_load_explicit(&pages_count, memory_order_relaxed) || process_is_other())
-        return;
+    if (!atomic_load_explicit(&pages_count, memory_order_relaxed) || process_is_other()) return;
     section_enter(&section);
     forget(overlaps, (uintptr_t)start, (uintptr_t)start + length);
     section_leave(&section);
 }
 
-/* A program that closes the file without unmapping keeps a page to which it may still write; nobody listens any more. */
+/* A program that closes the file without unmapping keeps a page to which it may still write; nobody
+ * listens any more. */
 void page_forget_file(const struct file *file) {
     if (atomic_load_explicit(&pages_count, memory_order_relaxed))
         forget(belongs, (uintptr_t)file, 0);

@@ -1,5 +1,6 @@
-/* sigaction() and signal(), for SIGSEGV and SIGBUS: the device's own copies may fault (engine/guard.c), so its
- * handler stays in place, and what the application sets is kept beside it. Other signals are handed on. */
+/* sigaction() and signal(), for SIGSEGV and SIGBUS: the device's own copies may fault
+ * (engine/guard.c), so its handler stays in place, and what the application sets is kept beside it.
+ * Other signals are handed on. */
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -24,19 +25,19 @@ __attribute__((constructor(101))) static void resolve(void) {
 #define NEXT(name) (next.name ? next.name : (resolve(), next.name))
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
-    return guard_has(number) ? guard_action(number, action, old) : NEXT(sigaction)(number, action, old);
+    return guard_has(number) ? guard_action(number, action, old)
+                             : NEXT(sigaction)(number, action, old);
 }
 
 static handler *set(int number, handler *wanted, int flags) {
-    struct sigaction action = { .sa_handler = wanted, .sa_flags = flags }, old;
+    struct sigaction action = {.sa_handler = wanted, .sa_flags = flags}, old;
 
     if (wanted == SIG_ERR) {
         errno = EINVAL;
         return SIG_ERR;
     }
     sigemptyset(&action.sa_mask);
-    if (!(flags & SA_NODEFER))
-        sigaddset(&action.sa_mask, number);
+    if (!(flags & SA_NODEFER)) sigaddset(&action.sa_mask, number);
     return guard_action(number, &action, &old) ? SIG_ERR : old.sa_handler;
 }
 
@@ -51,7 +52,8 @@ SIGNAL(ssignal)
 
 #define SYSV_SIGNAL(name) \
     EXPORT handler *name(int number, handler *wanted) { \
-        return guard_has(number) ? set(number, wanted, SA_RESETHAND | SA_NODEFER) : NEXT(sysv_signal)(number, wanted); \
+        return guard_has(number) ? set(number, wanted, SA_RESETHAND | SA_NODEFER) \
+                                 : NEXT(sysv_signal)(number, wanted); \
     }
 handler *__sysv_signal(int, handler *), *sysv_signal(int, handler *);
 SYSV_SIGNAL(__sysv_signal)

@@ -1,5 +1,6 @@
-/* What stands in the device's sysfs: a function of a PCI bus with an RDMA device below it, and the class entries as links to that
- * (Linux Documentation/ABI: sysfs-bus-pci, stable/sysfs-class-infiniband). Programs take vendor, device, NUMA node and PCI address from
+/* What stands in the device's sysfs: a function of a PCI bus with an RDMA device below it, and the
+ * class entries as links to that (Linux Documentation/ABI: sysfs-bus-pci,
+ * stable/sysfs-class-infiniband). Programs take vendor, device, NUMA node and PCI address from
  * there, and find the function by resolving the links. */
 #include "shim.h"
 
@@ -22,7 +23,10 @@ const char *const sysfs_parts[] = {
     "class/infiniband", "class/infiniband_verbs", ROOT, "bus/pci/devices/" SLOT, DRIVER, CM, NULL,
 };
 
-struct tree { sysfs_visit *visit; void *to; };
+struct tree {
+    sysfs_visit *visit;
+    void *to;
+};
 
 static void directory(const struct tree *tree, const char *path) {
     tree->visit(tree->to, SYSFS_DIRECTORY, path, NULL);
@@ -38,10 +42,31 @@ static void link_to(const struct tree *tree, const char *path, const char *targe
 
 static void classes(const struct tree *tree) {
     static const char *const directories[] = {
-        "", "class", "class/infiniband", "class/infiniband_verbs", "bus", "bus/pci", "bus/pci/devices", "bus/pci/drivers", DRIVER,
-        "devices", ROOT, FUNCTION, FUNCTION "/infiniband", FUNCTION "/infiniband_verbs", IB, UVERBS, IB "/ports", PORT, PORT "/gids",
-        PORT "/gid_attrs", PORT "/gid_attrs/types", PORT "/gid_attrs/ndevs", PORT "/pkeys",
-        "class/misc", CM,
+        "",
+        "class",
+        "class/infiniband",
+        "class/infiniband_verbs",
+        "bus",
+        "bus/pci",
+        "bus/pci/devices",
+        "bus/pci/drivers",
+        DRIVER,
+        "devices",
+        ROOT,
+        FUNCTION,
+        FUNCTION "/infiniband",
+        FUNCTION "/infiniband_verbs",
+        IB,
+        UVERBS,
+        IB "/ports",
+        PORT,
+        PORT "/gids",
+        PORT "/gid_attrs",
+        PORT "/gid_attrs/types",
+        PORT "/gid_attrs/ndevs",
+        PORT "/pkeys",
+        "class/misc",
+        CM,
     };
 
     for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
@@ -64,14 +89,14 @@ static void processors(const struct tree *tree) {
     char text[512];
     int at = 0;
 
-    if (count < 1 || count > 1024)
-        count = 1;
+    if (count < 1 || count > 1024) count = 1;
     snprintf(text, sizeof(text), count > 1 ? "0-%ld" : "0", count - 1);
     file(tree, FUNCTION "/local_cpulist", text);
     for (long word = (count - 1) / 32; word >= 0; word--) {
         long bits = count - 32 * word;
 
-        at += snprintf(text + at, sizeof(text) - (size_t)at, "%08x%s", bits >= 32 ? 0xffffffffu : (1u << bits) - 1, word ? "," : "");
+        at += snprintf(text + at, sizeof(text) - (size_t)at, "%08x%s",
+                       bits >= 32 ? 0xffffffffu : (1u << bits) - 1, word ? "," : "");
     }
     file(tree, FUNCTION "/local_cpus", text);
 }
@@ -82,7 +107,8 @@ static void pci_function(const struct tree *tree, const struct personality *p) {
     char text[256], modalias[96];
 
     /* libibverbs chooses the provider by this line. */
-    snprintf(modalias, sizeof(modalias), "pci:v000015B3d%08Xsv000015B3sd00000058bc02sc%02Xi00", part, roce ? 0 : 7);
+    snprintf(modalias, sizeof(modalias), "pci:v000015B3d%08Xsv000015B3sd00000058bc02sc%02Xi00",
+             part, roce ? 0 : 7);
     file(tree, FUNCTION "/modalias", modalias);
     file(tree, FUNCTION "/vendor", "0x15b3");
     snprintf(text, sizeof(text), "0x%04x", part);
@@ -97,17 +123,21 @@ static void pci_function(const struct tree *tree, const struct personality *p) {
     file(tree, FUNCTION "/max_link_speed", "32.0 GT/s PCIe");
     file(tree, FUNCTION "/current_link_width", "16");
     file(tree, FUNCTION "/max_link_width", "16");
-    snprintf(text, sizeof(text), "DRIVER=mlx5_core\nPCI_CLASS=%X\nPCI_ID=15B3:%04X\nPCI_SUBSYS_ID=15B3:0058\nPCI_SLOT_NAME=" SLOT
-             "\nMODALIAS=%s", roce ? 0x20000 : 0x20700, part, modalias);
+    snprintf(
+        text, sizeof(text),
+        "DRIVER=mlx5_core\nPCI_CLASS=%X\nPCI_ID=15B3:%04X\nPCI_SUBSYS_ID=15B3:0058\nPCI_SLOT_NAME=" SLOT
+        "\nMODALIAS=%s",
+        roce ? 0x20000 : 0x20700, part, modalias);
     file(tree, FUNCTION "/uevent", text);
     processors(tree);
 }
 
 static void gids(const struct tree *tree, bool roce) {
-    static const char *const types[] = { "IB/RoCE v1", "IB/RoCE v1", "RoCE v2" };      /* as sysfs words them; by ib_uverbs_gid_type */
+    /* as sysfs words them; by ib_uverbs_gid_type */
+    static const char *const types[] = {"IB/RoCE v1", "IB/RoCE v1", "RoCE v2"};
 
     for (unsigned i = 0; i < GID_TABLE_SIZE; i++) {
-        struct ib_uverbs_gid_entry entry = { .gid_type = IB_UVERBS_GID_TYPE_IB };
+        struct ib_uverbs_gid_entry entry = {.gid_type = IB_UVERBS_GID_TYPE_IB};
         bool there = gid_entry(i, &entry);
         char name[128], text[48];
         int at = 0;
@@ -115,17 +145,16 @@ static void gids(const struct tree *tree, bool roce) {
         for (unsigned word = 0; word < 8; word++) {
             const uint8_t *byte = (const uint8_t *)entry.gid + 2 * word;
 
-            at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%02x%02x", word ? ":" : "", byte[0], byte[1]);
+            at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%02x%02x", word ? ":" : "",
+                           byte[0], byte[1]);
         }
         snprintf(name, sizeof(name), PORT "/gids/%u", i);
         file(tree, name, text);
-        if (!there)
-            continue;
+        if (!there) continue;
         snprintf(name, sizeof(name), PORT "/gid_attrs/types/%u", i);
         file(tree, name, types[entry.gid_type]);
         /* The network device of a GID: the one that each machine has. InfiniBand GIDs have none. */
-        if (!roce)
-            continue;
+        if (!roce) continue;
         snprintf(name, sizeof(name), PORT "/gid_attrs/ndevs/%u", i);
         file(tree, name, "lo");
     }
@@ -146,7 +175,7 @@ static void port(const struct tree *tree, bool roce) {
 }
 
 void sysfs_tree(sysfs_visit *visit, void *to) {
-    const struct tree here = { visit, to }, *tree = &here;
+    const struct tree here = {visit, to}, *tree = &here;
     const struct personality *p = personality();
     char text[96];
 
@@ -160,8 +189,8 @@ void sysfs_tree(sysfs_visit *visit, void *to) {
     file(tree, UVERBS "/abi_version", "1");
     file(tree, UVERBS "/uevent", "MAJOR=1\nMINOR=5\nDEVNAME=infiniband/" UVERBS_NAME);
     file(tree, IB "/node_type", "1: CA");
-    snprintf(text, sizeof(text), "%02x%02x:%02x%02x:%02x%02x:%02x%02x", NODE_GUID[0], NODE_GUID[1], NODE_GUID[2], NODE_GUID[3],
-             NODE_GUID[4], NODE_GUID[5], NODE_GUID[6], NODE_GUID[7]);
+    snprintf(text, sizeof(text), "%02x%02x:%02x%02x:%02x%02x:%02x%02x", NODE_GUID[0], NODE_GUID[1],
+             NODE_GUID[2], NODE_GUID[3], NODE_GUID[4], NODE_GUID[5], NODE_GUID[6], NODE_GUID[7]);
     file(tree, IB "/node_guid", text);
     file(tree, IB "/sys_image_guid", text);
     file(tree, IB "/node_desc", "mkeyspec software NIC");

@@ -1,4 +1,5 @@
-/* Ends of connections over plain verbs, for programs that try the software NIC: threads.c, stress.c. */
+/* Ends of connections over plain verbs, for programs that try the software NIC: threads.c,
+ * stress.c. */
 #ifndef ENDS_H
 #define ENDS_H
 
@@ -12,7 +13,10 @@
 
 #include <infiniband/verbs.h>
 
-#define MUST(condition) do { if (!(condition)) fail(#condition, __LINE__); } while (0)
+#define MUST(condition) \
+    do { \
+        if (!(condition)) fail(#condition, __LINE__); \
+    } while (0)
 enum { ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
 enum { SIZE = 1 << 20, DEPTH = 64 };
 
@@ -49,17 +53,27 @@ struct end {
 
 static inline void state(struct ibv_qp *qp, uint32_t peer, enum ibv_qp_state to) {
     struct ibv_qp_attr attr = {
-        .qp_state = to, .port_num = 1, .qp_access_flags = ALL, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer,
-        .max_dest_rd_atomic = 1, .max_rd_atomic = 1, .min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+        .qp_state = to,
+        .port_num = 1,
+        .qp_access_flags = ALL,
+        .path_mtu = IBV_MTU_1024,
+        .dest_qp_num = peer,
+        .max_dest_rd_atomic = 1,
+        .max_rd_atomic = 1,
+        .min_rnr_timer = 12,
+        .timeout = 14,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
         .ah_attr = {.dlid = 1, .port_num = 1},
     };
     int mask = IBV_QP_STATE;
     if (to == IBV_QPS_INIT) mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
     if (to == IBV_QPS_RTR)
-        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                IBV_QP_MIN_RNR_TIMER;
+        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     if (to == IBV_QPS_RTS)
-        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                IBV_QP_MAX_QP_RD_ATOMIC;
     MUST(!ibv_modify_qp(qp, &attr, mask));
 }
 
@@ -71,7 +85,9 @@ static inline struct end *end_new_in(struct ibv_context *context) {
     MUST(end->cq = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0));
     MUST(end->mr = ibv_reg_mr(end->pd, end->memory, SIZE, ALL));
     struct ibv_qp_init_attr attr = {
-        .send_cq = end->cq, .recv_cq = end->cq, .qp_type = IBV_QPT_RC,
+        .send_cq = end->cq,
+        .recv_cq = end->cq,
+        .qp_type = IBV_QPT_RC,
         .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
     };
     MUST(end->qp = ibv_create_qp(end->pd, &attr));
@@ -103,9 +119,12 @@ static inline void end_free(struct end *end) {
 static inline int post_write(struct end *end, uint32_t length) {
     struct ibv_sge sge = {(uintptr_t)end->memory, length, end->mr->lkey};
     struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {(uintptr_t)end->memory + SIZE / 2, end->mr->rkey},
-    };
+                                 .sg_list = &sge,
+                                 .num_sge = 1,
+                                 .opcode = IBV_WR_RDMA_WRITE,
+                                 .send_flags = IBV_SEND_SIGNALED,
+                                 .wr.rdma = {(uintptr_t)end->memory + SIZE / 2, end->mr->rkey},
+                             };
     return ibv_post_send(end->qp, &wr, &bad);
 }
 

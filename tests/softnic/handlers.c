@@ -1,7 +1,8 @@
-/* An application with handlers of its own for SIGSEGV, beside a device that copies all the time: `handlers NAME`.
+/* An application with handlers of its own for SIGSEGV, beside a device that copies all the time:
+ * `handlers NAME`.
  *
- * The device's copies raise that signal as well, when memory goes away. What the application sets stays set, is what
- * it reads back, and gets its faults; the device's faults are its own.
+ * The device's copies raise that signal as well, when memory goes away. What the application sets
+ * stays set, is what it reads back, and gets its faults; the device's faults are its own.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -64,7 +65,8 @@ static void reads_back(void (*wanted)(int), int flags) {
     struct sigaction now;
     MUST(!sigaction(SIGSEGV, NULL, &now));
     MUST(now.sa_handler == wanted);
-    MUST((now.sa_flags & (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_RESTART | SA_ONSTACK)) == flags);
+    MUST((now.sa_flags & (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_RESTART | SA_ONSTACK)) ==
+         flags);
 }
 
 static void own(void) {
@@ -100,7 +102,8 @@ static void devices(void) {
         MUST(!post_write(end, SIZE / 2));
         while (!(n = ibv_poll_cq(end->cq, 1, &wc))) {}
         MUST(n == 1 && wc.status == IBV_WC_LOC_PROT_ERR);
-        MUST(mmap(end->memory + SIZE / 4, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
+        MUST(mmap(end->memory + SIZE / 4, 4096, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
         end_free(end);
         reads_back(other, SA_RESTART);
     }
@@ -142,21 +145,33 @@ static void children(void) {
 /* Past libc: a runtime that makes the system call itself gets its faults too. */
 static void past_libc(void) {
 #if defined __x86_64__
-    struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; } mine;
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } mine;
     MUST(signal(SIGSEGV, other) == SIG_DFL);
     MUST(!syscall(SYS_rt_sigaction, SIGSEGV, NULL, &mine, KERNELS_MASK));
     mine.handler = NUMBERED(with_info);
     mine.flags = (mine.flags & ~(unsigned long)SA_RESETHAND) | SA_SIGINFO;
     MUST(!syscall(SYS_rt_sigaction, SIGSEGV, &mine, NULL, KERNELS_MASK));
     for (int i = 0; i < TURNS; i++) fault();
-    reads_back(NUMBERED(with_info), SA_SIGINFO | (int)(mine.flags & (SA_RESTART | SA_NODEFER | SA_ONSTACK)));
+    reads_back(NUMBERED(with_info),
+               SA_SIGINFO | (int)(mine.flags & (SA_RESTART | SA_NODEFER | SA_ONSTACK)));
     MUST(signal(SIGSEGV, with_number) == NUMBERED(with_info));
     for (int i = 0; i < TURNS; i++) fault();
 #endif
 }
 
-static const struct { const char *name; void (*run)(void); } scenarios[] = {
-    {"own", own}, {"devices", devices}, {"children", children}, {"past_libc", past_libc},
+static const struct {
+    const char *name;
+    void (*run)(void);
+} scenarios[] = {
+    {"own", own},
+    {"devices", devices},
+    {"children", children},
+    {"past_libc", past_libc},
 };
 
 int main(int count, char **words) {

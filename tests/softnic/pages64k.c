@@ -1,5 +1,5 @@
-/* A preload that gives the process pages of 64 KiB, as some arm64 and POWER kernels do: what is not aligned to them is
- * refused. To be loaded behind the software NIC. */
+/* A preload that gives the process pages of 64 KiB, as some arm64 and POWER kernels do: what is not
+ * aligned to them is refused. To be loaded behind the software NIC. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/ioctl.h>
@@ -26,7 +26,8 @@ long sysconf(int name) {
 }
 
 int mincore(void *start, size_t length, unsigned char *seen) {
-    int (*next)(void *, size_t, unsigned char *) = (int (*)(void *, size_t, unsigned char *))dlsym(RTLD_NEXT, "mincore");
+    int (*next)(void *, size_t, unsigned char *) =
+        (int (*)(void *, size_t, unsigned char *))dlsym(RTLD_NEXT, "mincore");
     unsigned char small[16];
     if (ODD(start)) return refused();
     for (size_t at = 0; at < length; at += PAGE) {
@@ -39,7 +40,8 @@ int mincore(void *start, size_t length, unsigned char *seen) {
 void *mmap(void *start, size_t length, int protection, int flags, int fd, off_t offset) {
     if (offset % PAGE || (flags & MAP_FIXED && ODD(start))) return (void *)(intptr_t)refused();
     length = (length + PAGE - 1) / PAGE * PAGE;
-    if (flags & MAP_FIXED) return (void *)syscall(SYS_mmap, start, length, protection, flags, fd, offset);
+    if (flags & MAP_FIXED)
+        return (void *)syscall(SYS_mmap, start, length, protection, flags, fd, offset);
     char *room = (char *)syscall(SYS_mmap, start, length + PAGE, protection, flags, fd, offset);
     if (room == MAP_FAILED) return room;
     size_t skip = (PAGE - ODD(room)) % PAGE;

@@ -1,13 +1,14 @@
 /* Mixed stress for the software NIC: `stress alone|pair SEED SECONDS`, SECONDS of processor time.
  *
- * alone: four threads make, use and destroy contexts, QPs and mkeys in each other's way, while signals arrive, threads
- *        are cancelled, processes forked, memory locked, CQs overrun, objects destroyed with work in flight. The keys
- *        have signatures over blocks or over all, or encrypt; UD, DC, SRQs and rdma_cm have their turn; and one QP is
- *        posted to by all four.
- * pair:  two processes of a fabric write into each other, through such keys on either side, and connect by rdma_cm; the
+ * alone: four threads make, use and destroy contexts, QPs and mkeys in each other's way, while
+ * signals arrive, threads are cancelled, processes forked, memory locked, CQs overrun, objects
+ * destroyed with work in flight. The keys have signatures over blocks or over all, or encrypt; UD,
+ * DC, SRQs and rdma_cm have their turn; and one QP is posted to by all four. pair:  two processes
+ * of a fabric write into each other, through such keys on either side, and connect by rdma_cm; the
  *        second is killed and started again now and then.
  *
- * It ends with 0 if data arrived as it was sent, nothing hung, and descriptors and memory are what they were at first.
+ * It ends with 0 if data arrived as it was sent, nothing hung, and descriptors and memory are what
+ * they were at first.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ atomic_bool stop;
 atomic_ulong keyed, datagrams, shared_receives, dynamic, connections, common_posts;
 static atomic_ulong lives[WORKERS], posted, forks, cancelled, locked, overrun, mkeys, wraps, killed;
 
-/* ---- what must not grow ------------------------------------------------------------------------------------------- */
+/* ---- what must not grow ------------------------------------------------------------------ */
 
 static int descriptors(void) {
     DIR *stream = opendir("/proc/self/fd");
@@ -59,29 +60,38 @@ static void judge_leaks(int fds, long kib) {
     MUST(grown < 64 * 1024);
 }
 
-/* ---- one life of two ends ------------------------------------------------------------------------------------------ */
+/* ---- one life of two ends ---------------------------------------------------------------- */
 
 struct life {
     struct dice *dice;
     struct ibv_context *context;
-    struct end *one, *two;              /* may be the same */
+    struct end *one, *two; /* may be the same */
     struct mlx5dv_mkey *mkey;
     struct ibv_qp_ex *qpx;
     struct mlx5dv_qp_ex *mqp;
     unsigned under_way;
-    bool broken;                        /* an error is no surprise any more */
+    bool broken; /* an error is no surprise any more */
 };
 
 static struct ibv_qp *qp_for_mkeys(struct life *life, struct end *end) {
     struct ibv_qp_init_attr_ex attr = {
-        .send_cq = end->cq, .recv_cq = end->cq, .qp_type = IBV_QPT_RC, .pd = end->pd,
-        .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 2, .max_recv_sge = 1, .max_inline_data = 512},
+        .send_cq = end->cq,
+        .recv_cq = end->cq,
+        .qp_type = IBV_QPT_RC,
+        .pd = end->pd,
+        .cap = {.max_send_wr = DEPTH,
+                .max_recv_wr = DEPTH,
+                .max_send_sge = 2,
+                .max_recv_sge = 1,
+                .max_inline_data = 512},
         .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
         .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE,
     };
     struct mlx5dv_qp_init_attr dv = {
-        .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS | MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
-        .create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE, .send_ops_flags = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE,
+        .comp_mask =
+            MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS | MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+        .create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+        .send_ops_flags = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE,
     };
     struct ibv_qp *qp = mlx5dv_create_qp(life->context, &attr, &dv);
     MUST(qp);
@@ -102,7 +112,9 @@ static struct end *end_small(struct life *life, int cqes, bool configures) {
         return end;
     }
     struct ibv_qp_init_attr attr = {
-        .send_cq = end->cq, .recv_cq = end->cq, .qp_type = IBV_QPT_RC,
+        .send_cq = end->cq,
+        .recv_cq = end->cq,
+        .qp_type = IBV_QPT_RC,
         .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
     };
     MUST(end->qp = ibv_create_qp(end->pd, &attr));
@@ -127,13 +139,17 @@ static void drain(struct life *life) {
 static void configure(struct life *life) {
     struct end *end = life->one;
     struct mlx5dv_mkey_init_attr init = {
-        .pd = end->pd, .max_entries = 4,
-        .create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE,
+        .pd = end->pd,
+        .max_entries = 4,
+        .create_flags =
+            MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE,
     };
     if (!life->mkey) MUST(life->mkey = mlx5dv_create_mkey(&init));
     struct mlx5dv_sig_crc crc = {.type = MLX5DV_SIG_CRC_TYPE_CRC32C, .seed = UINT32_MAX};
     struct mlx5dv_sig_block_domain domain = {
-        .sig_type = MLX5DV_SIG_TYPE_CRC, .block_size = MLX5DV_BLOCK_SIZE_512, .sig.crc = &crc,
+        .sig_type = MLX5DV_SIG_TYPE_CRC,
+        .block_size = MLX5DV_BLOCK_SIZE_512,
+        .sig.crc = &crc,
     };
     struct mlx5dv_sig_block_attr sig = {.check_mask = 0xff};
     bool wire = roll(life->dice, 2);
@@ -151,10 +167,14 @@ static void configure(struct life *life) {
     life->under_way++;
     drain(life);
     sge = (struct ibv_sge){0, 16 * (wire ? 516 : 512), life->mkey->lkey};
-    struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {(uintptr_t)life->two->memory + HALF, life->two->mr->rkey},
-    };
+    struct ibv_send_wr *bad,
+        wr = {
+            .sg_list = &sge,
+            .num_sge = 1,
+            .opcode = IBV_WR_RDMA_WRITE,
+            .send_flags = IBV_SEND_SIGNALED,
+            .wr.rdma = {(uintptr_t)life->two->memory + HALF, life->two->mr->rkey},
+        };
     if (ibv_post_send(end->qp, &wr, &bad)) return;
     life->under_way++;
     drain(life);
@@ -168,14 +188,18 @@ static void traffic(struct life *life) {
     uint32_t length = 1 + roll(life->dice, roll(life->dice, 4) ? 4096 : HALF);
     bool read = roll(life->dice, 4) == 0;
     struct ibv_sge sge = {(uintptr_t)life->one->memory, length, life->one->mr->lkey};
-    struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
-        .wr.rdma = {(uintptr_t)life->two->memory + HALF, life->two->mr->rkey},
-    };
+    struct ibv_send_wr *bad,
+        wr = {
+            .sg_list = &sge,
+            .num_sge = 1,
+            .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+            .wr.rdma = {(uintptr_t)life->two->memory + HALF, life->two->mr->rkey},
+        };
     uint32_t left = 1 + roll(life->dice, DEPTH - 1);
     for (; left; left--) {
         wr.send_flags = left == 1 || roll(life->dice, 2) ? IBV_SEND_SIGNALED : 0;
-        if (ibv_post_send(life->one->qp, &wr, &bad)) break;     /* the queue is full of what was left before */
+        /* the queue is full of what was left before */
+        if (ibv_post_send(life->one->qp, &wr, &bad)) break;
         life->under_way += wr.send_flags != 0;
         posted++;
     }
@@ -190,7 +214,10 @@ static void wrap(struct life *life) {
     struct ibv_send_wr *bad, wr[DEPTH - 1];
     for (int i = 0; i < DEPTH - 1; i++)
         wr[i] = (struct ibv_send_wr){
-            .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .next = i < DEPTH - 2 ? &wr[i + 1] : NULL,
+            .sg_list = &sge,
+            .num_sge = 1,
+            .opcode = IBV_WR_RDMA_WRITE,
+            .next = i < DEPTH - 2 ? &wr[i + 1] : NULL,
             .send_flags = i < DEPTH - 2 ? 0 : IBV_SEND_SIGNALED,
             .wr.rdma = {(uintptr_t)life->two->memory + HALF, life->two->mr->rkey},
         };
@@ -254,12 +281,16 @@ static void give_birth(struct life *life) {
 static void take_events(struct ibv_context *context) {
     struct pollfd fd = {.fd = context->async_fd, .events = POLLIN};
     struct ibv_async_event event;
-    while (poll(&fd, 1, 0) == 1 && !ibv_get_async_event(context, &event)) ibv_ack_async_event(&event);
+    while (poll(&fd, 1, 0) == 1 && !ibv_get_async_event(context, &event))
+        ibv_ack_async_event(&event);
 }
 
-/* ---- one QP for all workers ------------------------------------------------------------------------------------------ */
+/* ---- one QP for all workers -------------------------------------------------------------- */
 
-static struct { struct end *end; atomic_int under_way; } common;
+static struct {
+    struct end *end;
+    atomic_int under_way;
+} common;
 
 static void common_take(void) {
     struct ibv_wc wc[4];
@@ -269,15 +300,19 @@ static void common_take(void) {
     common.under_way -= n;
 }
 
-/* Any thread posts, any thread takes the completions; each has a piece of the memory, which it alone writes. */
+/* Any thread posts, any thread takes the completions; each has a piece of the memory, which it
+ * alone writes. */
 static void play_common(struct dice *dice, size_t number) {
     uint8_t *piece = common.end->memory + number * 65536;
     for (uint32_t left = 1 + roll(dice, 4 * DEPTH); left && !stop; left--) {
         struct ibv_sge sge = {(uintptr_t)piece, 1 + roll(dice, 65535), common.end->mr->lkey};
         struct ibv_send_wr *bad, wr = {
-            .sg_list = &sge, .num_sge = 1, .opcode = roll(dice, 4) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-            .send_flags = IBV_SEND_SIGNALED, .wr.rdma = {(uintptr_t)piece + HALF, common.end->mr->rkey},
-        };
+                                     .sg_list = &sge,
+                                     .num_sge = 1,
+                                     .opcode = roll(dice, 4) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+                                     .send_flags = IBV_SEND_SIGNALED,
+                                     .wr.rdma = {(uintptr_t)piece + HALF, common.end->mr->rkey},
+                                 };
         while (atomic_fetch_add(&common.under_way, 1) >= DEPTH / 2) {
             common.under_way--;
             common_take();
@@ -288,15 +323,24 @@ static void play_common(struct dice *dice, size_t number) {
     common_take();
 }
 
-/* ---- a life ----------------------------------------------------------------------------------------------------------- */
+/* ---- a life ------------------------------------------------------------------------------ */
 
 static void play(struct dice *dice, struct ibv_context *shared, size_t number) {
     switch (roll(dice, 32)) {
-    case 0: case 1: case 2: case 3: play_key(dice, shared); break;
-    case 4: case 5: play_datagrams(dice, shared); break;
-    case 6: case 7: play_dynamic(dice, shared); break;
-    case 8: case 9: play_connection(dice); break;
-    case 10: case 11: case 12: case 13: play_common(dice, number); break;
+    case 0:
+    case 1:
+    case 2:
+    case 3: play_key(dice, shared); break;
+    case 4:
+    case 5: play_datagrams(dice, shared); break;
+    case 6:
+    case 7: play_dynamic(dice, shared); break;
+    case 8:
+    case 9: play_connection(dice); break;
+    case 10:
+    case 11:
+    case 12:
+    case 13: play_common(dice, number); break;
     }
 }
 
@@ -321,10 +365,15 @@ static void live(struct dice *dice, struct ibv_context *shared) {
         }
     }
     switch (roll(dice, 40)) {
-    case 0: case 1: case 2: give_birth(&life); break;
-    case 3: case 4: cancel(&life); break;
-    case 5: case 6: overrun_cq(&life); break;
-    case 7: case 9: wrap(&life); break;
+    case 0:
+    case 1:
+    case 2: give_birth(&life); break;
+    case 3:
+    case 4: cancel(&life); break;
+    case 5:
+    case 6: overrun_cq(&life); break;
+    case 7:
+    case 9: wrap(&life); break;
     case 8:
         if (!mlockall(MCL_CURRENT | (roll(dice, 2) ? MCL_FUTURE : 0))) locked++;
         traffic(&life);
@@ -332,7 +381,7 @@ static void live(struct dice *dice, struct ibv_context *shared) {
         break;
     }
     if (roll(dice, 2)) drain(&life);
-    else if (roll(dice, 2)) {           /* an end in error with work in flight */
+    else if (roll(dice, 2)) { /* an end in error with work in flight */
         struct ibv_qp_attr attr = {.qp_state = roll(dice, 2) ? IBV_QPS_ERR : IBV_QPS_RESET};
         life.broken = true;
         MUST(!ibv_modify_qp((roll(dice, 2) ? life.one : life.two)->qp, &attr, IBV_QP_STATE));
@@ -344,9 +393,12 @@ static void live(struct dice *dice, struct ibv_context *shared) {
     if (own) MUST(!ibv_close_device(life.context));
 }
 
-/* ---- alone ----------------------------------------------------------------------------------------------------------- */
+/* ---- alone ------------------------------------------------------------------------------- */
 
-static struct { uint64_t seed; struct ibv_context *shared; } all;
+static struct {
+    uint64_t seed;
+    struct ibv_context *shared;
+} all;
 
 static void *worker(void *argument) {
     size_t number = (size_t)argument;
@@ -361,7 +413,8 @@ static void *worker(void *argument) {
 
 static void nothing(int number) { (void)number; }
 
-/* A worker that doesn't get on for long has hung: time on the wall is all that tells, so it is ample. */
+/* A worker that doesn't get on for long has hung: time on the wall is all that tells, so it is
+ * ample. */
 static void watch(double limit, size_t workers) {
     unsigned long seen[WORKERS] = {0};
     time_t since[WORKERS];
@@ -406,20 +459,31 @@ static int alone(double seconds) {
     while (common.under_way) common_take();
     end_free(common.end);
     MUST(!ibv_close_device(all.shared));
-    printf("%lu lives, %lu posted, %lu mkeys, %lu forks, %lu cancelled, %lu locked, %lu overrun, %lu wraps\n",
-           lives[0] + lives[1] + lives[2] + lives[3], posted, mkeys, forks, cancelled, locked, overrun, wraps);
-    printf("%lu keys, %lu datagrams, %lu from shared queues, %lu by DC, %lu by rdma_cm, %lu on one QP\n", keyed, datagrams,
-           shared_receives, dynamic, connections, common_posts);
+    printf(
+        "%lu lives, %lu posted, %lu mkeys, %lu forks, %lu cancelled, %lu locked, %lu overrun, %lu wraps\n",
+        lives[0] + lives[1] + lives[2] + lives[3], posted, mkeys, forks, cancelled, locked, overrun,
+        wraps);
+    printf(
+        "%lu keys, %lu datagrams, %lu from shared queues, %lu by DC, %lu by rdma_cm, %lu on one QP\n",
+        keyed, datagrams, shared_receives, dynamic, connections, common_posts);
     judge_leaks(fds, kib);
     return 0;
 }
 
-/* ---- pair ------------------------------------------------------------------------------------------------------------ */
+/* ---- pair -------------------------------------------------------------------------------- */
 
-struct card { uint32_t qpn, rkey; uint64_t addr; uint32_t count, finish, key, length; };
+struct card {
+    uint32_t qpn, rkey;
+    uint64_t addr;
+    uint32_t count, finish, key, length;
+};
 
-static bool put(int fd, const void *from, size_t size) { return send(fd, from, size, MSG_NOSIGNAL) == (ssize_t)size; }
-static bool get(int fd, void *to, size_t size) { return recv(fd, to, size, MSG_WAITALL) == (ssize_t)size; }
+static bool put(int fd, const void *from, size_t size) {
+    return send(fd, from, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+static bool get(int fd, void *to, size_t size) {
+    return recv(fd, to, size, MSG_WAITALL) == (ssize_t)size;
+}
 
 /* One connection of the two processes; false: the other one is gone. */
 static bool meet(struct dice *dice, int fd, size_t number) {
@@ -427,10 +491,11 @@ static bool meet(struct dice *dice, int fd, size_t number) {
     struct end *end = end_new_in(all.shared);
     struct key *key = key_new(roll(dice, KINDS), dice, end->pd, end->mr, 0);
     bool plain = key->kind == PLAIN;
-    struct card peer, own = {
-        end->qp->qp_num, end->mr->rkey, (uintptr_t)end->memory, 1 + roll(dice, 200), roll(dice, 3), plain ? 0 : key->lkey,
-        key->wire_length,
-    };
+    struct card peer,
+        own = {
+            end->qp->qp_num, end->mr->rkey,         (uintptr_t)end->memory, 1 + roll(dice, 200),
+            roll(dice, 3),   plain ? 0 : key->lkey, key->wire_length,
+        };
     bool there = put(fd, &own, sizeof own) && get(fd, &peer, sizeof peer), fine = true;
     unsigned left = own.count, under_way = 0;
     char word = 0;
@@ -440,13 +505,18 @@ static bool meet(struct dice *dice, int fd, size_t number) {
         state(end->qp, peer.qpn, IBV_QPS_RTS);
         there = put(fd, &word, 1) && get(fd, &word, 1);
     }
-    struct ibv_sge sge = {(uintptr_t)end->memory, 1 + roll(dice, roll(dice, 4) ? 8192 : HALF), end->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)end->memory, 1 + roll(dice, roll(dice, 4) ? 8192 : HALF),
+                          end->mr->lkey};
     if (!plain) sge = (struct ibv_sge){0, key->wire_length, key->lkey};
     struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = roll(dice, 3) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-        .send_flags = IBV_SEND_SIGNALED, .wr.rdma = {peer.addr + HALF, peer.rkey},
-    };
-    if (there && plain && peer.key) {       /* through the other side's key, whole: its errors are told there */
+                                 .sg_list = &sge,
+                                 .num_sge = 1,
+                                 .opcode = roll(dice, 3) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+                                 .send_flags = IBV_SEND_SIGNALED,
+                                 .wr.rdma = {peer.addr + HALF, peer.rkey},
+                             };
+    /* through the other side's key, whole: its errors are told there */
+    if (there && plain && peer.key) {
         sge.length = peer.length;
         wr.wr.rdma.remote_addr = 0, wr.wr.rdma.rkey = peer.key;
     }
@@ -455,13 +525,14 @@ static bool meet(struct dice *dice, int fd, size_t number) {
             MUST(!ibv_post_send(end->qp, &wr, &bad));
             left--, under_way++, posted++;
         }
-        if (!left && own.finish == 2) break;    /* destroyed with work in flight */
+        if (!left && own.finish == 2) break; /* destroyed with work in flight */
         int n = ibv_poll_cq(end->cq, 16, wc);
         MUST(n >= 0);
         under_way -= (unsigned)n;
         for (int i = 0; i < n; i++) fine &= wc[i].status == IBV_WC_SUCCESS;
         for (int i = 0; i < n; i++)
-            MUST(wc[i].status == IBV_WC_SUCCESS || wc[i].status == IBV_WC_RETRY_EXC_ERR || wc[i].status == IBV_WC_WR_FLUSH_ERR);
+            MUST(wc[i].status == IBV_WC_SUCCESS || wc[i].status == IBV_WC_RETRY_EXC_ERR ||
+                 wc[i].status == IBV_WC_WR_FLUSH_ERR);
     }
     /* What one side leaves in flight may meet a QP that is gone; who waits for nothing may go. */
     there = there && put(fd, &word, 1) && get(fd, &word, 1);
@@ -533,7 +604,7 @@ static pid_t start_first(double seconds) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct dice dice = {all.seed};
     all.shared = device_open();
-    play_connection(&dice);             /* librdmacm keeps what it has opened once */
+    play_connection(&dice); /* librdmacm keeps what it has opened once */
     MUST(!ibv_close_device(all.shared));
     int fds = descriptors();
     three_threads(first, first_by_cm, thread);
@@ -543,8 +614,10 @@ static pid_t start_first(double seconds) {
     stop = true;
     for (size_t i = 0; i <= PAIRS; i++) MUST(!pthread_join(thread[i], NULL));
     MUST(!ibv_close_device(all.shared));
-    printf("%lu meetings, %lu posted, %lu keys, %lu by rdma_cm\n", lives[0] + lives[1], posted, keyed, connections);
-    for (int i = 0; i < 300 && descriptors() != fds; i++) usleep(100000);   /* the other process ends soon, and its connections */
+    printf("%lu meetings, %lu posted, %lu keys, %lu by rdma_cm\n", lives[0] + lives[1], posted,
+           keyed, connections);
+    /* the other process ends soon, and its connections */
+    for (int i = 0; i < 300 && descriptors() != fds; i++) usleep(100000);
     judge_leaks(fds, kib);
     exit(0);
 }

@@ -9,7 +9,9 @@
 
 enum { HALF = SIZE / 2 };
 
-struct dice { uint64_t state; };
+struct dice {
+    uint64_t state;
+};
 static inline uint32_t roll(struct dice *dice, uint32_t sides) {
     dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(dice->state >> 33) % sides;
@@ -18,8 +20,9 @@ static inline uint32_t roll(struct dice *dice, uint32_t sides) {
 extern atomic_bool stop;
 extern atomic_ulong keyed, datagrams, shared_receives, dynamic, connections, common_posts;
 
-/* stress_keys.c: keys that are configured on a QP of their own and work on any QP of the PD. libmlx5 does not know the keys
- * of TRANSACTION, and can't poll a CQ that reports an error of one: where fields may be wrong, the check mask is 0. */
+/* stress_keys.c: keys that are configured on a QP of their own and work on any QP of the PD.
+ * libmlx5 does not know the keys of TRANSACTION, and can't poll a CQ that reports an error of one:
+ * where fields may be wrong, the check mask is 0. */
 enum kind { PLAIN, SIGNATURE, CRYPTO, TRANSACTION, KINDS };
 struct key {
     enum kind kind;
@@ -29,7 +32,8 @@ struct key {
     struct mlx5dv_dek *dek;
     struct mlx5dv_devx_obj *object, *psv;
 };
-struct key *key_new(enum kind kind, struct dice *dice, struct ibv_pd *pd, struct ibv_mr *mr, uint8_t check_mask);
+struct key *key_new(enum kind kind, struct dice *dice, struct ibv_pd *pd, struct ibv_mr *mr,
+                    uint8_t check_mask);
 void key_free(struct key *key);
 void play_key(struct dice *dice, struct ibv_context *context);
 
@@ -39,7 +43,7 @@ void play_dynamic(struct dice *dice, struct ibv_context *context);
 
 /* stress_cm.c */
 void play_connection(struct dice *dice);
-void connections_serve(uint16_t port);              /* until stop */
-void connections_ask(struct dice *dice, uint16_t port);     /* until the process is killed */
+void connections_serve(uint16_t port);                  /* until stop */
+void connections_ask(struct dice *dice, uint16_t port); /* until the process is killed */
 
 #endif

@@ -1,4 +1,5 @@
-/* Connections by rdma_cm: both ends in one thread, or a server for the clients of another process. */
+/* Connections by rdma_cm: both ends in one thread, or a server for the clients of another process.
+ */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,9 +24,11 @@ static struct rdma_cm_event *next(struct rdma_event_channel *channel) {
 static bool expect(struct rdma_event_channel *channel, enum rdma_cm_event_type wanted) {
     struct rdma_cm_event *event = next(channel);
     bool fits = event->event == wanted;
-    bool gone = event->event == RDMA_CM_EVENT_REJECTED || event->event == RDMA_CM_EVENT_UNREACHABLE ||
+    bool gone = event->event == RDMA_CM_EVENT_REJECTED ||
+                event->event == RDMA_CM_EVENT_UNREACHABLE ||
                 event->event == RDMA_CM_EVENT_CONNECT_ERROR;
-    if (!fits && !gone) fprintf(stderr, "%s instead of %s\n", rdma_event_str(event->event), rdma_event_str(wanted));
+    if (!fits && !gone)
+        fprintf(stderr, "%s instead of %s\n", rdma_event_str(event->event), rdma_event_str(wanted));
     MUST(!rdma_ack_cm_event(event));
     return fits;
 }
@@ -41,13 +44,18 @@ struct talk {
 static struct talk *talk_new(struct rdma_cm_id *id) {
     struct talk *talk = calloc(1, sizeof *talk);
     struct ibv_qp_init_attr attr = {
-        .qp_type = IBV_QPT_RC, .cap = {.max_send_wr = LETTERS, .max_recv_wr = LETTERS, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = LETTERS,
+                .max_recv_wr = LETTERS,
+                .max_send_sge = 1,
+                .max_recv_sge = 1},
     };
     MUST(talk && id->verbs);
     talk->id = id;
     id->context = talk;
     MUST(talk->pd = ibv_alloc_pd(id->verbs));
-    MUST(talk->cq = attr.send_cq = attr.recv_cq = ibv_create_cq(id->verbs, 2 * LETTERS, NULL, NULL, 0));
+    MUST(talk->cq = attr.send_cq = attr.recv_cq =
+             ibv_create_cq(id->verbs, 2 * LETTERS, NULL, NULL, 0));
     MUST(talk->mr = ibv_reg_mr(talk->pd, talk->memory, sizeof talk->memory, ALL));
     MUST(!rdma_create_qp(id, talk->pd, &attr));
     for (uint64_t i = 0; i < LETTERS; i++) {
@@ -70,10 +78,15 @@ static void talk_free(struct talk *talk) {
 
 static void say(struct talk *talk, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        struct ibv_sge sge = {(uintptr_t)talk->memory + (LETTERS + i) * MESSAGE, MESSAGE, talk->mr->lkey};
+        struct ibv_sge sge = {(uintptr_t)talk->memory + (LETTERS + i) * MESSAGE, MESSAGE,
+                              talk->mr->lkey};
         struct ibv_send_wr *bad, wr = {
-            .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .wr_id = 100 + i,
-        };
+                                     .sg_list = &sge,
+                                     .num_sge = 1,
+                                     .opcode = IBV_WR_SEND,
+                                     .send_flags = IBV_SEND_SIGNALED,
+                                     .wr_id = 100 + i,
+                                 };
         MUST(!ibv_post_send(talk->id->qp, &wr, &bad));
     }
 }
@@ -91,16 +104,19 @@ static bool hear(struct talk *talk, uint32_t count) {
 }
 
 static struct rdma_cm_id *resolved(struct rdma_event_channel *channel, uint16_t port) {
-    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in there = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct rdma_cm_id *id;
     MUST(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 2000) && expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 2000) &&
+         expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
     MUST(!rdma_resolve_route(id, 2000) && expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
     return id;
 }
 
 static struct rdma_cm_id *listening(struct rdma_event_channel *channel, uint16_t port) {
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in here = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct rdma_cm_id *id;
     MUST(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
     MUST(!rdma_bind_addr(id, (struct sockaddr *)&here) && !rdma_listen(id, 8));
@@ -108,13 +124,15 @@ static struct rdma_cm_id *listening(struct rdma_event_channel *channel, uint16_t
 }
 
 void play_connection(struct dice *dice) {
-    struct rdma_event_channel *at_server = rdma_create_event_channel(), *at_client = rdma_create_event_channel();
+    struct rdma_event_channel *at_server = rdma_create_event_channel(),
+                              *at_client = rdma_create_event_channel();
     MUST(at_server && at_client);
     struct rdma_cm_id *server = listening(at_server, 0);
     for (uint32_t n = 1 + roll(dice, 3); n && !stop; n--) {
-        struct rdma_conn_param how = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
+        struct rdma_conn_param how = {
+            .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
         struct rdma_cm_id *id = resolved(at_client, ntohs(rdma_get_src_port(server)));
-        if (!roll(dice, 6)) {           /* never asked for */
+        if (!roll(dice, 6)) { /* never asked for */
             MUST(!rdma_destroy_id(id));
             continue;
         }
@@ -125,7 +143,8 @@ void play_connection(struct dice *dice) {
         struct rdma_cm_id *asked = event->id;
         MUST(!rdma_ack_cm_event(event));
         if (!roll(dice, 6)) {
-            MUST(!rdma_reject(asked, NULL, 0) && !rdma_destroy_id(asked) && expect(at_client, RDMA_CM_EVENT_REJECTED));
+            MUST(!rdma_reject(asked, NULL, 0) && !rdma_destroy_id(asked) &&
+                 expect(at_client, RDMA_CM_EVENT_REJECTED));
             talk_free(client);
             continue;
         }
@@ -141,7 +160,7 @@ void play_connection(struct dice *dice) {
             MUST(!rdma_disconnect(asked) && expect(at_client, RDMA_CM_EVENT_DISCONNECTED));
             talk_free(client);
             talk_free(host);
-        } else {                        /* the client goes without a word */
+        } else { /* the client goes without a word */
             talk_free(client);
             MUST(expect(at_server, RDMA_CM_EVENT_DISCONNECTED));
             talk_free(host);
@@ -152,7 +171,7 @@ void play_connection(struct dice *dice) {
     rdma_destroy_event_channel(at_server);
 }
 
-/* ---- between processes ------------------------------------------------------------------------------------------------ */
+/* ---- between processes ------------------------------------------------------------------- */
 
 enum { GUESTS = 64 };
 
@@ -165,7 +184,8 @@ static void guest_leaves(struct talk **guests, struct talk *talk) {
 /* What clients send is only taken; whoever goes, killed or not, is seen to be gone. */
 void connections_serve(uint16_t port) {
     struct talk *guests[GUESTS] = {0};
-    struct rdma_conn_param how = {.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7};
+    struct rdma_conn_param how = {
+        .responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7};
     struct rdma_event_channel *channel = rdma_create_event_channel();
     MUST(channel);
     struct rdma_cm_id *server = listening(channel, port);
@@ -182,7 +202,8 @@ void connections_serve(uint16_t port) {
             while (place < GUESTS && guests[place]) place++;
             MUST(place < GUESTS);
             guests[place] = talk_new(id);
-            if (rdma_accept(id, &how)) guest_leaves(guests, guests[place]);     /* killed in the meantime */
+            /* killed in the meantime */
+            if (rdma_accept(id, &how)) guest_leaves(guests, guests[place]);
         } else if (kind == RDMA_CM_EVENT_ESTABLISHED) {
             connections++;
         } else if (id != server) {
@@ -196,7 +217,8 @@ void connections_serve(uint16_t port) {
 
 void connections_ask(struct dice *dice, uint16_t port) {
     struct rdma_event_channel *channel = rdma_create_event_channel();
-    struct rdma_conn_param how = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
+    struct rdma_conn_param how = {
+        .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
     MUST(channel);
     for (;;) {
         struct rdma_cm_id *id = resolved(channel, port);
@@ -209,7 +231,7 @@ void connections_ask(struct dice *dice, uint16_t port) {
                 MUST(!rdma_disconnect(id));
                 expect(channel, RDMA_CM_EVENT_DISCONNECTED);
             }
-        } else usleep(20000);           /* no server, or no more of one */
+        } else usleep(20000); /* no server, or no more of one */
         talk_free(talk);
     }
 }

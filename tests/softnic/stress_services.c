@@ -1,4 +1,5 @@
-/* Services but RC with its own queues: datagrams, shared receive queues, dynamically connected ends. */
+/* Services but RC with its own queues: datagrams, shared receive queues, dynamically connected
+ * ends. */
 #include <infiniband/mlx5dv.h>
 
 #include "stress.h"
@@ -60,7 +61,10 @@ static void take(struct ibv_cq *cq, uint32_t count) {
 
 static struct ibv_qp *queue_pair(struct service *at, enum ibv_qp_type type) {
     struct ibv_qp_init_attr attr = {
-        .send_cq = at->cq, .recv_cq = at->received, .qp_type = type, .srq = at->srq,
+        .send_cq = at->cq,
+        .recv_cq = at->received,
+        .qp_type = type,
+        .srq = at->srq,
         .cap = {.max_send_wr = RECEIVES, .max_send_sge = 1},
     };
     struct ibv_qp *qp = ibv_create_qp(at->pd, &attr);
@@ -84,7 +88,8 @@ static struct ibv_qp *queue_pair(struct service *at, enum ibv_qp_type type) {
 void play_datagrams(struct dice *dice, struct ibv_context *context) {
     struct service at;
     open_service(&at, context);
-    struct ibv_qp *one = queue_pair(&at, IBV_QPT_UD), *two = queue_pair(&at, IBV_QPT_UD), *rc = queue_pair(&at, IBV_QPT_RC);
+    struct ibv_qp *one = queue_pair(&at, IBV_QPT_UD), *two = queue_pair(&at, IBV_QPT_UD),
+                  *rc = queue_pair(&at, IBV_QPT_RC);
     if (!roll(dice, 3)) {
         struct ibv_srq_attr limit = {.srq_limit = 1 + roll(dice, RECEIVES - 1)};
         MUST(!ibv_modify_srq(at.srq, &limit, IBV_SRQ_LIMIT));
@@ -94,10 +99,14 @@ void play_datagrams(struct dice *dice, struct ibv_context *context) {
         receive(&at, count);
         for (uint32_t i = 0; i < count; i++) {
             struct ibv_sge sge = {(uintptr_t)at.memory, length, at.mr->lkey};
-            struct ibv_send_wr *bad, wr = {
-                .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-                .wr.ud = {.ah = at.ah, .remote_qpn = two->qp_num, .remote_qkey = KEY},
-            };
+            struct ibv_send_wr *bad,
+                wr = {
+                    .sg_list = &sge,
+                    .num_sge = 1,
+                    .opcode = IBV_WR_SEND,
+                    .send_flags = IBV_SEND_SIGNALED,
+                    .wr.ud = {.ah = at.ah, .remote_qpn = two->qp_num, .remote_qkey = KEY},
+                };
             bool connected = roll(dice, 2);
             MUST(!ibv_post_send(connected ? rc : one, &wr, &bad));
             by_rc += connected;
@@ -108,7 +117,7 @@ void play_datagrams(struct dice *dice, struct ibv_context *context) {
         datagrams += count - by_rc;
         shared_receives += count;
     }
-    if (roll(dice, 2)) receive(&at, roll(dice, RECEIVES));      /* left behind */
+    if (roll(dice, 2)) receive(&at, roll(dice, RECEIVES)); /* left behind */
     MUST(!ibv_destroy_qp(one) && !ibv_destroy_qp(rc) && !ibv_destroy_qp(two));
     close_service(&at);
 }
@@ -116,29 +125,47 @@ void play_datagrams(struct dice *dice, struct ibv_context *context) {
 static struct ibv_qp *dynamic_end(struct service *at, enum mlx5dv_dc_type type) {
     bool target = type == MLX5DV_DCTYPE_DCT;
     struct ibv_qp_init_attr_ex attr = {
-        .send_cq = at->cq, .recv_cq = at->received, .qp_type = IBV_QPT_DRIVER, .pd = at->pd, .srq = target ? at->srq : NULL,
+        .send_cq = at->cq,
+        .recv_cq = at->received,
+        .qp_type = IBV_QPT_DRIVER,
+        .pd = at->pd,
+        .srq = target ? at->srq : NULL,
         .comp_mask = IBV_QP_INIT_ATTR_PD,
     };
-    struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC, .dc_init_attr = {.dc_type = type}};
+    struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+                                     .dc_init_attr = {.dc_type = type}};
     struct ibv_qp_attr to = {
-        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ALL, .path_mtu = IBV_MTU_1024, .min_rnr_timer = 12,
-        .ah_attr = {.dlid = 1, .port_num = 1}, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1,
+        .qp_state = IBV_QPS_INIT,
+        .port_num = 1,
+        .qp_access_flags = ALL,
+        .path_mtu = IBV_MTU_1024,
+        .min_rnr_timer = 12,
+        .ah_attr = {.dlid = 1, .port_num = 1},
+        .timeout = 14,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
+        .max_rd_atomic = 1,
     };
     if (target) dv.dc_init_attr.dct_access_key = KEY;
     else {
         attr.cap.max_send_wr = RECEIVES, attr.cap.max_send_sge = 1;
         attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-        attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
+        attr.send_ops_flags =
+            IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
     }
     struct ibv_qp *qp = mlx5dv_create_qp(at->pd->context, &attr, &dv);
     MUST(qp);
-    MUST(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | (target ? IBV_QP_ACCESS_FLAGS : 0)));
+    MUST(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                            (target ? IBV_QP_ACCESS_FLAGS : 0)));
     to.qp_state = IBV_QPS_RTR;
-    MUST(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PATH_MTU | (target ? IBV_QP_AV | IBV_QP_MIN_RNR_TIMER : 0)));
+    MUST(!ibv_modify_qp(
+        qp, &to, IBV_QP_STATE | IBV_QP_PATH_MTU | (target ? IBV_QP_AV | IBV_QP_MIN_RNR_TIMER : 0)));
     if (target) return qp;
     to.qp_state = IBV_QPS_RTS;
-    MUST(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                 IBV_QP_MAX_QP_RD_ATOMIC));
+    MUST(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
     return qp;
 }
 
@@ -147,7 +174,8 @@ void play_dynamic(struct dice *dice, struct ibv_context *context) {
     struct service at;
     open_service(&at, context);
     struct ibv_qp *from = dynamic_end(&at, MLX5DV_DCTYPE_DCI);
-    struct ibv_qp *to[] = {dynamic_end(&at, MLX5DV_DCTYPE_DCT), dynamic_end(&at, MLX5DV_DCTYPE_DCT)};
+    struct ibv_qp *to[] = {dynamic_end(&at, MLX5DV_DCTYPE_DCT),
+                           dynamic_end(&at, MLX5DV_DCTYPE_DCT)};
     struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(from);
     struct mlx5dv_qp_ex *mqp = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
     for (uint32_t round = roll(dice, 4); round && !stop; round--) {
@@ -169,7 +197,8 @@ void play_dynamic(struct dice *dice, struct ibv_context *context) {
         take(at.cq, count);
         take(at.received, sends);
         dynamic += count;
-        for (uint32_t left = RECEIVES / 2 - sends; left; left--) {      /* so that the queue is empty again */
+        /* so that the queue is empty again */
+        for (uint32_t left = RECEIVES / 2 - sends; left; left--) {
             ibv_wr_start(qpx);
             qpx->wr_flags = IBV_SEND_SIGNALED;
             ibv_wr_send(qpx);

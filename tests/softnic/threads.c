@@ -1,10 +1,11 @@
 /* Threads that get in one another's way under the software NIC: `threads NAME`, one process each.
  *
- * A scenario ends with 0, or says on stderr what did not hold and ends with 1; the alarm ends one that hangs. Verbs
- * alone (libibverbs), so the real driver posts. How long somebody waits is judged by the processor time that the device's
- * thread takes meanwhile: other processes on the machine do not add to it, and a device that has taken that much had its
- * turn more than once. (The time of all threads of this process won't do: while another process has the device's processor,
- * the neighbours go on burning the other one.)
+ * A scenario ends with 0, or says on stderr what did not hold and ends with 1; the alarm ends one
+ * that hangs. Verbs alone (libibverbs), so the real driver posts. How long somebody waits is judged
+ * by the processor time that the device's thread takes meanwhile: other processes on the machine do
+ * not add to it, and a device that has taken that much had its turn more than once. (The time of
+ * all threads of this process won't do: while another process has the device's processor, the
+ * neighbours go on burning the other one.)
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -16,12 +17,13 @@
 
 #include "ends.h"
 
-/* ---- a busy neighbour --------------------------------------------------------------------------------------------- */
+/* ---- a busy neighbour -------------------------------------------------------------------- */
 
 static atomic_bool stop;
 static atomic_ulong moved;
 
-/* Keeps its send queue full: the device is never out of work. A context of its own has a doorbell page of its own. */
+/* Keeps its send queue full: the device is never out of work. A context of its own has a doorbell
+ * page of its own. */
 static void *neighbour(void *nothing) {
     struct ibv_context *own = device_open();
     struct end *end = end_alone_in(own);
@@ -51,9 +53,10 @@ static void neighbours_stop(pthread_t *thread, int count) {
 }
 
 enum { CALLS = 60 };
-static const double LONGEST = 0.1;      /* seconds of the device's thread, in one call */
+static const double LONGEST = 0.1; /* seconds of the device's thread, in one call */
 
-/* The clock of the thread that the device calls "softnic"; a thread's clock by its number as the kernel encodes it. */
+/* The clock of the thread that the device calls "softnic"; a thread's clock by its number as the
+ * kernel encodes it. */
 static clockid_t device_clock(void) {
     enum { PER_THREAD = 4, SCHED = 2 };
     DIR *tasks = opendir("/proc/self/task");
@@ -63,7 +66,8 @@ static clockid_t device_clock(void) {
         char path[300], name[32] = "";
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
         FILE *file = fopen(path, "r");
-        if (file && fgets(name, sizeof name, file) && !strcmp(name, "softnic\n")) found = atoi(entry->d_name);
+        if (file && fgets(name, sizeof name, file) && !strcmp(name, "softnic\n"))
+            found = atoi(entry->d_name);
         if (file) fclose(file);
     }
     closedir(tasks);
@@ -80,7 +84,8 @@ static double seconds_of(clockid_t clock) {
 static void judge(const char *what, double longest) {
     printf("%s: longest of %d: %.1f ms of the device's time\n", what, CALLS, longest * 1e3);
     if (longest > LONGEST) {
-        fprintf(stderr, "%s took %.0f ms of the device's time beside a busy neighbour\n", what, longest * 1e3);
+        fprintf(stderr, "%s took %.0f ms of the device's time beside a busy neighbour\n", what,
+                longest * 1e3);
         _exit(1);
     }
 }
@@ -104,7 +109,7 @@ static void beside_a_busy_neighbour(void) {
         if (posted - began > post) post = posted - began;
         if (ended - posted > done) done = ended - posted;
         if (commanded - ended > command) command = commanded - ended;
-        usleep(2000);                   /* the page is emptied again: the next post must be released */
+        usleep(2000); /* the page is emptied again: the next post must be released */
     }
     neighbours_stop(thread, 2);
     judge("post_send", post);
@@ -113,14 +118,14 @@ static void beside_a_busy_neighbour(void) {
     end_free(end);
 }
 
-/* ---- cancellation ------------------------------------------------------------------------------------------------- */
+/* ---- cancellation ------------------------------------------------------------------------ */
 
 static void *modify_for_ever(void *argument) {
     struct end *end = argument;
     for (;;) {
         state(end->qp, 0, IBV_QPS_INIT);
         state(end->qp, 0, IBV_QPS_RESET);
-        pthread_testcancel();           /* ioctl() itself is no point at which threads are cancelled */
+        pthread_testcancel(); /* ioctl() itself is no point at which threads are cancelled */
     }
     return NULL;
 }
@@ -141,7 +146,7 @@ static void cancellation(void) {
     }
 }
 
-/* ---- signals ------------------------------------------------------------------------------------------------------ */
+/* ---- signals ----------------------------------------------------------------------------- */
 
 static struct end *signalled;
 
@@ -178,14 +183,25 @@ static void signals(void) {
     end_free(signalled);
 }
 
-/* ---- two processes ------------------------------------------------------------------------------------------------- */
+/* ---- two processes ----------------------------------------------------------------------- */
 
-struct card { uint32_t qpn, rkey; uint64_t addr; };
+struct card {
+    uint32_t qpn, rkey;
+    uint64_t addr;
+};
 
-/* Two processes, each with a device of its own, connected; in `child` the second. The pipe `fd` leads to the other. */
-struct pairing { struct end *end; struct card peer; int in, out; pid_t child; };
+/* Two processes, each with a device of its own, connected; in `child` the second. The pipe `fd`
+ * leads to the other. */
+struct pairing {
+    struct end *end;
+    struct card peer;
+    int in, out;
+    pid_t child;
+};
 
-static void put(int fd, const void *from, size_t size) { MUST(write(fd, from, size) == (ssize_t)size); }
+static void put(int fd, const void *from, size_t size) {
+    MUST(write(fd, from, size) == (ssize_t)size);
+}
 static void get(int fd, void *to, size_t size) { MUST(read(fd, to, size) == (ssize_t)size); }
 
 static struct pairing paired(void) {
@@ -213,12 +229,15 @@ static void renamed(void) {
     struct pairing self = paired();
     struct ibv_sge sge = {(uintptr_t)self.end->memory, 64, self.end->mr->lkey};
     struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {self.peer.addr, self.peer.rkey},
-    };
+                                 .sg_list = &sge,
+                                 .num_sge = 1,
+                                 .opcode = IBV_WR_RDMA_WRITE,
+                                 .send_flags = IBV_SEND_SIGNALED,
+                                 .wr.rdma = {self.peer.addr, self.peer.rkey},
+                             };
     char word = 0;
     unsetenv("MKEYSPEC_SOFTNIC_FABRIC");
-    put(self.out, &word, 1);            /* both are connected */
+    put(self.out, &word, 1); /* both are connected */
     get(self.in, &word, 1);
     MUST(!ibv_post_send(self.end->qp, &wr, &bad));
     wait_one(self.end);
@@ -230,7 +249,7 @@ static void renamed(void) {
     end_free(self.end);
 }
 
-/* ---- locked memory ------------------------------------------------------------------------------------------------ */
+/* ---- locked memory ----------------------------------------------------------------------- */
 
 static void pings(struct end *end, int count) {
     while (count--) {
@@ -289,12 +308,19 @@ static void locked_memory(int flags) {
 static void locked_now(void) { locked_memory(MCL_CURRENT); }
 static void locked_all(void) { locked_memory(MCL_CURRENT | MCL_FUTURE); }
 
-static const struct { const char *name; void (*run)(void); bool opens; } scenarios[] = {
+static const struct {
+    const char *name;
+    void (*run)(void);
+    bool opens;
+} scenarios[] = {
     {"renamed", renamed, true},
     {"beside_a_busy_neighbour", beside_a_busy_neighbour, false},
-    {"cancellation", cancellation, false}, {"signals", signals, false},
-    {"plain", plain, false}, {"traced", traced, false},
-    {"locked_now", locked_now, false}, {"locked_all", locked_all, false},
+    {"cancellation", cancellation, false},
+    {"signals", signals, false},
+    {"plain", plain, false},
+    {"traced", traced, false},
+    {"locked_now", locked_now, false},
+    {"locked_all", locked_all, false},
 };
 
 int main(int count, char **words) {

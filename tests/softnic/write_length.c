@@ -12,12 +12,16 @@ static uint32_t byte_len(struct ibv_cq *cq, enum ibv_wc_opcode opcode) {
 }
 
 /* Posts, and what byte_len is then. */
-static uint32_t done(struct end *end, struct end *other, enum ibv_wr_opcode opcode, enum ibv_wc_opcode told, uint32_t length) {
+static uint32_t done(struct end *end, struct end *other, enum ibv_wr_opcode opcode,
+                     enum ibv_wc_opcode told, uint32_t length) {
     struct ibv_sge sge = {(uintptr_t)end->memory, length, end->mr->lkey};
     struct ibv_send_wr *bad, wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {(uintptr_t)other->memory + SIZE / 2, other->mr->rkey},
-    };
+                                 .sg_list = &sge,
+                                 .num_sge = 1,
+                                 .opcode = opcode,
+                                 .send_flags = IBV_SEND_SIGNALED,
+                                 .wr.rdma = {(uintptr_t)other->memory + SIZE / 2, other->mr->rkey},
+                             };
     MUST(!ibv_post_send(end->qp, &wr, &bad));
     return byte_len(end->cq, told);
 }
