@@ -161,7 +161,11 @@ RAW_OPCODES = {0x11: "compare_swap", 0x20: "set_psv", 0x25: "umr", 0x2F: "mmo"}
 """Opcodes of a WQE (mlx5 PRM, "Send WQE construction") whose `raw_wqe.NAME` is a capability of its own."""
 
 DEVICE_NUMBERS = (
-    "max_wr_memcpy_length", "max_log_num_concurent", "max_log_num_errored", "crypto_engines", "log_max_num_deks",
+    "max_wr_memcpy_length",
+    "max_log_num_concurent",
+    "max_log_num_errored",
+    "crypto_engines",
+    "log_max_num_deks",
 )
 """Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says."""
 

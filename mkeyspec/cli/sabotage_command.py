@@ -39,6 +39,7 @@ _HANG = 30.0
 _TIMES = 3
 """In how many cases of a chosen profile a fault is noticed, where so many notice it at all."""
 
+
 def device_named(text: str) -> DeviceChoice:
     try:
         device = parse(text)
@@ -169,9 +170,15 @@ class Command:
         return FAILED if found.survivors or vacuous or straight.kills else OK
 
     def _run_some(
-        self, names: Iterable[str], items: Sequence[Item], some: frozenset[int], found: Matrix, *, whole: bool,
+        self,
+        names: Iterable[str],
+        items: Sequence[Item],
+        some: frozenset[int],
+        found: Matrix,
+        *,
+        whole: bool,
         last: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Run these of the items against these faults. `last`: what survives now survives."""
         first = self._first()
         campaigned = campaign(

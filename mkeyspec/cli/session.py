@@ -203,10 +203,12 @@ def _run_alone(fixed: Sequence[str], rest: Sequence[str], junit: Path, apart: bo
 
 _ALONE = (
     f"--config-file={Path(__file__).parents[1] / 'plugin' / 'run.ini'}",
-    "--noconftest", "-pxdist.plugin", "-pmkeyspec.plugin",
+    "--noconftest",
+    "-pxdist.plugin",
+    "-pmkeyspec.plugin",
     # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
     "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
-)  # fmt: skip
+)
 """No options, plugins and conftest.py but these: a verdict is of the cases and the device, and of what is asked for."""
 
 _BARE = ("--device=model", "-n0", "-q", "--no-header")

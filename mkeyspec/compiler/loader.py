@@ -181,9 +181,11 @@ def _nothing(source: Source, diagnostics: Diagnostics) -> None:
         _refuse(diagnostics, "MKS0805", "this file is empty", source.name)
         return
     diagnostics.error(
-        "MKS0806", "there is no case in this file", Span(source, 0, _first_line_end(source)),
+        "MKS0806",
+        "there is no case in this file",
+        Span(source, 0, _first_line_end(source)),
         help="a case begins with `case NAME`",
-    )  # fmt: skip
+    )
 
 
 def _first_line_end(source: Source) -> int:

@@ -22,11 +22,13 @@ FAMILIES = {
 }  # fmt: skip
 PACKAGES = {
     "apt-get install": {
-        "pyverbs": "python3-pyverbs", "libraries": "ibverbs-providers", "compiler": "gcc libc6-dev",
+        "pyverbs": "python3-pyverbs",
+        "libraries": "ibverbs-providers",
+        "compiler": "gcc libc6-dev",
     },
     "dnf install": {"pyverbs": "python3-pyverbs", "libraries": "libibverbs rdma-core", "compiler": "gcc glibc-devel"},
     "zypper install": {"pyverbs": "", "libraries": "libibverbs1 libmlx5-1", "compiler": "gcc glibc-devel"},
-}  # fmt: skip
+}
 """What each part is called there; "": it is not packaged."""
 
 _CALLED = {"pyverbs": "pyverbs (python3-pyverbs)", "libraries": "libibverbs and libmlx5", "compiler": "a C compiler"}

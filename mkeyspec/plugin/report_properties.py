@@ -44,8 +44,9 @@ def reopened(config: pytest.Config) -> list[str]:
     found = config.stash.get(SESSION, {}).items()
     return [
         f"the device was opened anew after {name.removeprefix(_REOPENED)} ({symptom})"
-        for name, symptom in found if name.startswith(_REOPENED)
-    ]  # fmt: skip
+        for name, symptom in found
+        if name.startswith(_REOPENED)
+    ]
 
 
 def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Property]:

@@ -47,9 +47,10 @@ def _gone(
     # --lf does not collect the files in which nothing failed.
     collected = {_file_of(_id(item)) for item in (*items, *left)} if config.getoption("lf", False) else None
     gone = sorted(
-        id for id in chosen - there
+        id
+        for id in chosen - there
         if (file := _file_of(id)) not in broken and _whole(config, file) and (collected is None or file in collected)
-    )  # fmt: skip
+    )
     if not gone:
         return []
     path = file_of(config.getoption("--case-profile"), config.rootpath)

@@ -49,9 +49,13 @@ class Guard:
             command = [sys.executable, "-I", "-S", __file__, str(self._pid), str(self.limit), str(self._note or "")]
             # A session of its own: ^C is for the other one. No preload: it has nothing to do with a device.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._out, env={},
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._out,
+                env={},
                 start_new_session=True,
-            )  # fmt: skip
+            )
         pipe = self._process.stdin
         assert pipe is not None
         with contextlib.suppress(OSError):

@@ -116,7 +116,7 @@ class End:
         "strange",
         "unfreed",
         "used",
-    )  # fmt: skip
+    )
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
         self.pair = pair

@@ -198,9 +198,14 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
     holes = list(pattern.holes)
     where = difference.positions(want, seen.data, holes)
     details = difference.describe(
-        want, seen.data, where, reason=pattern.reason, place=seen.place, ignored=holes,
+        want,
+        seen.data,
+        where,
+        reason=pattern.reason,
+        place=seen.place,
+        ignored=holes,
         base=seen.base,
-    )  # fmt: skip
+    )
     if len(admitted) > 1:
         details = (("of", f"{len(admitted)} alternatives, none matches; this is the nearest"), *details)
     first = int(where[0])

@@ -150,11 +150,15 @@ def _told_once(failures: list[Failure]) -> list[Failure]:
     told = [
         one if number == 1 else replace(one, message=f"{one.message} ({number} times)")
         for one, number in counts.items()
-    ]  # fmt: skip
+    ]
     if len(told) > MOST_TOLD:
         rest = sum(counts.values()) - sum(list(counts.values())[: MOST_TOLD - 1])
-        told[MOST_TOLD - 1 :] = [replace(told[MOST_TOLD - 1], message=f"{rest} more completions are left over, first "
-                                         + told[MOST_TOLD - 1].message)]  # fmt: skip
+        told[MOST_TOLD - 1 :] = [
+            replace(
+                told[MOST_TOLD - 1],
+                message=f"{rest} more completions are left over, first " + told[MOST_TOLD - 1].message,
+            )
+        ]
     return told
 
 

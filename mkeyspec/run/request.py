@@ -20,6 +20,7 @@ from mkeyspec.value.signature import Domain
 INLINE = int(SendFlag.INLINE)
 SIGNALED = int(SendFlag.SIGNALED)
 
+
 @dataclass(slots=True)
 class Planned:
     """A request ready to be posted, and what its completion is judged by.

@@ -19,8 +19,13 @@ def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
     waiting: list[tuple[End, OpenReceive]] = []
     claimed = ""
     if attempt.phase == "complete":
-        waiting = [(side, receive) for side in (end, end.other) if not side.shared
-                   for receive in side.receives if not receive.own]  # fmt: skip
+        waiting = [
+            (side, receive)
+            for side in (end, end.other)
+            if not side.shared
+            for receive in side.receives
+            if not receive.own
+        ]
         spared = [one for one in waiting if one[0] is end.other][:spare]
         waiting = [one for one in waiting if one not in spared]
     else:

@@ -109,9 +109,7 @@ def _changed(bench: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
             yield _unnamed(bench, buffer, got[GUARD:end], part), excuse
 
 
-def changed(
-    bench: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None
-) -> Failure | None:
+def changed(bench: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
     """What changed of bytes that are about to be written over, or to be believed, and that no statement named: nothing
     would tell of it at the end. `excused`: bytes that may have changed."""
     want, free = buffer.expected(0, buffer.length), buffer.free

@@ -16,6 +16,7 @@ else:
 FILE = Path(__file__).with_name("catalogue.toml")
 PARTS = ("nic", "driver")
 
+
 class UnknownFaultError(ValueError):
     """No fault has this name; `str()` is one line that says which may be meant."""
 

@@ -49,8 +49,12 @@ class Matrix:
 
     def data(self) -> dict[str, Any]:
         return {
-            "format": FORMAT, "device": self.device, "items": self.items, "kills": self.kills, "deaths": self.deaths
-        }  # fmt: skip
+            "format": FORMAT,
+            "device": self.device,
+            "items": self.items,
+            "kills": self.kills,
+            "deaths": self.deaths,
+        }
 
 
 def case_of(item: str) -> str:

@@ -133,14 +133,20 @@ class Values:
             self._error("MKS0113", f"`{digits[wrong]}` is not a hexadecimal digit", at, at + 1)
         elif len(bare) % 2:
             self._error(
-                "MKS0113", f"an odd number of hexadecimal digits: {len(bare)}", span.start, span.end,
+                "MKS0113",
+                f"an odd number of hexadecimal digits: {len(bare)}",
+                span.start,
+                span.end,
                 help="two digits make a byte",
-            )  # fmt: skip
+            )
         else:
             self._error(
-                "MKS0113", "a blank between the two digits of a byte", span.start, span.end,
+                "MKS0113",
+                "a blank between the two digits of a byte",
+                span.start,
+                span.end,
                 help="blanks stand between bytes only",
-            )  # fmt: skip
+            )
         return ast.Bytes(span, b"")
 
     def ascii_bytes(self, c: Children) -> ast.Bytes:

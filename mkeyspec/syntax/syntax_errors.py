@@ -218,8 +218,11 @@ def _statement_behind_block(stop: Stop) -> bool:
     """`post { … } send m`."""
     if stop.before_kind() != "RBRACE" or stop.kind in ("END", "COMMA", "LBRACE", "ELSE", "RBRACE"):
         return False
-    stop.error("MKS0100", f"expected the end of the line behind `}}`, found {stop.found()}",
-               "a new statement begins on a new line or behind `;`; modifiers stand before the block")  # fmt: skip
+    stop.error(
+        "MKS0100",
+        f"expected the end of the line behind `}}`, found {stop.found()}",
+        "a new statement begins on a new line or behind `;`; modifiers stand before the block",
+    )
     return True
 
 
@@ -233,8 +236,11 @@ def _connective_alone(stop: Stop) -> bool:
     elif stop.kind in ("WHEN", "KNOWN", "REJECTED", "ACCEPTED", "COMPLETES", "PREP", "BUT", "AND", "OR", "IN", "EVERY"):
         stop.error("MKS0100", f"`{word}` continues a statement, and there is none before it")
     elif stop.kind in ("INT", "ERRNO", "HEX", "ASCII", "LPAR", "LSQB", "MINUS", "NOT"):
-        stop.error("MKS0100", f"a statement begins with a verb, not with {stop.found()}",
-                   "what is a value, and what should be done with it?")  # fmt: skip
+        stop.error(
+            "MKS0100",
+            f"a statement begins with a verb, not with {stop.found()}",
+            "what is a value, and what should be done with it?",
+        )
     else:
         return False
     return True
@@ -245,8 +251,11 @@ def _rejection_without_phase(stop: Stop) -> bool:
     back = next((n for n in (1, 2, 3) if stop.before_kind(n) == "REJECTED"), 0)
     if not back or (back == 3 and stop.kind != "END"):
         return False
-    stop.error("MKS0115", "rejected when? `at` and a phase follow",
-               "rejected at create, complete, completion, mkey_check or cancel")  # fmt: skip
+    stop.error(
+        "MKS0115",
+        "rejected when? `at` and a phase follow",
+        "rejected at create, complete, completion, mkey_check or cancel",
+    )
     return True
 
 
@@ -269,8 +278,11 @@ def _open_range(stop: Stop) -> bool:
     """`let r = 4..`."""
     if stop.before_kind() != "DOTDOT" or "INT" not in stop.accepts:
         return False
-    stop.error("MKS0100", f"expected the end of the range behind `..`, found {stop.found()}",
-               "the end may be left out only inside an index: m[512..]")  # fmt: skip
+    stop.error(
+        "MKS0100",
+        f"expected the end of the range behind `..`, found {stop.found()}",
+        "the end may be left out only inside an index: m[512..]",
+    )
     return True
 
 

@@ -35,6 +35,8 @@ class LiveOp(Expression):
 
 
 Int = int | Live | LiveOp
+
+
 class NoValue(ValueError):
     """An expression has no value on this device: a division by zero, a number that its encoding can't hold."""
 

@@ -50,9 +50,7 @@ def verdict(project: Project, *arguments: str, **environment: str) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     kept |= {"PYTHONPATH": os.pathsep.join((str(ROOT), str(project.path))), "COLUMNS": "200", **environment}
     command = [sys.executable, "-m", "mkeyspec", "run", "cases", *arguments]
-    done = subprocess.run(
-        command, cwd=project.path, env=kept, capture_output=True, text=True, check=False, timeout=300
-    )
+    done = subprocess.run(command, cwd=project.path, env=kept, capture_output=True, text=True, check=False, timeout=300)
     lines = done.stdout.strip().splitlines()
     return lines[-1] if lines else done.stderr
 

@@ -30,9 +30,13 @@ def shell(project: Project, line: str) -> subprocess.CompletedProcess[str]:
     function = f'mkeyspec() {{ "{sys.executable}" -m mkeyspec "$@"; }}'
     return subprocess.run(
         ["bash", "-c", f"{function}; {line}; exit ${{PIPESTATUS[0]}}"],
-        cwd=project.path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        cwd=project.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=300,
-    )  # fmt: skip
+    )
 
 
 # Standard output and standard error ----------------------------------------------------------

@@ -17,9 +17,13 @@ GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
 
 def mkeyspec(where: Path, *arguments: str, **environment: str) -> Done:
     done = subprocess.run(
-        [sys.executable, "-m", "mkeyspec", *arguments], cwd=where, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "mkeyspec", *arguments],
+        cwd=where,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )  # fmt: skip
+    )
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -211,11 +211,14 @@ def test_many_files_that_use_each_other_twice_are_read_once(tmp_path: Path) -> N
     """A chain of diamonds has 2^30 ways through it."""
     write(tmp_path, l0="mks 1\nlet x0 = 1\n")
     for n in range(1, 21):
-        write(tmp_path, **{
-            f"a{n}": f'mks 1\nuse "l{n - 1}.mks"\nlet a{n} = 1\n',
-            f"b{n}": f'mks 1\nuse "l{n - 1}.mks"\nlet b{n} = 1\n',
-            f"l{n}": f'mks 1\nuse "a{n}.mks"\nuse "b{n}.mks"\nlet x{n} = 1\n',
-        })  # fmt: skip
+        write(
+            tmp_path,
+            **{
+                f"a{n}": f'mks 1\nuse "l{n - 1}.mks"\nlet a{n} = 1\n',
+                f"b{n}": f'mks 1\nuse "l{n - 1}.mks"\nlet b{n} = 1\n',
+                f"l{n}": f'mks 1\nuse "a{n}.mks"\nuse "b{n}.mks"\nlet x{n} = 1\n',
+            },
+        )
     result, codes, _ = loaded(tmp_path / "l20.mks", tmp_path)
     assert codes == []
     assert len(lets(result)) == 61

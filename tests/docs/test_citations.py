@@ -79,6 +79,8 @@ def test_an_old_citation_is_seen(text: str) -> None:
 
 def test_a_dead_citation_is_seen() -> None:
     assert dead("docs/design/nothing.md, docs/language.md#nowhere, HW-99") == [
-        "HW-99", "docs/design/nothing.md", "docs/language.md#nowhere",
-    ]  # fmt: skip
+        "HW-99",
+        "docs/design/nothing.md",
+        "docs/language.md#nowhere",
+    ]
     assert dead("docs/design/hardware.md, docs/language.md#claims, HW-01") == []

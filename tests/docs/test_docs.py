@@ -250,8 +250,12 @@ def test_commands_of_running_are_known(line: str) -> None:
 def test_make_tables_is_a_program() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "make_tables.py"), "--help"],
-        cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "--check" in done.stderr
 

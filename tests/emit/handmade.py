@@ -28,7 +28,7 @@ from mkeyspec.plan import (
     Suite,
     Transmit,
     Wire,
-)  # fmt: skip
+)
 from mkeyspec.value.bytestring import Counter, Fill, Flip, Framed, Join, Literal
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part
 from mkeyspec.value.live import Live, LiveBytes, LiveOp

@@ -67,8 +67,11 @@ def listed(*ids: str) -> str:
 
 PASSES = "cases/a.mks::passes[n=1]"
 GONE = (
-    "cases/a.mks::pases[n=1]", "cases/a.mks::passes[n=9]", "cases/a.mks::passes", "cases/none.mks::a",
-)  # fmt: skip
+    "cases/a.mks::pases[n=1]",
+    "cases/a.mks::passes[n=9]",
+    "cases/a.mks::passes",
+    "cases/none.mks::a",
+)
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])

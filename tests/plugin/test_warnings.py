@@ -40,9 +40,13 @@ def blind(project: Project) -> Project:
     ],
 )
 def test_check(
-    blind: Project, options: tuple[str, ...], code: int, shown: str, capsys: pytest.CaptureFixture[str],
+    blind: Project,
+    options: tuple[str, ...],
+    code: int,
+    shown: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(blind.path)
     assert main(["check", *options, "cases"]) == code
     out = capsys.readouterr().out

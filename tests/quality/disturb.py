@@ -125,9 +125,11 @@ def trace(subject: Subject, record: Record, place: Place) -> str:
         return "some"
     differing = {
         (number, at)
-        for number, (was, now) in enumerate(zip(subject.record.images, record.images, strict=True)) if was != now
-        for at, (one, other) in enumerate(zip(was, now, strict=True)) if one != other
-    }  # fmt: skip
+        for number, (was, now) in enumerate(zip(subject.record.images, record.images, strict=True))
+        if was != now
+        for at, (one, other) in enumerate(zip(was, now, strict=True))
+        if one != other
+    }
     if not differing:
         return "none"
     return "open" if differing <= subject.opened(place.step) else "some"

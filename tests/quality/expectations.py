@@ -79,8 +79,11 @@ class Result:
 
 
 ENDS = {
-    "here": {"here"}, "red": {"here", "elsewhere"}, "one": {"here"}, "open": {"here", "elsewhere", "passed"},
-}  # fmt: skip
+    "here": {"here"},
+    "red": {"here", "elsewhere"},
+    "one": {"here"},
+    "open": {"here", "elsewhere", "passed"},
+}
 """What may become of a mutant, by what must."""
 
 

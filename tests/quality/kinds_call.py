@@ -37,9 +37,11 @@ def give(value: Any) -> Callable[[Tap, Go, Args], Any]:
 
 
 def calls(
-    name: str, what: str, answer: Callable[[Call], Callable[[Tap, Go, Args], Any]],
+    name: str,
+    what: str,
+    answer: Callable[[Call], Callable[[Tap, Go, Args], Any]],
     where: Callable[[Subject, Call], bool] = lambda subject, call: True,
-) -> Callable[[Subject], Iterator[Place]]:  # fmt: skip
+) -> Callable[[Subject], Iterator[Place]]:
     """Places: every call of that name for which `where` holds."""
 
     def found(subject: Subject) -> Iterator[Place]:
@@ -258,10 +260,13 @@ def done_in_name(subject: Subject) -> Iterator[Place]:
         handle = call.args[0].handle
         ids = {request.wr_id for request in call.args[1] if hasattr(request, "wr_id")}
         told = [
-            seen.completion for seen in subject.record.seen
-            if seen.completion.qp.handle == handle and seen.queue == "send" and seen.step >= call.step
+            seen.completion
+            for seen in subject.record.seen
+            if seen.completion.qp.handle == handle
+            and seen.queue == "send"
+            and seen.step >= call.step
             and seen.completion.wr_id in ids
-        ]  # fmt: skip
+        ]
         is_open = any(not subject.must(step) for step in range(call.step, len(subject.steps)))
         plain = accepted(subject, call) and "completion" not in subject.phases(call.step)
         if plain and not is_open and subject.step(call.step) is not None:

@@ -19,9 +19,10 @@ from tests.quality.tap import Call, Disturbance, Tap
 Go = Callable[[], Any]
 GUARD_ERROR = SignatureError(int(MkeyError.BAD_GUARD), 0x1234, 0x4321, 519)
 WORDS = {
-    int(MkeyError.BAD_GUARD): "bad_guard", int(MkeyError.BAD_REFTAG): "bad_reftag",
+    int(MkeyError.BAD_GUARD): "bad_guard",
+    int(MkeyError.BAD_REFTAG): "bad_reftag",
     int(MkeyError.BAD_APPTAG): "bad_apptag",
-}  # fmt: skip
+}
 
 
 def takes(subject: Subject, step: int, word: str) -> bool:
@@ -149,9 +150,11 @@ def error_twice(subject: Subject) -> Iterator[Place]:
 
 def wrong(what: str, named: Callable[[plan.Check], bool], change: Callable[[SignatureError], SignatureError]) -> Any:
     return calls(
-        "mkey_check", what, lambda call: lambda tap, go, args: change(go()),
+        "mkey_check",
+        what,
+        lambda call: lambda tap, go, args: change(go()),
         lambda subject, call: (check := checked(subject, call)) is not None and named(check),
-    )  # fmt: skip
+    )
 
 
 OTHER = {1: 2, 2: 3, 3: 1}

@@ -28,8 +28,10 @@ NAME
        cel heavier than MAX_WEIGHT (64 kg).
 """
 NEWER = MARKDOWN.replace("64 kg", "72 kg")
-SENTENCES = ("A parcel is weighed once, by weigh_parcel(3), and never again.",
-             "The scales know no parcel heavier than MAX_WEIGHT (64 kg).")  # fmt: skip
+SENTENCES = (
+    "A parcel is weighed once, by weigh_parcel(3), and never again.",
+    "The scales know no parcel heavier than MAX_WEIGHT (64 kg).",
+)
 
 
 def entry(id: str, *said: str) -> Requirement:

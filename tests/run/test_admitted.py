@@ -94,9 +94,11 @@ case a
     check k is ok
         accepted or rejected at mkey_check
 """
-BAD = CHECKS.replace("framed(counter(512), d)", "flip(framed(counter(512), d), 3)").replace(
-    "expect wire == counter(512)", "expect wire == flip(counter(512), 3)"
-).replace("is ok", "is bad_guard, block 0")  # fmt: skip
+BAD = (
+    CHECKS.replace("framed(counter(512), d)", "flip(framed(counter(512), d), 3)")
+    .replace("expect wire == counter(512)", "expect wire == flip(counter(512), 3)")
+    .replace("is ok", "is bad_guard, block 0")
+)
 
 
 class Checking(Model):

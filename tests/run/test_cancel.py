@@ -111,8 +111,12 @@ LISTED = Expectations({"X-DIFF-30": ("a.toml", "counts otherwise, or refuses")})
 
 def test_a_refusal_that_is_known_leaves_the_queue_stopped() -> None:
     """What waits in it never completes, and nobody looks at what was written before: neither is a failure."""
-    text = case("cancel 2 on q as c", "    known X-DIFF-30 rejected at cancel with EINVAL",
-                "expect c.count == 2", "    known X-DIFF-30 [2, 3]")
+    text = case(
+        "cancel 2 on q as c",
+        "    known X-DIFF-30 rejected at cancel with EINVAL",
+        "expect c.count == 2",
+        "    known X-DIFF-30 [2, 3]",
+    )
     assert told(text, expectations=LISTED) == ["pass"]
     assert told(text, Counts(lambda right: 3), expectations=LISTED) == ["known"]
     for stopped in (Counts(lambda right: -22), Refuses()):

@@ -188,8 +188,11 @@ def test_every_code_of_the_rig_has_a_page_and_every_page_a_test() -> None:
         page = explanation(code)
         assert page is not None
         assert [line for line in page.split("\n") if line.startswith("## ")] == [
-            "## What it means", "## Example", "## Fix", "## Page",
-        ]  # fmt: skip
+            "## What it means",
+            "## Example",
+            "## Fix",
+            "## Page",
+        ]
 
 
 def test_every_code_that_the_rig_raises_is_listed() -> None:

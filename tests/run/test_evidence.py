@@ -142,9 +142,12 @@ def test_two_queues_may_tell_in_any_order_and_one_queue_may_not() -> None:
         *(plain()[0], W, r, n),
         Recv(at(4), (Part("r", 0, 64),), None, True, options=Options(id=4)),
         section(Send(at(8), (Part("m", 0, 64),)), line=8),
-        section(*(changed(WRITE, to=Part("n", 0, 64), data=(Part("w", 0, 64),), options=one) for one in ids),
-                peer=True, wait=False),
-    )  # fmt: skip
+        section(
+            *(changed(WRITE, to=Part("n", 0, 64), data=(Part("w", 0, 64),), options=one) for one in ids),
+            peer=True,
+            wait=False,
+        ),
+    )
     entries = [Entry("recv", (("id", 4),)), *(Entry("rdma_write", (("id", number),)) for number in (5, 6))]
     for order in ((0, 1, 2), (1, 0, 2), (1, 2, 0)):
         poll = Poll(at(11), None, True, claim=(Completes(tuple(entries[i] for i in order)),))
@@ -323,15 +326,17 @@ def test_a_signature_key_that_is_an_entry_of_another_is_checked() -> None:
             configured(List((Part("m", 0, 64),)), SetSignature(CRC32, None, 0xF0)),
             requests=(
                 Configure(
-                    at(4), "inner",
+                    at(4),
+                    "inner",
                     (SetAccess(ALL), SetLayout(List((Part("m", 0, 64),))), SetSignature(CRC32, None, 0xF0)),
-                    False, SIGNALED,
+                    False,
+                    SIGNALED,
                 ),
             ),
         ),
         Mkey(at(5), "k", 1, 4),
         configured(List((Part("inner", 0, 64),))),
-    )  # fmt: skip
+    )
     tested, device = rig()
     steps = (*inner, Check(at(6), "inner", ("ok",)), transmit(line=7), wire(Counter(64)))
     assert run(tested, *steps).status == "pass"
@@ -356,8 +361,9 @@ def test_a_key_that_was_armed_and_never_used_has_no_error() -> None:
 # Around the completions that are named ---------------------------------------------------------
 
 
-@pytest.mark.parametrize(("member", "value"), [("byte_len", 63), ("imm", 0x4321), ("opcode", "recv_rdma_with_imm"),
-                                              ("invalidated_rkey", 5)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member", "value"), [("byte_len", 63), ("imm", 0x4321), ("opcode", "recv_rdma_with_imm"), ("invalidated_rkey", 5)]
+)
 def test_the_far_end_of_a_listed_section_is_judged(member: str, value: object) -> None:
     tested, device = rig()
     r = Memory(at(3), "r", 64, Counter(64), peer=True)
@@ -418,8 +424,9 @@ def test_the_late_error_of_an_unsignaled_request_on_a_dci(streams: int) -> None:
 def test_a_completion_nobody_asked_for_is_told_as_that() -> None:
     tested, device = rig()
     device.twist = lambda found: [
-        *([changed(found[-1], wr_id=6, opcode="rdma_write")] if found[-1].wr_id == 7 else []), *found,
-    ]  # fmt: skip
+        *([changed(found[-1], wr_id=6, opcode="rdma_write")] if found[-1].wr_id == 7 else []),
+        *found,
+    ]
     quiet = changed(WRITE, options=Options(id=6))
     [failure] = failures(tested, plain()[0], W, section(quiet, changed(WRITE, options=changed(SIGNALED, id=7))))
     assert failure.code == "MKS2201"

@@ -39,13 +39,16 @@ CASES = {
     "before": BESIDE + MOVED + REFUSED + UPPER + LOWER,
     "at once": BESIDE + REFUSED + MOVED + "    expect m == any(64) ++ counter(64)\n",
     "one of": BESIDE + MOVED + REFUSED + "    expect m in [any(64) ++ fill(2, 64), any(64) ++ counter(64)]\n",
-    "two buffers": ELSEWHERE + REFUSED + MOVED + """\
+    "two buffers": ELSEWHERE
+    + REFUSED
+    + MOVED
+    + """\
     mkey both
     configure both { access local_write; layout list(m[0 +: 64], n) }
     expect both == any(64) ++ counter(64)
 """,
     "over it, behind": HEAD % "m[0 +: 64]" + REFUSED + MOVED + "    expect m[0 +: 64] == counter(64)\n",
-}  # fmt: skip
+}
 
 
 class Known(Model):

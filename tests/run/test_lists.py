@@ -69,9 +69,11 @@ def test_an_unsignaled_request_that_is_accepted() -> None:
 OR = {
     "accepted": one("post { write k[0 +: 64] to w, signaled, id 5 }", "    completes { rdma_write, id 5 } or accepted"),
     "an error": one("post { write k[0 +: 64] to w, signaled, id 5 }", "    accepted or completes { error, id 5 }"),
-    "two lists": one("post { write k[0 +: 64] to w, signaled, id 5 }",
-                     "    completes { error } or completes { error, id 5 } or accepted"),
-}  # fmt: skip
+    "two lists": one(
+        "post { write k[0 +: 64] to w, signaled, id 5 }",
+        "    completes { error } or completes { error, id 5 } or accepted",
+    ),
+}
 
 
 def twice(wr_id: int) -> Twisted:
@@ -169,8 +171,13 @@ class Sender(Model):
 @pytest.mark.parametrize("status", ["retry_exc_err", "wr_flush_err", "loc_len_err"])
 def test_the_sender_of_a_message_that_was_not_taken(status: str) -> None:
     """IBTA 9.7.5.2.8: the responder answers with a remote error."""
-    text = one("mkey j", "configure j { access 0; layout list(m) }", "receive counter(64) into j by recv",
-               "    rejected at completion with local_protection", "expect m == unchanged")  # fmt: skip
+    text = one(
+        "mkey j",
+        "configure j { access 0; layout list(m) }",
+        "receive counter(64) into j by recv",
+        "    rejected at completion with local_protection",
+        "expect m == unchanged",
+    )
     assert told(text) == told(text, Sender("rem_inv_req_err")) == ["pass"]
     assert told(text, Sender(status)) == ["MKS2005:11"]
 
@@ -194,8 +201,13 @@ class Stale(Model):
 
 @pytest.mark.parametrize("line", ["let first = wire", "expect wire == m"])
 def test_a_wire_that_was_looked_at_stays_what_it_was(line: str) -> None:
-    text = one("transmit k by send", line, "transmit k by write", "expect wire == m", *(
-        ["expect wire == first"] if line.startswith("let") else []))  # fmt: skip
+    text = one(
+        "transmit k by send",
+        line,
+        "transmit k by write",
+        "expect wire == m",
+        *(["expect wire == first"] if line.startswith("let") else []),
+    )
     assert told(text) == ["pass"]
     (found,) = told(text, Stale(Profile()))
     assert found.startswith("MKS2103")

@@ -47,9 +47,10 @@ CASES = {
     "nowait": one("post, nowait { write k[0 +: 64] to w, signaled }", "expect w == m", "poll"),
     "peer": one("peer post { write w to k[0 +: 64] }", "expect m == any", "expect w == unchanged"),
     "let": one("post { write k[0 +: 64] to w }", "let now = w", "write m to w", "expect w == now", "expect w == m"),
-    "list": one("post, nowait { write k[0 +: 64] to w, signaled, id 3 }", "expect w == m",
-                "poll completes { rdma_write, id 3 }"),
-}  # fmt: skip
+    "list": one(
+        "post, nowait { write k[0 +: 64] to w, signaled, id 3 }", "expect w == m", "poll completes { rdma_write, id 3 }"
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -58,10 +58,12 @@ def dci(members: str, stream: str, other: str, claim: str = "") -> str:
     """Two writes on a DCI, each to its stream."""
     wrong, quiet = (", but rkey w.rkey ^ 0xff", "") if claim else ("", ", signaled")
     return one(
-        "dct t { key 5 }", f"qp q {{ type dci{members} }}",
+        "dct t { key 5 }",
+        f"qp q {{ type dci{members} }}",
         f"post on q {{ write m[0 +: 32] to w[0 +: 32], signaled, dct t{stream}{wrong}; "
-        f"write m[32 +: 32] to w[32 +: 32]{quiet}, dct t{other} }}{claim}", "expect w == any",
-    )  # fmt: skip
+        f"write m[32 +: 32] to w[32 +: 32]{quiet}, dct t{other} }}{claim}",
+        "expect w == any",
+    )
 
 
 STREAMS = "; streams 4"
@@ -94,9 +96,13 @@ def test_all_that_is_behind_a_failure_is_flushed(members: str, stream: str, othe
 @pytest.mark.parametrize("wrs", [1, 2, 3])
 def test_a_queue_that_unsignaled_requests_have_filled_takes_no_marker(wrs: int) -> None:
     """No completion has told the driver that there is room: a quiet time takes the marker's place."""
-    lines = ("mkey j", f"qp q {{ max_send_wr {wrs}; max_inline_data 0 }}",
-             "post on q { configure j { access remote_read; layout list(m) } }",
-             "transmit j by peer_read", "expect wire == m")  # fmt: skip
+    lines = (
+        "mkey j",
+        f"qp q {{ max_send_wr {wrs}; max_inline_data 0 }}",
+        "post on q { configure j { access remote_read; layout list(m) } }",
+        "transmit j by peer_read",
+        "expect wire == m",
+    )
     (found,) = verdicts(one(*lines))
     assert isinstance(found, Verdict)
     assert found.status == "pass"
@@ -178,10 +184,13 @@ def test_byte_len_of_a_read_of_a_far_key(lines: tuple[str, ...]) -> None:
 
 def test_byte_len_of_a_read_behind_the_configuration_in_its_section() -> None:
     text = one(
-        "memory b[516]", "peer memory z = counter(512)", "mkey j { block_signature }",
+        "memory b[516]",
+        "peer memory z = counter(512)",
+        "mkey j { block_signature }",
         "post { configure j { access local_write; layout list(b); signature { mem crc32(ones) every 512 } }; "
-        "read j[0 +: 512] from z, signaled }", "expect b == framed(counter(512), crc32(ones) every 512)",
-    )  # fmt: skip
+        "read j[0 +: 512] from z, signaled }",
+        "expect b == framed(counter(512), crc32(ones) every 512)",
+    )
     assert told(text) == told(text, FarCount(Profile())) == ["pass"]  # 516 is the memory's count
 
 
@@ -191,9 +200,10 @@ class More(Model):
     def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
         wide = [
             replace(one, sges=(replace(one.sges[0], length=64),))
-            if isinstance(one, Write) and one.sges and one.sges[0].length == 32 else one
+            if isinstance(one, Write) and one.sges and one.sges[0].length == 32
+            else one
             for one in requests
-        ]  # fmt: skip
+        ]
         return super().post(qp, wide, abort=abort)
 
 

@@ -48,8 +48,10 @@ def test_unmet_needs_are_all_listed() -> None:
     tested, _ = rig(profile=LACKING)
     needs = ("memcpy", "block_signature", Comparison(Live("device", "max_wr_memcpy_length"), ">=", 4096), "crypto")
     assert tested.begin(CaseInfo("a", "a.mks", (), needs)) == [
-        "memcpy", "device.max_wr_memcpy_length >= 4096 (it is 0)", "crypto",
-    ]  # fmt: skip
+        "memcpy",
+        "device.max_wr_memcpy_length >= 4096 (it is 0)",
+        "crypto",
+    ]
     assert tested.unmet((Comparison(Live("device", "nothing"), ">", 0),)) == ["device.nothing (unknown to this device)"]
 
 

@@ -90,14 +90,25 @@ def test_two_dcis_and_the_receives_of_their_targets() -> None:
         first.append(qp.handle)
         return qp.handle == first[0]
 
-    text = one(
-        "memory a = fill(4, 64)", "memory b = fill(5, 64)", "peer memory z[128]", "dct t { key 5 }",
-        "qp q { type dci }", "qp r { type dci }", "peer recv z[0 +: 64] on q", "peer recv z[64 +: 64] on q",
-        "post on q, nowait { send a, signaled, dct t }", "post on r, nowait { send b, signaled, dct t }", "poll q",
-        "poll r", "expect z == a ++ b",
-    ).replace("    mkey k\n", "").replace(
-        "    configure k { access local_write | remote_read | remote_write; layout list(m) }\n", ""
-    )  # fmt: skip
+    text = (
+        one(
+            "memory a = fill(4, 64)",
+            "memory b = fill(5, 64)",
+            "peer memory z[128]",
+            "dct t { key 5 }",
+            "qp q { type dci }",
+            "qp r { type dci }",
+            "peer recv z[0 +: 64] on q",
+            "peer recv z[64 +: 64] on q",
+            "post on q, nowait { send a, signaled, dct t }",
+            "post on r, nowait { send b, signaled, dct t }",
+            "poll q",
+            "poll r",
+            "expect z == a ++ b",
+        )
+        .replace("    mkey k\n", "")
+        .replace("    configure k { access local_write | remote_read | remote_write; layout list(m) }\n", "")
+    )
     assert told(text, Slow(late), deadline=2) == ["pass"]
 
 
@@ -121,10 +132,12 @@ def _is_receive(entry: object) -> bool:
 
 
 REMOTE = (
-    "memory b = flip(framed(counter(512), crc32(ones) every 512), 3)", "mkey j { block_signature }",
+    "memory b = flip(framed(counter(512), crc32(ones) every 512), 3)",
+    "mkey j { block_signature }",
     "configure j { access remote_read; layout list(b); signature { mem crc32(ones) every 512 } }",
-    "transmit j by peer_read", "expect wire == flip(counter(512), 3)",
-)  # fmt: skip
+    "transmit j by peer_read",
+    "expect wire == flip(counter(512), 3)",
+)
 
 
 def test_a_check_of_a_key_that_the_peer_has_used_waits_for_a_message_of_the_peer() -> None:
@@ -149,9 +162,14 @@ class Dies(Model):
 
 @pytest.mark.parametrize(
     "lines",
-    [("post { write k[0 +: 32] to w[0 +: 32], signaled } completes { rdma_write }", "expect w[0 +: 32] == m[0 +: 32]"),
-     ("write m to w, but rkey w.rkey ^ 0xff rejected at completion", "expect m == unchanged")],
-)  # fmt: skip
+    [
+        (
+            "post { write k[0 +: 32] to w[0 +: 32], signaled } completes { rdma_write }",
+            "expect w[0 +: 32] == m[0 +: 32]",
+        ),
+        ("write m to w, but rkey w.rkey ^ 0xff rejected at completion", "expect m == unchanged"),
+    ],
+)
 def test_a_qp_that_failed_before_a_claim_is_told_once_and_where_it_was(lines: tuple[str, ...]) -> None:
     assert told(one(*lines), Dies(Profile())) == ["MKS2204:8"]
 
@@ -163,9 +181,11 @@ FOUR = f"post on q, nowait {{ {WRITES} }}"
 
 @pytest.mark.parametrize(
     "lines",
-    [(FOUR, "expect w == m", "poll q"),
-     (FOUR, "write m to w on q, but rkey w.rkey ^ 0xff rejected at completion with remote_access", "expect w == m")],
-)  # fmt: skip
+    [
+        (FOUR, "expect w == m", "poll q"),
+        (FOUR, "write m to w on q, but rkey w.rkey ^ 0xff rejected at completion with remote_access", "expect w == m"),
+    ],
+)
 @pytest.mark.parametrize("delay", [0, 0.02])
 def test_a_queue_full_of_signaled_requests_is_waited_for(lines: tuple[str, ...], delay: float) -> None:
     """Its room is there once their completions are polled."""
@@ -176,8 +196,14 @@ def test_a_queue_full_of_signaled_requests_is_waited_for(lines: tuple[str, ...],
 @pytest.mark.parametrize("members", ["", " { sig_pipelining }"])
 @pytest.mark.parametrize("poll", ["poll q", "poll q completes { send, id 2 }"])
 def test_a_receive_of_what_was_sent_comes_on_a_pipelining_qp_too(members: str, poll: str) -> None:
-    text = one(f"qp q{members}", "peer recv w on q as r", "post on q, nowait { send m, signaled, id 2 }", poll,
-               "expect w == m", "expect r.byte_len == 64")  # fmt: skip
+    text = one(
+        f"qp q{members}",
+        "peer recv w on q as r",
+        "post on q, nowait { send m, signaled, id 2 }",
+        poll,
+        "expect w == m",
+        "expect r.byte_len == 64",
+    )
     assert told(text) == ["pass"]
 
 

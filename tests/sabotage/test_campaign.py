@@ -67,9 +67,10 @@ def test_a_skipped_item_is_no_kill() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "how"), [(raises, "error: ZeroDivisionError"), (hangs, "hang"), (dies, "crash")],
+    ("body", "how"),
+    [(raises, "error: ZeroDivisionError"), (hangs, "hang"), (dies, "crash")],
     ids=["raises", "hangs", "dies"],
-)  # fmt: skip
+)
 def test_a_death_is_a_kill_and_the_rest_still_runs(body: Callable[[Rig], None], how: str) -> None:
     killed = run(passes, body, passes, raises)
     assert killed.kills == {1: how, 3: "error: ZeroDivisionError"}

@@ -136,9 +136,12 @@ def test_the_name_in_the_environment(library: Path, name: str, code: int) -> Non
     if subprocess.run([python, "-c", "import pyverbs.device"], capture_output=True).returncode:
         _absent(f"{python} has no pyverbs: apt-get install python3-pyverbs ibverbs-providers")
     done = subprocess.run(
-        [python, "-c", LOOK], capture_output=True, text=True, timeout=60,
+        [python, "-c", LOOK],
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={"LD_PRELOAD": str(library), "MKEYSPEC_SOFTNIC_FAULT": name},
-    )  # fmt: skip
+    )
     assert done.returncode == code
     said = f"no fault is called `{name}`; `mkeyspec sabotage --list` names them"
     assert done.stderr == (f"mkeyspec softnic: MKEYSPEC_SOFTNIC_FAULT: {said}\n" if code else "")

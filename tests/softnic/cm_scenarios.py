@@ -44,7 +44,7 @@ from ucma import (
     Event,
     conn_param,
     refused,
-)  # fmt: skip
+)
 
 GUID = bytes([0x0C, 0x42, 0xA1, 0x03, 0x00, 0x01, 0x00, 0x01])
 
@@ -79,8 +79,19 @@ def connecting() -> None:
     client = active.ready(0x200, port)
     route = active.query(client)
     assert (route["guid"], route["paths"], route["port"]) == (GUID, 1, 1)
-    active.connect(client, conn_param(5, b"to you", responder_resources=3, initiator_depth=2, retry_count=6,
-                                      rnr_retry_count=5, flow_control=1, srq=1))  # fmt: skip
+    active.connect(
+        client,
+        conn_param(
+            5,
+            b"to you",
+            responder_resources=3,
+            initiator_depth=2,
+            retry_count=6,
+            rnr_retry_count=5,
+            flow_control=1,
+            srq=1,
+        ),
+    )
     request = passive.event(CONNECT_REQUEST)
     assert request.uid == 0x100
     assert request.id not in (listener, client)
@@ -95,8 +106,9 @@ def connecting() -> None:
     assert rtr["max_dest_rd_atomic"] == 2
     assert rts["max_rd_atomic"] == 3
     assert (rts["retry_cnt"], rts["rnr_retry"]) == (6, 5)
-    passive.accept(request.id, conn_param(6, b"and you", responder_resources=1, initiator_depth=2, rnr_retry_count=4),
-                   uid=0x101)  # fmt: skip
+    passive.accept(
+        request.id, conn_param(6, b"and you", responder_resources=1, initiator_depth=2, rnr_retry_count=4), uid=0x101
+    )
     response = active.event(CONNECT_RESPONSE)
     assert response.uid == 0x200
     assert response.data == b"and you".ljust(196, b"\0")

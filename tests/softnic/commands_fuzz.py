@@ -162,9 +162,22 @@ class Session:
         struct.pack_into(">H", mailbox, 0, 0x200)
         mode, room = choice.choice([1, 2, 3]), choice.choice([0, 4, 100, 1 << 16])
         struct.pack_into(
-            ">BBBBI4xIQQI16xIII", mailbox, 0x10, choice.choice([0, 0x40]), 0, 0xFC | mode, 0, 0xFFFFFF00,
-            self.pick("pdn"), choice.choice(NUMBERS), choice.choice(NUMBERS), choice.choice([0, 4, 8]), room, 12, 0,
-        )  # fmt: skip
+            ">BBBBI4xIQQI16xIII",
+            mailbox,
+            0x10,
+            choice.choice([0, 0x40]),
+            0,
+            0xFC | mode,
+            0,
+            0xFFFFFF00,
+            self.pick("pdn"),
+            choice.choice(NUMBERS),
+            choice.choice(NUMBERS),
+            choice.choice([0, 4, 8]),
+            room,
+            12,
+            0,
+        )
         struct.pack_into(">IIQ", mailbox, 0x60, len(entries) // 16, choice.randrange(4), choice.choice(NUMBERS))
         for _ in range(choice.choice([0, 0, 1, 3])):
             mailbox[choice.randrange(0x10, 0x70)] ^= 1 << choice.randrange(8)

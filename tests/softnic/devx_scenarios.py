@@ -18,7 +18,7 @@ from raw_qp import (
     klm,
     mkc,
     padded,
-)  # fmt: skip
+)
 from uverbs import Device, handle, out, refusal, u32, u64, value
 
 TEXT = bytes(n * 5 + n // 256 & 0xFF for n in range(8192))
@@ -86,9 +86,14 @@ def fixed_size_in_command() -> None:
 def register(nic: RawQP, at: int, length: int, access: int = 7) -> tuple[int, int]:
     """A DEVX umem: handle and number."""
     back = nic.device.command(
-        0x1002, 0x1000, handle(0x1000), u64(0x1001, nic.start + at), u64(0x1002, length), u32(0x1003, access),
+        0x1002,
+        0x1000,
+        handle(0x1000),
+        u64(0x1001, nic.start + at),
+        u64(0x1002, length),
+        u32(0x1003, access),
         out(0x1004, 4),
-    )  # fmt: skip
+    )
     number, answer = back[0x1000], back[0x1004]
     assert isinstance(number, int)
     assert isinstance(answer, bytes)
@@ -228,8 +233,10 @@ def qp_moves() -> None:
     """RESET to RTS in the firmware's words, data through it, to ERR and back to RESET."""
     nic = RawQP(move=False)
     for opcode, context in (
-        (0x502, INIT_CONTEXT), (0x503, rtr_context(nic.qpn)), (0x504, RTS_CONTEXT),
-    ):  # fmt: skip
+        (0x502, INIT_CONTEXT),
+        (0x503, rtr_context(nic.qpn)),
+        (0x504, RTS_CONTEXT),
+    ):
         nic.devx_modify(nic.qp, move(nic.qpn, opcode, **context))
     seen = asked(nic)
     expected = INIT_CONTEXT | rtr_context(nic.qpn) | RTS_CONTEXT | {"state": 3, "st": 0, "pd": nic.pdn, "counter": 0}

@@ -16,9 +16,12 @@ else:
 
 HERE = Path(__file__).parent
 NAMES = {
-    "<lkey>": "00001801", "<va>": "00007f12 34567000", "<rkey>": "00001802", "<raddr>": "00007f12 34568000",
+    "<lkey>": "00001801",
+    "<va>": "00007f12 34567000",
+    "<rkey>": "00001802",
+    "<raddr>": "00007f12 34568000",
     "<rgid>": "fe800000 00000000 00000000 00000001",
-}  # fmt: skip
+}
 WHAT = {"wqe": pure.WQE, "datagram": pure.DATAGRAM_WQE, "cqe": pure.CQE}
 
 

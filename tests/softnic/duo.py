@@ -450,9 +450,11 @@ def a_bad_key_among_writes():
         stop(peer)
         for n in range(4):
             end.post(
-                e.IBV_WR_RDMA_WRITE, end.sge(n * size, size),
-                rkey=end.rkey ^ (0x10000 if n == 2 else 0), raddr=end.there + n * size,
-            )  # fmt: skip
+                e.IBV_WR_RDMA_WRITE,
+                end.sge(n * size, size),
+                rkey=end.rkey ^ (0x10000 if n == 2 else 0),
+                raddr=end.there + n * size,
+            )
         os.kill(peer, signal.SIGCONT)
         seen = statuses(end, 4)
         line.say("written")
@@ -496,9 +498,12 @@ def writes_around_a_read():
                 end.mr.write(byte * 4096, 4096, at)
             for at in (0, 4096, 8192):
                 end.post(
-                    e.IBV_WR_RDMA_READ if at == 4096 else e.IBV_WR_RDMA_WRITE, end.sge(at, 4096), rkey=end.rkey,
-                    raddr=end.there, signaled=at == 8192,
-                )  # fmt: skip
+                    e.IBV_WR_RDMA_READ if at == 4096 else e.IBV_WR_RDMA_WRITE,
+                    end.sge(at, 4096),
+                    rkey=end.rkey,
+                    raddr=end.there,
+                    signaled=at == 8192,
+                )
             seen += statuses(end, 1)
             seen.append(end.mr.read(4096, 4096) == b"a" * 4096)
         return seen

@@ -82,15 +82,21 @@ class End:
         )
         cap = QPCap(max_send_wr=max_wr, max_recv_wr=max_wr, max_send_sge=4, max_recv_sge=4, max_inline_data=512)
         init = QPInitAttrEx(
-            cap=cap, pd=self.pd, scq=self.cq, rcq=self.cq, qp_type=qp_type, send_ops_flags=ops,
+            cap=cap,
+            pd=self.pd,
+            scq=self.cq,
+            rcq=self.cq,
+            qp_type=qp_type,
+            send_ops_flags=ops,
             comp_mask=e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-        )  # fmt: skip
+        )
         mask = dve.MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS | dve.MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS
         wanted = dve.MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | dve.MLX5DV_QP_EX_WITH_RAW_WQE
         dv = Mlx5DVQPInitAttr(
-            comp_mask=mask, create_flags=dve.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE | create_flags,
+            comp_mask=mask,
+            create_flags=dve.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE | create_flags,
             send_ops_flags=wanted,
-        )  # fmt: skip
+        )
         self.qp = Mlx5QP(self.ctx, init, dv)
         self.mkeys = []
 
@@ -159,9 +165,12 @@ class End:
 
     def post(self, opcode, *sges, rkey=None, raddr=0, compare=0, swap=0, signaled=True, flags=0, wr_id=0, imm=None):
         wr = SendWR(
-            opcode=opcode, sg=list(sges), num_sge=len(sges), wr_id=wr_id,
+            opcode=opcode,
+            sg=list(sges),
+            num_sge=len(sges),
+            wr_id=wr_id,
             send_flags=(e.IBV_SEND_SIGNALED if signaled else 0) | flags,
-        )  # fmt: skip
+        )
         if opcode in (e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WR_ATOMIC_FETCH_AND_ADD):
             wr.set_wr_atomic(rkey, raddr, compare, swap)
         elif rkey is not None:

@@ -25,9 +25,13 @@ def library() -> Path:
 def run(script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     plain = {name: text for name, text in os.environ.items() if name not in ("LD_PRELOAD", "SYSFS_PATH")}
     return subprocess.run(
-        [sys.executable, str(HERE / script), *words], capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, str(HERE / script), *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
         env={**plain, "LD_PRELOAD": str(library()), **environment},
-    )  # fmt: skip
+    )
 
 
 def passes(script: str, *words: str, **environment: str) -> None:

@@ -64,8 +64,11 @@ class CryptoBsf(c.Structure):
 
 class Aes(c.Structure):
     _fields_ = (
-        ("encrypt", c.c_uint8 * 240), ("decrypt", c.c_uint8 * 240), ("rounds", c.c_uint), ("instructions", c.c_bool)
-    )  # fmt: skip
+        ("encrypt", c.c_uint8 * 240),
+        ("decrypt", c.c_uint8 * 240),
+        ("rounds", c.c_uint),
+        ("instructions", c.c_bool),
+    )
 
 
 class Xts(c.Structure):

@@ -96,10 +96,31 @@ class RawQP:
     def modify(self, state: int, mask: int, **of: int) -> None:
         path = struct.pack("<16xIHH8B", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1)
         fields = struct.pack(
-            "<32xIIIIIIIHHBBBBBBBBBBBBBB2x", self.qp, mask, 0, 0, 0, of.get("dest", self.qpn), of.get("access", 0),
-            0, 0, state, of.get("current", 0), of.get("mtu", 0), 0, 0, of.get("rd", 0), of.get("dest_rd", 0),
-            of.get("rnr", 0), 1, of.get("timeout", 0), of.get("retry", 0), 7, 0, 0,
-        )  # fmt: skip
+            "<32xIIIIIIIHHBBBBBBBBBBBBBB2x",
+            self.qp,
+            mask,
+            0,
+            0,
+            0,
+            of.get("dest", self.qpn),
+            of.get("access", 0),
+            0,
+            0,
+            state,
+            of.get("current", 0),
+            of.get("mtu", 0),
+            0,
+            0,
+            of.get("rd", 0),
+            of.get("dest_rd", 0),
+            of.get("rnr", 0),
+            1,
+            of.get("timeout", 0),
+            of.get("retry", 0),
+            7,
+            0,
+            0,
+        )
         self.device.write(0x1A, path + fields)
 
     # ---- memory -----------------------------------------------------------------------------------------------------
@@ -117,9 +138,14 @@ class RawQP:
 
     def post(self, opcode: int, body: bytes, imm: int = 0, opmod: int = 0, signaled: bool = True) -> None:
         ctrl = struct.pack(
-            ">IIBHBI", opmod << 24 | (self.head & 0xFFFF) << 8 | opcode, self.qpn << 8 | 1 + len(body) // 16, 0, 0,
-            8 if signaled else 0, imm,
-        )  # fmt: skip
+            ">IIBHBI",
+            opmod << 24 | (self.head & 0xFFFF) << 8 | opcode,
+            self.qpn << 8 | 1 + len(body) // 16,
+            0,
+            0,
+            8 if signaled else 0,
+            imm,
+        )
         wqe = ctrl + body
         for at in range(0, len(wqe), BLOCK):
             block = wqe[at : at + BLOCK]
@@ -174,18 +200,39 @@ class RawQP:
         time.sleep(0.001)
 
     def umr(
-        self, key: int, mask: int = 0, entries: bytes = b"", bsf: bytes = b"", flags: int = INLINE, *,
-        free: bool = False, access: int = 0, qpn: int = 0xFFFFFF, flags_pd: int = 0, start: int = 0, length: int = 0,
-        offset: int = 0, behind: bytes | None = None, octowords: int | None = None, log_page: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        key: int,
+        mask: int = 0,
+        entries: bytes = b"",
+        bsf: bytes = b"",
+        flags: int = INLINE,
+        *,
+        free: bool = False,
+        access: int = 0,
+        qpn: int = 0xFFFFFF,
+        flags_pd: int = 0,
+        start: int = 0,
+        length: int = 0,
+        offset: int = 0,
+        behind: bytes | None = None,
+        octowords: int | None = None,
+        log_page: int = 0,
+    ) -> None:
         """Posts a UMR. `behind` is what follows the mkey context if it is not the entries and the BSF themselves."""
         low = offset & 0xFFFF if flags & OFFSET else len(bsf) // 16
         control = struct.pack(
             ">B3xHHQI28x", flags, len(entries) // 16 if octowords is None else octowords, low, mask, offset >> 16
         )
         context = struct.pack(
-            ">BxBxI4xIQQ24xI4x", 0x40 if free else 0, access, qpn << 8 | key & 0xFF, flags_pd, start, length, log_page,
-        )  # fmt: skip
+            ">BxBxI4xIQQ24xI4x",
+            0x40 if free else 0,
+            access,
+            qpn << 8 | key & 0xFF,
+            flags_pd,
+            start,
+            length,
+            log_page,
+        )
         self.post(0x25, control + context + (entries + bsf if behind is None else behind), imm=key)
 
     def configured(self, key: int, entries: list[bytes], length: int, **more: int) -> int:
@@ -250,12 +297,36 @@ KLM, KSM, MTT, PA = 2, 3, 1, 0
 
 
 def mkc(
-    pdn: int, *, mode: int = KLM, free: bool = True, access: int = 0x1F, tag: int = 0, start: int = 0, length: int = 0,
-    room: int = 16, bsf: bool = False, bsf_room: int = 0, crypto: bool = False, log_size: int = 0, umr: bool = True,
-    rinval: bool = False, qpn: int = 0xFFFFFF,
-) -> bytes:  # fmt: skip
+    pdn: int,
+    *,
+    mode: int = KLM,
+    free: bool = True,
+    access: int = 0x1F,
+    tag: int = 0,
+    start: int = 0,
+    length: int = 0,
+    room: int = 16,
+    bsf: bool = False,
+    bsf_room: int = 0,
+    crypto: bool = False,
+    log_size: int = 0,
+    umr: bool = True,
+    rinval: bool = False,
+    qpn: int = 0xFFFFFF,
+) -> bytes:
     """An mkey context. `access`: atomic 16, remote write 8, remote read 4, local write 2, local read 1."""
     return struct.pack(
-        ">BBBBI4xIQQI16xIII", free << 6 | mode >> 2 << 2, 0, umr << 7 | access << 2 | mode & 3, 0, qpn << 8 | tag,
-        bsf << 30 | rinval << 24 | pdn, start, length, bsf_room, room, log_size, crypto << 27,
-    )  # fmt: skip
+        ">BBBBI4xIQQI16xIII",
+        free << 6 | mode >> 2 << 2,
+        0,
+        umr << 7 | access << 2 | mode & 3,
+        0,
+        qpn << 8 | tag,
+        bsf << 30 | rinval << 24 | pdn,
+        start,
+        length,
+        bsf_room,
+        room,
+        log_size,
+        crypto << 27,
+    )

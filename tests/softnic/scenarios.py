@@ -33,7 +33,7 @@ from uverbs import (
     out,
     place,
     refusal,
-)  # fmt: skip
+)
 
 SYSFS = os.environ.get("SYSFS_PATH", "")
 

@@ -66,10 +66,20 @@ class End:
             return int(self.device.qp(self.pd, self.cq, number, flags=flags, buf=self.rings, db=self.record)[0])
         driver = struct.pack("<QQIIIIIIQIBBH", 0, 0, 0, 0, 0, flags, 0, 1, 0x1234, 0, 0, 0, 0)
         made = self.device.command(
-            4, 0, handle(0), handle(2, self.pd), handle(5, self.cq), handle(3, self.srq), u64(7, 1),
-            value(8, struct.pack("<IIIII", 0, 16, 0, 1, 0)), u64(9, number), out(0xD, 20), out(0xE, 4),
-            value(UHW_IN, driver), out(UHW_OUT, 40),
-        )[0]  # fmt: skip
+            4,
+            0,
+            handle(0),
+            handle(2, self.pd),
+            handle(5, self.cq),
+            handle(3, self.srq),
+            u64(7, 1),
+            value(8, struct.pack("<IIIII", 0, 16, 0, 1, 0)),
+            u64(9, number),
+            out(0xD, 20),
+            out(0xE, 4),
+            value(UHW_IN, driver),
+            out(UHW_OUT, 40),
+        )[0]
         assert isinstance(made, int)
         return made
 
@@ -77,10 +87,24 @@ class End:
         path = struct.pack("<20xHH8B", given.get("dlid", 1), 0, 0, 0, 0, 0, 0, 0, 0, 1)
         words = struct.pack("<IIIIIII", qp, mask, 0, 0, 0, 0, 0)
         rest = struct.pack(
-            "<HH14B2x", given.get("pkey", 0), 0, STATES.index(state), given.get("current", 0), given.get("mtu", 3), 0,
-            0, given.get("rd_atomic", 1), given.get("dest_rd_atomic", 1), 12, given.get("port", 1), 14, 7, 7,
-            1, 14,
-        )  # fmt: skip
+            "<HH14B2x",
+            given.get("pkey", 0),
+            0,
+            STATES.index(state),
+            given.get("current", 0),
+            given.get("mtu", 3),
+            0,
+            0,
+            given.get("rd_atomic", 1),
+            given.get("dest_rd_atomic", 1),
+            12,
+            given.get("port", 1),
+            14,
+            7,
+            7,
+            1,
+            14,
+        )
         self.device.write(0x1A, path + path + words + rest)
 
     def query(self, qp: int) -> dict[str, int]:

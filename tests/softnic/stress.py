@@ -119,9 +119,13 @@ def run(mode: Mode, seconds: float, seed: int, folder: Path) -> str | None:
     }
     command = [str(program(folder, mode)), mode.kind, str(seed), str(seconds)]
     process = subprocess.Popen(
-        command, env={**os.environ, **ours}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command,
+        env={**os.environ, **ours},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         said, _ = process.communicate(timeout=300 + 30 * seconds)
     except subprocess.TimeoutExpired:

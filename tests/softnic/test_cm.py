@@ -21,9 +21,12 @@ def run(preload: str | Path, scenario: str, temporary: Path, **more: str) -> Non
     ours = ("LD_PRELOAD", "SYSFS_PATH", "MKEYSPEC_SOFTNIC")
     plain = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
-        [sys.executable, str(HERE / "cm_scenarios.py"), scenario], capture_output=True, text=True, timeout=120,
+        [sys.executable, str(HERE / "cm_scenarios.py"), scenario],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**plain, "LD_PRELOAD": str(preload), "TMPDIR": str(temporary), "ASAN_OPTIONS": "detect_leaks=0", **more},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -35,8 +35,12 @@ def mkeyspec(*words: str, library: Path | None = None, **more: str) -> subproces
         environment["MKEYSPEC_SOFTNIC_LIBRARY"] = str(library)
     return subprocess.run(
         [sys.executable, "-m", "mkeyspec", "softnic", *words],
-        env=environment | more, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        env=environment | more,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def shown(*words: str, library: Path, **more: str) -> dict[str, Any]:

@@ -89,19 +89,39 @@ def inline(data: bytes) -> bytes:
 u32, u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 segment = st.tuples(st.integers(0, 2**31 - 1), u32, u64) | st.binary(max_size=60)
 NAMES = {0x0A: "SEND", 0x0B: "SEND_IMM", 0x01: "SEND_INVAL", 0x08: "RDMA_WRITE", 0x09: "RDMA_WRITE_IMM"} | {
-    0x10: "RDMA_READ", 0x11: "ATOMIC_CS", 0x12: "ATOMIC_FA"
-}  # fmt: skip
+    0x10: "RDMA_READ",
+    0x11: "ATOMIC_CS",
+    0x12: "ATOMIC_FA",
+}
 
 
 @settings(deadline=None)
 @given(
-    st.sampled_from(sorted(NAMES)), st.lists(segment, max_size=8), u64, u32, u32, u64, u64, st.booleans(),
-    st.integers(0, 255), st.integers(0, 65535), st.integers(0, 65535),
-)  # fmt: skip
+    st.sampled_from(sorted(NAMES)),
+    st.lists(segment, max_size=8),
+    u64,
+    u32,
+    u32,
+    u64,
+    u64,
+    st.booleans(),
+    st.integers(0, 255),
+    st.integers(0, 65535),
+    st.integers(0, 65535),
+)
 def test_any_transport_wqe(
-    opcode: int, data: list[Any], raddr: int, rkey: int, imm: int, swap: int, compare: int, datagram: bool,
-    fm_ce_se: int, index: int, stream: int,
-) -> None:  # fmt: skip
+    opcode: int,
+    data: list[Any],
+    raddr: int,
+    rkey: int,
+    imm: int,
+    swap: int,
+    compare: int,
+    datagram: bool,
+    fm_ce_se: int,
+    index: int,
+    stream: int,
+) -> None:
     body = struct.pack(">QIBBH", 0x1122334455667788, 0x80000045, 3, 4, 5) + bytes(32) if datagram else b""
     if opcode >= 0x08 and opcode not in (0x0A, 0x0B):
         body += struct.pack(">QI4x", raddr, rkey)
@@ -127,10 +147,11 @@ def test_any_transport_wqe(
     if opcode == 0x12:
         assert record["atomic"] == {"add": f"0x{swap:016x}"}
     shown = [
-        {"length": len(one), "inline": one.hex()} if isinstance(one, bytes)
+        {"length": len(one), "inline": one.hex()}
+        if isinstance(one, bytes)
         else {"length": one[0], "lkey": f"0x{one[1]:08x}", "addr": f"0x{one[2]:x}"}
         for one in data
-    ]  # fmt: skip
+    ]
     assert record.get("data", []) == shown
 
 
@@ -147,8 +168,12 @@ def test_umr_that_is_not_inline() -> None:
     assert "data" not in record
     assert record["umr"]["klm_octowords"] == 4
     assert record["mkey_context"]["access"] == [
-        "local_read", "local_write", "remote_read", "remote_write", "remote_atomic"
-    ]  # fmt: skip
+        "local_read",
+        "local_write",
+        "remote_read",
+        "remote_write",
+        "remote_atomic",
+    ]
     assert record["mkey_context"]["free"]
     assert record["mkey_context"]["start_addr"] == "0x1000"
 

@@ -16,7 +16,10 @@ def test_keys_are_recycled_and_not_soon() -> None:
     soft.need()
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "--count", "20000"],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["20000 memory regions", "20000 mkeys"]

@@ -20,8 +20,12 @@ def test_the_five() -> None:
     assert personality() == personality(DEFAULT) == personality("connectx7") == personality("CX7")
     assert set(ALIASES.values()) <= set(FIVE)
     assert [personality(alias).name for alias in ("cx5", "cx6dx", "cx7", "bf3", "bf3-wrapped")] == [
-        "connectx5", "connectx6dx", "connectx7", "bluefield3-plaintext", "bluefield3-wrapped"
-    ]  # fmt: skip
+        "connectx5",
+        "connectx6dx",
+        "connectx7",
+        "bluefield3-plaintext",
+        "bluefield3-wrapped",
+    ]
 
 
 def test_connectx5_lacks_what_hardware_lacks() -> None:

@@ -37,9 +37,12 @@ def play(library: Path, scenario: str, temporary: Path, **environment: str) -> s
     plain = {name: text for name, text in os.environ.items() if name not in ("LD_PRELOAD", "SYSFS_PATH")}
     ours = {"LD_PRELOAD": str(library), "TMPDIR": str(temporary)}
     return subprocess.run(
-        [sys.executable, str(HERE / "robust.py"), scenario], capture_output=True, text=True, timeout=120,
+        [sys.executable, str(HERE / "robust.py"), scenario],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**plain, **ours, **environment},
-    )  # fmt: skip
+    )
 
 
 # ---- the directory that stands for /sys ----

@@ -29,9 +29,12 @@ def _start(preload: str | Path, scenario: str, temporary: Path, **environment: s
     plain = {name: text for name, text in os.environ.items() if name not in ("LD_PRELOAD", "SYSFS_PATH")}
     ours = {"LD_PRELOAD": str(preload), "TMPDIR": str(temporary), "ASAN_OPTIONS": "detect_leaks=0"}
     return subprocess.run(
-        [sys.executable, str(HERE / "scenarios.py"), scenario], capture_output=True, text=True, timeout=120,
+        [sys.executable, str(HERE / "scenarios.py"), scenario],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**plain, **ours, **environment},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("scenario", PLAIN)

@@ -189,9 +189,12 @@ def test_a_fault_of_the_applications_own_is_its_own() -> None:
     if library is None or python is None:
         pytest.skip("no software NIC, or no pyverbs")
     done = subprocess.run(
-        [python, str(HERE / "wire.py"), "crash"], capture_output=True, text=True, timeout=60,
+        [python, str(HERE / "wire.py"), "crash"],
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={**os.environ, "LD_PRELOAD": str(library)},
-    )  # fmt: skip
+    )
     assert done.returncode == -11
     assert "Fatal Python error: Segmentation fault" in done.stderr
 

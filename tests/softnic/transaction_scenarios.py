@@ -34,12 +34,17 @@ GUARD = 1 << 13
 
 
 def bsf(
-    size: int, bits: int, wire: int = 0, memory: int = 0, *, basic: bytes = bytes(2), mask: int = 0xFF,
-    epilogue: int = 0, format_size: int = 1,
-) -> bytes:  # fmt: skip
-    return struct.pack(
-        ">BB2sIIIIIII32x", format_size << 6, mask, basic, size, 0, 0, bits, epilogue, wire, memory
-    )  # fmt: skip
+    size: int,
+    bits: int,
+    wire: int = 0,
+    memory: int = 0,
+    *,
+    basic: bytes = bytes(2),
+    mask: int = 0xFF,
+    epilogue: int = 0,
+    format_size: int = 1,
+) -> bytes:
+    return struct.pack(">BB2sIIIIIII32x", format_size << 6, mask, basic, size, 0, 0, bits, epilogue, wire, memory)
 
 
 def psv(nic: RawQP, pdn: int | None = None) -> int:

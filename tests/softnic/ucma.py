@@ -103,9 +103,12 @@ class Channel:
         raw = self.asked(QUERY_ROUTE, struct.pack("<II", number, 0), 8 + 2 * 64 + 2 * 28 + 16)
         after = 8 + 2 * 64
         return {
-            "guid": raw[:8], "paths": struct.unpack_from("<I", raw, after + 56)[0], "port": raw[after + 60],
-            "source": raw[after : after + 28], "destination": raw[after + 28 : after + 56],
-        }  # fmt: skip
+            "guid": raw[:8],
+            "paths": struct.unpack_from("<I", raw, after + 56)[0],
+            "port": raw[after + 60],
+            "source": raw[after : after + 28],
+            "destination": raw[after + 28 : after + 56],
+        }
 
     def source_port(self, number: int) -> int:
         source = self.query(number)["source"]

@@ -28,7 +28,7 @@ from raw_qp import (
     klm,
     mkc,
     padded,
-)  # fmt: skip
+)
 from uverbs import refusal
 
 USE = LEN | FREE

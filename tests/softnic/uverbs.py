@@ -197,14 +197,36 @@ class Device:
         buf = override["buf"] if "buf" in override else self.memory(64 * 64 + 64 * 64)
         record = override["db"] if "db" in override else self.memory(4096)
         driver = struct.pack(
-            "<QQIIIIIIQIBBH", buf, record, override.get("sq", 64), override.get("rq", 64), override.get("shift", 6),
-            override.get("flags", 0x400), 0, 1, 0, 0, 0, 0, 0,
-        )  # fmt: skip
+            "<QQIIIIIIQIBBH",
+            buf,
+            record,
+            override.get("sq", 64),
+            override.get("rq", 64),
+            override.get("shift", 6),
+            override.get("flags", 0x400),
+            0,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
         back = self.command(
-            4, 0, handle(0), handle(2, pd), handle(4, cq), handle(5, cq), u64(7, 0x4321),
-            value(8, struct.pack("<IIIII", 16, 16, 1, 1, 0)), u64(9, kind), out(0xD, 20), out(0xE, 4),
-            value(UHW_IN, driver), out(UHW_OUT, 40),
-        )  # fmt: skip
+            4,
+            0,
+            handle(0),
+            handle(2, pd),
+            handle(4, cq),
+            handle(5, cq),
+            u64(7, 0x4321),
+            value(8, struct.pack("<IIIII", 16, 16, 1, 1, 0)),
+            u64(9, kind),
+            out(0xD, 20),
+            out(0xE, 4),
+            value(UHW_IN, driver),
+            out(UHW_OUT, 40),
+        )
         number, qpn = back[0], back[0xE]
         assert isinstance(number, int)
         assert isinstance(qpn, bytes)
@@ -217,10 +239,20 @@ class Device:
         ring = override["buf"] if "buf" in override else self.memory(1 << 16)
         record = override["db"] if "db" in override else self.memory(4096)
         back = self.command(
-            5, 0, handle(0), handle(1, pd), u64(4, 0x9999), u32(5, max_wr), u32(6, max_sge), u32(7, limit),
-            u32(9, override.get("type", 0)), out(0xB, 4), out(0xC, 4),
-            value(UHW_IN, struct.pack("<QQIIII", ring, record, 0, 0, 7, 0)), out(UHW_OUT, 8),
-        )  # fmt: skip
+            5,
+            0,
+            handle(0),
+            handle(1, pd),
+            u64(4, 0x9999),
+            u32(5, max_wr),
+            u32(6, max_sge),
+            u32(7, limit),
+            u32(9, override.get("type", 0)),
+            out(0xB, 4),
+            out(0xC, 4),
+            value(UHW_IN, struct.pack("<QQIIII", ring, record, 0, 0, 7, 0)),
+            out(UHW_OUT, 8),
+        )
         number = back[0]
         assert isinstance(number, int)
         return number

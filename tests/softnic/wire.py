@@ -134,9 +134,11 @@ def datagrams(end, count=1):
 
 def datagram(end, qp, to, attr, length=8, lkey=None):
     wr = SendWR(
-        opcode=SEND, sg=[SGE(end.mr.buf, length, end.mr.lkey if lkey is None else lkey)], num_sge=1,
+        opcode=SEND,
+        sg=[SGE(end.mr.buf, length, end.mr.lkey if lkey is None else lkey)],
+        num_sge=1,
         send_flags=e.IBV_SEND_SIGNALED,
-    )  # fmt: skip
+    )
     wr.set_wr_ud(AH(end.pd, attr=attr), to.qp_num, 0x1111)
     qp.post_send(wr)
 

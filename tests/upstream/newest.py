@@ -39,8 +39,12 @@ SUITES = ("sid", "trixie")
 """Of Debian; the first one that answers is taken."""
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TOOLS = {
-    "cmake": "cmake", "ninja": "ninja-build", "cython3": "cython3", "pkg-config": "pkg-config", "cc": "gcc",
-}  # fmt: skip
+    "cmake": "cmake",
+    "ninja": "ninja-build",
+    "cython3": "cython3",
+    "pkg-config": "pkg-config",
+    "cc": "gcc",
+}
 TARGETS = ("pyverbs/all", "providers/mlx5/all", "librdmacm/all", "libibverbs/all")
 FETCHING, BUILDING, RUNNING = 180, 540, 120
 """Seconds: a download, the build, one module of the tests."""
@@ -79,9 +83,15 @@ def fetch(suite: str, directory: Path) -> Path:
     for words in (["update"], ["source", "--download-only", "--tar-only", "rdma-core"]):
         try:
             done = subprocess.run(
-                ["apt-get", "-qq", *words], cwd=state / "source", env=ours,
-                capture_output=True, text=True, errors="replace", timeout=FETCHING, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+                ["apt-get", "-qq", *words],
+                cwd=state / "source",
+                env=ours,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=FETCHING,
+                stdin=subprocess.DEVNULL,
+            )
         except subprocess.TimeoutExpired:
             raise NotRun(f"{suite}: apt-get {words[0]} did not end within {FETCHING} s") from None
         if done.returncode:
@@ -164,9 +174,15 @@ def run_module(built: Path, directory: Path, library: Path, module: str, persona
     }
     try:
         done = subprocess.run(
-            [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", module], env=ours, cwd=directory,
-            capture_output=True, text=True, errors="replace", timeout=RUNNING, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", module],
+            env=ours,
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=RUNNING,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return {module: ("fail", f"it did not end within {RUNNING} s")}
     if done.returncode:
@@ -185,9 +201,10 @@ def count(got: Outcome) -> dict[str, int]:
     """How many passed, were skipped, and failed."""
     kinds = [outcome for outcome, _ in got.values()]
     return {
-        "pass": kinds.count("pass"), "skip": kinds.count("skip"),
+        "pass": kinds.count("pass"),
+        "skip": kinds.count("skip"),
         "fail": sum(kind not in ("pass", "skip") for kind in kinds),
-    }  # fmt: skip
+    }
 
 
 def judge(expected: dict[str, Any], version: str, run: dict[str, Any], got: Outcome) -> list[str]:

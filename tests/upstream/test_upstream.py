@@ -118,9 +118,13 @@ def environment(library: Path, directory: Path, personality: str) -> dict[str, s
 def _run(library: Path, directory: Path, module: str, personality: str) -> Outcome:
     done = subprocess.run(
         [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", module],
-        env=environment(library, directory, personality), cwd=directory,
-        capture_output=True, text=True, errors="replace", timeout=120,
-    )  # fmt: skip
+        env=environment(library, directory, personality),
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+    )
     assert done.returncode == 0, f"{module} ended with {done.returncode}:\n{done.stderr[-4000:]}"
     return {name: (outcome, why) for name, (outcome, why) in json.loads(done.stdout)[module].items()}
 

@@ -44,9 +44,13 @@ def noticed(library: Path, directory: Path, fault: str, only: frozenset[str] = f
         try:
             done = subprocess.run(
                 [PYTHON, str(HERE / "run.py"), str(directory), "mlx5_0", *modules],
-                env={**environment(library, directory, personality), **added}, cwd=directory,
-                capture_output=True, text=True, errors="replace", timeout=DEADLINE,
-            )  # fmt: skip
+                env={**environment(library, directory, personality), **added},
+                cwd=directory,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=DEADLINE,
+            )
         except subprocess.TimeoutExpired:
             lines.append(f"{personality}: not over after {DEADLINE:g} s")
             continue

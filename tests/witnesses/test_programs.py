@@ -58,9 +58,14 @@ def started(
         pytest.skip(f"{program} is not installed (Debian: apt-get install {package})")
     with output.open("wb") as to:
         process = subprocess.Popen(
-            words, env=variables, stdin=subprocess.DEVNULL, stdout=to, stderr=subprocess.STDOUT,
-            start_new_session=True, cwd=output.parent,
-        )  # fmt: skip
+            words,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=to,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=output.parent,
+        )
     try:
         yield process
     finally:

@@ -24,8 +24,14 @@ def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: 
         return
     needed = rights_text(use.right)
     if granted is not None and not isinstance(granted, int):
-        look.broken("access_right", f"whether `{part.name}` grants {needed} is read from the device", part,
-                    fallback=request, certain=False, reason=use.reason)  # fmt: skip
+        look.broken(
+            "access_right",
+            f"whether `{part.name}` grants {needed} is read from the device",
+            part,
+            fallback=request,
+            certain=False,
+            reason=use.reason,
+        )
         return
     word = "rights" if look.world.memory(part.name) is not None else "access"
     has = "its access was never set" if granted is None else f"it grants {rights_text(granted)}"

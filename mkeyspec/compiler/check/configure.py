@@ -78,14 +78,22 @@ def _attributes(look: Look, request: plan.Configure) -> None:
     flags, forced = overridden(but, "conf_flags", int(ConfFlag.RESET_SIG_ATTR) if request.reset_signature else 0)
     excess = None if flags is None else flags & ~int(ConfFlag.RESET_SIG_ATTR)
     if excess is None or excess:
-        message = "conf_flags is read from the device" if excess is None else (
-            f"conf_flags {flags:#x}: {excess:#x} is none of the page's flags"
-        )  # fmt: skip
+        message = (
+            "conf_flags is read from the device"
+            if excess is None
+            else (f"conf_flags {flags:#x}: {excess:#x} is none of the page's flags")
+        )
         look.broken("conf_flags", message, request, "conf_flags", forced=forced, certain=excess is not None)
     comp_mask, forced = overridden(but, "comp_mask", 0)
     if comp_mask != 0:
-        look.broken("conf_comp_mask", "comp_mask is reserved and must be 0", request, "comp_mask", forced=forced,
-                    certain=comp_mask is not None)  # fmt: skip
+        look.broken(
+            "conf_comp_mask",
+            "comp_mask is reserved and must be 0",
+            request,
+            "comp_mask",
+            forced=forced,
+            certain=comp_mask is not None,
+        )
 
 
 def _counts(look: Look, request: plan.Configure, strays: int) -> None:
@@ -113,11 +121,21 @@ def _repeats(look: Look, request: plan.Configure) -> None:
             continue
         first = Note("the first call", look.spans.get(calls[0], "", request))
         if type_ is plan.SetLayout:
-            look.broken("two_layouts", "at most one layout setter may follow the builder", calls[1], fallback=request,
-                        notes=(first,))  # fmt: skip
+            look.broken(
+                "two_layouts",
+                "at most one layout setter may follow the builder",
+                calls[1],
+                fallback=request,
+                notes=(first,),
+            )
         else:
-            look.broken("setter_called_twice", f"`{kind}` is called {count(len(calls), 'time')} in one configuration",
-                        calls[1], fallback=request, notes=(first,))  # fmt: skip
+            look.broken(
+                "setter_called_twice",
+                f"`{kind}` is called {count(len(calls), 'time')} in one configuration",
+                calls[1],
+                fallback=request,
+                notes=(first,),
+            )
 
 
 def _access(look: Look, thing: object, member: str, flags: Int, forced: bool, request: plan.Wr) -> None:
@@ -126,8 +144,15 @@ def _access(look: Look, thing: object, member: str, flags: Int, forced: bool, re
     Which of the enum's members a device takes is its own matter (X-DIFF-01).
     """
     if not isinstance(flags, int):
-        look.broken("access_bits", "access is read from the device", thing, member, fallback=request, forced=forced,
-                    certain=False)  # fmt: skip
+        look.broken(
+            "access_bits",
+            "access is read from the device",
+            thing,
+            member,
+            fallback=request,
+            forced=forced,
+            certain=False,
+        )
     elif flags & ~_ACCESS_BITS:
         message = f"access {flags:#x}: {flags & ~_ACCESS_BITS:#x} is none of enum ibv_access_flags"
         look.broken("access_bits", message, thing, member, fallback=request, forced=forced)

@@ -8,11 +8,7 @@ from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.state import MKEY_OPS, overridden
 
 _FLAGS = int(
-    MkeyFlag.INDIRECT
-    | MkeyFlag.BLOCK_SIGNATURE
-    | MkeyFlag.CRYPTO
-    | MkeyFlag.UPDATE_TAG
-    | MkeyFlag.REMOTE_INVALIDATE
+    MkeyFlag.INDIRECT | MkeyFlag.BLOCK_SIGNATURE | MkeyFlag.CRYPTO | MkeyFlag.UPDATE_TAG | MkeyFlag.REMOTE_INVALIDATE
 )
 
 _ALL_OPS = MKEY_OPS | int(QpOps.RAW_WQE | QpOps.MEMCPY)
@@ -65,8 +61,9 @@ def look_mkey(look: Look, step: plan.Mkey) -> None:
     """create_flags is of the page's bits, and not empty (MKY-03)."""
     flags, forced = overridden(step.but, "create_flags", step.flags)
     if flags is None:
-        look.broken("create_flags", "create_flags is read from the device", step, "create_flags", certain=False,
-                    forced=forced)  # fmt: skip
+        look.broken(
+            "create_flags", "create_flags is read from the device", step, "create_flags", certain=False, forced=forced
+        )
     elif flags & ~_FLAGS:
         message = f"create_flags {flags:#x}: {flags & ~_FLAGS:#x} is none of the page's flags"
         look.broken("create_flags", message, step, "create_flags", forced=forced)
@@ -79,8 +76,13 @@ def look_qp(look: Look, step: plan.Qp) -> None:
     members = dict(step.members)
     kind = members.get("type", "rc")
     if members.get("streams") and kind != "dci":
-        look.broken("streams_of_no_dci", f"streams are a DCI's (dc_init_attr), and this QP is of type {kind}", step,
-                    "streams", help=f"qp {step.name} {{ type dci; streams … }}")  # fmt: skip
+        look.broken(
+            "streams_of_no_dci",
+            f"streams are a DCI's (dc_init_attr), and this QP is of type {kind}",
+            step,
+            "streams",
+            help=f"qp {step.name} {{ type dci; streams … }}",
+        )
     operations = members.get("send_ops", MKEY_OPS)
     if not isinstance(operations, int) or not isinstance(kind, str):
         return
@@ -97,8 +99,13 @@ def look_qp(look: Look, step: plan.Qp) -> None:
         )
     elif operations & _OPEN.get(kind, 0):
         names = operation_names(operations & _OPEN[kind])
-        look.broken("qp_operations", f"the pages contradict each other about {names} on a {kind} QP", step, "send_ops",
-                    certain=False)  # fmt: skip
+        look.broken(
+            "qp_operations",
+            f"the pages contradict each other about {names} on a {kind} QP",
+            step,
+            "send_ops",
+            certain=False,
+        )
 
 
 def look_dek(look: Look, step: plan.Dek) -> None:
@@ -117,5 +124,11 @@ def look_dek(look: Look, step: plan.Dek) -> None:
 def look_keytag(look: Look, length: int, thing: plan.Step | plan.Setter, fallback: object = None) -> None:
     """`char keytag[8]` of mlx5dv_dek_init_attr and of mlx5dv_crypto_attr."""
     if length != KEYTAG_BYTES:
-        look.broken("keytag_size", f"a keytag has {KEYTAG_BYTES} bytes, and this one {length}", thing, "keytag",
-                    fallback=fallback, help="keytag fill(1, 8)")  # fmt: skip
+        look.broken(
+            "keytag_size",
+            f"a keytag has {KEYTAG_BYTES} bytes, and this one {length}",
+            thing,
+            "keytag",
+            fallback=fallback,
+            help="keytag fill(1, 8)",
+        )

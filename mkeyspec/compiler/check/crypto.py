@@ -33,16 +33,37 @@ def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key
         look_keytag(look, len(setter.keytag), setter, request)
     comp_mask, forced = overridden(setter.but, "comp_mask", 0)
     if comp_mask != 0:
-        look.broken("crypto_comp_mask", "comp_mask is reserved and must be 0", setter, "comp_mask", fallback=request,
-                    forced=forced, certain=comp_mask is not None)  # fmt: skip
+        look.broken(
+            "crypto_comp_mask",
+            "comp_mask is reserved and must be 0",
+            setter,
+            "comp_mask",
+            fallback=request,
+            forced=forced,
+            certain=comp_mask is not None,
+        )
     standard, forced = overridden(setter.but, "crypto_standard", AES_XTS)
     if standard != AES_XTS:
-        look.broken("crypto_standard", "crypto_standard is AES_XTS (0) or nothing", setter, "crypto_standard",
-                    fallback=request, forced=forced, certain=standard is not None)  # fmt: skip
+        look.broken(
+            "crypto_standard",
+            "crypto_standard is AES_XTS (0) or nothing",
+            setter,
+            "crypto_standard",
+            fallback=request,
+            forced=forced,
+            certain=standard is not None,
+        )
     order, forced = overridden(setter.but, "signature_crypto_order", setter.order)
     if order not in (_AFTER, _BEFORE):
-        look.broken("crypto_order", f"signature_crypto_order {order} is none of the page's two", setter, "order",
-                    fallback=request, forced=forced, certain=order is not None)  # fmt: skip
+        look.broken(
+            "crypto_order",
+            f"signature_crypto_order {order} is none of the page's two",
+            setter,
+            "order",
+            fallback=request,
+            forced=forced,
+            certain=order is not None,
+        )
     unit, forced = overridden(setter.but, "data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1))
     if unit not in BLOCK_BYTES:
         look.broken(

@@ -34,9 +34,7 @@ def look_layouts(look: Look, request: plan.Configure) -> None:
         )
 
 
-def look_one(
-    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int
-) -> None:
+def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int) -> None:
     """One layout. `blocks`: 64-byte blocks behind it in the WQE (signature, crypto)."""
     _look_reach(look, request, thing, member, layout)
     _look_circle(look, request, thing, member, layout, mkey)
@@ -53,8 +51,13 @@ def look_one(
     if blocks:
         size = -(-size // BLOCK) * BLOCK + BLOCK * blocks
     if size > look.qp.room:
-        behind = ("" if not blocks else " with the signature or crypto block" if blocks == 1 else
-                  " with the signature and crypto blocks")  # fmt: skip
+        behind = (
+            ""
+            if not blocks
+            else " with the signature or crypto block"
+            if blocks == 1
+            else " with the signature and crypto blocks"
+        )
         look.broken(
             room_rule,
             f"{what}{behind} do not fit into the work request: {size} bytes, its room is {look.qp.room}",
@@ -68,8 +71,9 @@ def look_one(
         return
     if granted is None:
         for rule in ("mkey_entries", "strided_entry")[: 1 + strided]:
-            look.broken(rule, f"`{mkey}`'s entries are read from the device", thing, member, fallback=request,
-                        certain=False)  # fmt: skip
+            look.broken(
+                rule, f"`{mkey}`'s entries are read from the device", thing, member, fallback=request, certain=False
+            )
     elif entries > granted:
         look.broken(
             "mkey_entries",
@@ -92,17 +96,21 @@ def look_one(
         )
 
 
-def _look_circle(
-    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str
-) -> None:
+def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str) -> None:
     """An mkey whose layout leads back to it, by itself or by way of others, has no bytes."""
     above, left = set[str](), _keys_of(look, layout)
     while left:
         name = left.pop()
         if name == mkey:
             how = "itself" if mkey in _keys_of(look, layout) else "a key that leads back to it"
-            look.broken("own_layout", f"the layout of `{mkey}` has {how} in it", thing, member, fallback=request,
-                        help="use another mkey")  # fmt: skip
+            look.broken(
+                "own_layout",
+                f"the layout of `{mkey}` has {how} in it",
+                thing,
+                member,
+                fallback=request,
+                help="use another mkey",
+            )
             return
         key = look.mkey(name)
         if name not in above and key is not None and key.layout is not None:
@@ -166,9 +174,7 @@ def _end(part: Part, entry: Part | Chunk, layout: Layout) -> tuple[int | None, s
     return start + repeat * count + (repeat - 1) * skip, f"{start} + {sum}" if start else sum
 
 
-def _live(
-    look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]
-) -> None:
+def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
     """A number of entries that the device decides. What it is counted from tells which limit it is held against."""
     members = _live_members(layout)
     if "max_inline_data" in members and "max_entries" not in members:
@@ -176,8 +182,9 @@ def _live(
     elif "max_entries" in members and "max_inline_data" not in members:
         rules = rules[1:]
     for rule in rules:
-        look.broken(rule, "the number of entries is read from the device", thing, member, fallback=request,
-                    certain=False)  # fmt: skip
+        look.broken(
+            rule, "the number of entries is read from the device", thing, member, fallback=request, certain=False
+        )
 
 
 def _live_members(layout: Layout) -> set[str]:

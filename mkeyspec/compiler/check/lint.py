@@ -52,8 +52,12 @@ def lint_case(
 ) -> None:
     """Warnings about a whole case. `span`: of the case's name."""
     if not verifies:
-        diagnostics.warning("MKS0606", "this case does not say what it verifies", span,
-                            help="verifies ID, …   (`mkeyspec list --requirements` shows them)")  # fmt: skip
+        diagnostics.warning(
+            "MKS0606",
+            "this case does not say what it verifies",
+            span,
+            help="verifies ID, …   (`mkeyspec list --requirements` shows them)",
+        )
     if rows and not any(_observes(step) for row in rows for step in row.steps):
         diagnostics.warning(
             "MKS0602",
@@ -136,9 +140,7 @@ def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
     return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
 
 
-def _both_ends(
-    world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
-) -> None:
+def _both_ends(world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()
     far: tuple[Part, ...] = () if remote is None else (remote,)

@@ -112,8 +112,11 @@ def _since(key: AbstractMkey) -> str:
 
 
 def _names(properties: int) -> str:
-    names = [n for bit, n in ((ACCESS, "access"), (LAYOUT, "layout"), (SIGNATURE, "signature"), (CRYPTO, "crypto"))
-             if properties & bit]  # fmt: skip
+    names = [
+        n
+        for bit, n in ((ACCESS, "access"), (LAYOUT, "layout"), (SIGNATURE, "signature"), (CRYPTO, "crypto"))
+        if properties & bit
+    ]
     return " and ".join(names)
 
 

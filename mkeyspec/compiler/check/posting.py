@@ -16,8 +16,9 @@ DATAGRAM = 4096
 def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, operation: int = 0) -> None:
     qp = look.qp
     if not qp.created and qp.at is not None:
-        look.broken("not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected",
-                    request)  # fmt: skip
+        look.broken(
+            "not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected", request
+        )
     if operation and not qp.send_ops & operation:
         look.broken(
             "qp_operation_missing",
@@ -28,8 +29,13 @@ def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False,
         )
     options = getattr(request, "options", None)
     if isinstance(options, plan.Options) and options.dct is not None and qp.type != "dci":
-        look.broken("dct_on_other_qp", f"only a DCI addresses a DCT, and this QP is of type {qp.type}", request, "dct",
-                    help="on a QP of type dci: qp q { type dci }")  # fmt: skip
+        look.broken(
+            "dct_on_other_qp",
+            f"only a DCI addresses a DCT, and this QP is of type {qp.type}",
+            request,
+            "dct",
+            help="on a QP of type dci: qp q { type dci }",
+        )
     if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
         look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
 
@@ -41,14 +47,26 @@ def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: 
     if has is None:
         return
     if not has:
-        look.broken("qp_type_operation", f"no data goes over this QP: {kind} has no other end that could take it",
-                    request, help="of such a QP only the creation, and `raw`, can be tried")  # fmt: skip
+        look.broken(
+            "qp_type_operation",
+            f"no data goes over this QP: {kind} has no other end that could take it",
+            request,
+            help="of such a QP only the creation, and `raw`, can be tried",
+        )
     elif operation not in has:
-        look.broken("qp_type_operation", f"a QP of type {kind} has no `{operation}`", request,
-                    help="it has " + ", ".join(f"`{name}`" for name in sorted(has)))  # fmt: skip
+        look.broken(
+            "qp_type_operation",
+            f"a QP of type {kind} has no `{operation}`",
+            request,
+            help="it has " + ", ".join(f"`{name}`" for name in sorted(has)),
+        )
     elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
-        look.broken("qp_type_operation", f"{count(length, 'byte')} are more than a datagram can have", request,
-                    help=f"{DATAGRAM} is the largest path MTU")  # fmt: skip
+        look.broken(
+            "qp_type_operation",
+            f"{count(length, 'byte')} are more than a datagram can have",
+            request,
+            help=f"{DATAGRAM} is the largest path MTU",
+        )
 
 
 def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, member: str) -> None:

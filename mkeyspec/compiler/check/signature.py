@@ -64,14 +64,23 @@ def look_signature(look: Look, request: plan.Configure, setter: plan.SetSignatur
         )
     flags, forced = overridden(setter.but, "flags", 0 if setter.copy_mask is None else _COPY_MASK)
     if flags is None or flags & ~_COPY_MASK:
-        message = "flags is read from the device" if flags is None else (
-            f"flags {flags:#x}: {flags & ~_COPY_MASK:#x} is none of the page's flags"
-        )  # fmt: skip
+        message = (
+            "flags is read from the device"
+            if flags is None
+            else (f"flags {flags:#x}: {flags & ~_COPY_MASK:#x} is none of the page's flags")
+        )
         look.broken("sig_flags", message, setter, "flags", fallback=request, forced=forced, certain=flags is not None)
     comp_mask, comp_forced = overridden(setter.but, "comp_mask", 0)
     if comp_mask != 0:
-        look.broken("sig_comp_mask", "comp_mask is reserved and must be 0", setter, "comp_mask", fallback=request,
-                    forced=comp_forced, certain=comp_mask is not None)  # fmt: skip
+        look.broken(
+            "sig_comp_mask",
+            "comp_mask is reserved and must be 0",
+            setter,
+            "comp_mask",
+            fallback=request,
+            forced=comp_forced,
+            certain=comp_mask is not None,
+        )
     before = len(look.found)
     for side, domain in (("mem", setter.mem), ("wire", setter.wire)):
         if domain is not None:

@@ -206,9 +206,7 @@ class AbstractState:
 
     def _declare(self, step: plan.Step, rejected: bool | None) -> None:
         if isinstance(step, plan.Memory):
-            self.things[step.name] = MemoryState(
-                step.at, step.length, step.peer, step.pd, step.access, step.misaligned
-            )
+            self.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access, step.misaligned)
         elif isinstance(step, plan.Mkey):
             flags, _ = overridden(step.but, "create_flags", step.flags)
             entries, _ = overridden(step.but, "max_entries", step.entries)

@@ -22,8 +22,12 @@ CQE_PAYLOAD = 64
 
 
 SHORT_FORMS = {
-    "peer_read": "read", "write_imm": "write", "peer_write": "write", "peer_write_imm": "write", "recv": "send",
-}  # fmt: skip
+    "peer_read": "read",
+    "write_imm": "write",
+    "peer_write": "write",
+    "peer_write_imm": "write",
+    "recv": "send",
+}
 """What is posted by an operation of `transmit` and `receive` that is called otherwise."""
 
 CONTROL_BYTES = 16
@@ -66,8 +70,12 @@ def look_request(look: Look, request: plan.Wr) -> None:
                 look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
         case plan.Invalidate():
             if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
-                look.broken("aborted_post_send", "ibv_post_send posts at once: no abort takes it back", request,
-                            help=f"invalidate {request.mkey}")  # fmt: skip
+                look.broken(
+                    "aborted_post_send",
+                    "ibv_post_send posts at once: no abort takes it back",
+                    request,
+                    help=f"invalidate {request.mkey}",
+                )
             mkey_state.look_exists(look, request, request.mkey)
 
 
@@ -81,8 +89,12 @@ def look_recv(look: Look, step: plan.Recv) -> None:
     """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
     look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
     if look.qp.type == "dci" and not step.peer:
-        look.broken("qp_type_operation", "a DCI has no receive queue: what it is sent arrives at a DCT", step,
-                    help=f"peer recv … on {step.qp}")  # fmt: skip
+        look.broken(
+            "qp_type_operation",
+            "a DCI has no receive queue: what it is sent arrives at a DCT",
+            step,
+            help=f"peer recv … on {step.qp}",
+        )
     else:
         look_type(look, step, "recv")
     for part in step.into:
@@ -230,8 +242,15 @@ def _bounds(
     look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: MkeyAccess, need: Need | None
 ) -> None:
     if need is None or key.length is None or not isinstance(reach.start, int):
-        look.broken("beyond_layout", f"whether `{part.name}` is long enough is read from the device", part,
-                    fallback=request, forced=reach.forced, certain=False, reason=use.reason)  # fmt: skip
+        look.broken(
+            "beyond_layout",
+            f"whether `{part.name}` is long enough is read from the device",
+            part,
+            fallback=request,
+            forced=reach.forced,
+            certain=False,
+            reason=use.reason,
+        )
         return
     end = reach.start + need.bytes
     if end <= key.length:
@@ -307,8 +326,13 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
     dek = look.world.things.get(crypto.dek)
     tag = dek.keytag if isinstance(dek, OtherState) else None
     if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
-        look.broken("crypto_keytag", f"the keytag of `{part.name}` is not that of `{crypto.dek}`", part,
-                    fallback=request, notes=look.declared(crypto.dek))  # fmt: skip
+        look.broken(
+            "crypto_keytag",
+            f"the keytag of `{part.name}` is not that of `{crypto.dek}`",
+            part,
+            fallback=request,
+            notes=look.declared(crypto.dek),
+        )
     unit, _ = overridden(crypto.but, "data_unit_size", -1)
     size = crypto.data_unit if unit == -1 else BLOCK_BYTES.get(unit if unit is not None else -1)
     job = length if crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX else None if need is None else need.bytes

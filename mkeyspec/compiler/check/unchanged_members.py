@@ -144,9 +144,15 @@ def _setter(setter: plan.Setter, mkeys: frozenset[str]) -> Iterator[_Set]:
 
 def _domain(domain: Domain) -> Iterator[_Set]:
     signature = domain.signature
-    yield from _sets(domain, domain.but, {
-        "sig_type": signature.sig_type, "block_size": BLOCK_ENUM.get(domain.block, -1), "comp_mask": 0,
-    })  # fmt: skip
+    yield from _sets(
+        domain,
+        domain.but,
+        {
+            "sig_type": signature.sig_type,
+            "block_size": BLOCK_ENUM.get(domain.block, -1),
+            "comp_mask": 0,
+        },
+    )
     names = ("type", "seed") if isinstance(signature, Crc) else ("bg_type", "bg", "app_tag", "ref_tag", "flags")
     yield from _sets(signature, signature.but, {name: int(getattr(signature, name)) for name in names})
 

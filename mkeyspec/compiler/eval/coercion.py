@@ -42,6 +42,7 @@ LIVE_TYPES = {"number": "a number", "errno": "an errno", "status": "a completion
 BUFFER_KINDS = ("memory", "mkey")
 """Kinds of handle that are byte strings."""
 
+
 def fault(
     code: str,
     message: str,

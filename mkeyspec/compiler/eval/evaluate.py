@@ -247,9 +247,7 @@ def _matched(function: Function, expr: ast.Call) -> dict[str, list[ast.Argument]
                     help=str(function),
                 )
             if parameter.name in found:
-                raise fault(
-                    "MKS0303", f"`{parameter.name}` is given twice", argument.keyword.span, help=str(function)
-                )
+                raise fault("MKS0303", f"`{parameter.name}` is given twice", argument.keyword.span, help=str(function))
         elif at == len(positional):
             raise fault("MKS0303", _too_many(function, positional), argument.span, help=str(function))
         else:

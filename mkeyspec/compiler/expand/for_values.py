@@ -141,9 +141,7 @@ def _need_label(value: Value, expr: ast.Expr) -> None:
         raise fault("MKS0330", "a live value in a `for` needs a label", expr.span, help="end: k.max_entries")
 
 
-def _choice(
-    statement: ast.For, values: tuple[Value, ...], texts: list[Optional[str]], i: int, span: Span
-) -> ForValue:
+def _choice(statement: ast.For, values: tuple[Value, ...], texts: list[Optional[str]], i: int, span: Span) -> ForValue:
     names = statement.names
     pairs = (
         f"{name.text}={text if text is not None else name_of(value) or f'item{i}'}"

@@ -57,11 +57,19 @@ def _reason(phase: str, node: ast.Expr, scope: Scope) -> str:
     value = evaluate(node, scope)
     reason = as_reason(value, scope, node.span)
     if phase == "completion" and isinstance(value, Errno):
-        raise fault("MKS0316", "a completion fails with a status, not with an errno", node.span,
-                    help="rejected at completion with local_protection")  # fmt: skip
+        raise fault(
+            "MKS0316",
+            "a completion fails with a status, not with an errno",
+            node.span,
+            help="rejected at completion with local_protection",
+        )
     if phase != "completion" and not isinstance(value, Errno):
-        raise fault("MKS0316", f"what is refused at {phase} fails with an errno, not with a status", node.span,
-                    help=f"rejected at {phase} with EINVAL")  # fmt: skip
+        raise fault(
+            "MKS0316",
+            f"what is refused at {phase} fails with an errno, not with a status",
+            node.span,
+            help=f"rejected at {phase} with EINVAL",
+        )
     return reason
 
 
@@ -90,17 +98,19 @@ def _entry(node: ast.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
         if name == "status":
             status = as_word(value, scope, modifier.value.span, ("status",), "`status`").name
             if status == "success":
-                raise fault("MKS0316", "an error completion has another status than success", modifier.value.span,
-                            help="the opcode, without status: send, id 5")  # fmt: skip
+                raise fault(
+                    "MKS0316",
+                    "an error completion has another status than success",
+                    modifier.value.span,
+                    help="the opcode, without status: send, id 5",
+                )
             members.append((name, status))
         else:
             members.append((name, as_live_int(value, scope, modifier.value.span, f"`{name}`")))
     return plan.Entry(sentence.verb.name, tuple(members))
 
 
-def known(
-    node: ast.Known | None, scope: Scope, sentences: Sentences, bare: bool = False
-) -> plan.Known | None:
+def known(node: ast.Known | None, scope: Scope, sentences: Sentences, bare: bool = False) -> plan.Known | None:
     """The departure a statement names; its value is compared like that of an `expect` or a `check`.
 
     `bare`: the id says what comes instead.

@@ -31,9 +31,11 @@ def memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
         data = as_bytes(evaluate(value, scope), scope, value.span, f"`memory {name.text}`")
         if size is not None and size != data.length:
             raise fault(
-                "MKS0314", f"`{name.text}` has {size} bytes, and {data.length} are put into it", value.span,
+                "MKS0314",
+                f"`{name.text}` has {size} bytes, and {data.length} are put into it",
+                value.span,
                 help=f"memory {name.text} = …   takes its size from the bytes",
-            )  # fmt: skip
+            )
         size = data.length
     if size is None:
         raise fault("MKS0213", f"how large is `{name.text}`?", sentence.span, help=sentence.verb.example)
@@ -98,9 +100,16 @@ def mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     peer = sentence.node.peer
     asked: Int = Live(name.text, "max_entries") if entries is None else entries
     step = plan.Mkey(
-        sentence.at, name.text, flags, asked, peer, pd, row.overrides(sentence, scope), row.claim(sentence, scope),
+        sentence.at,
+        name.text,
+        flags,
+        asked,
+        peer,
+        pd,
+        row.overrides(sentence, scope),
+        row.claim(sentence, scope),
         row.known(sentence, scope),
-    )  # fmt: skip
+    )
     row.put_overrides(step, sentence)
     for word, line in lines.items():
         row.spans.put_member(step, word, line.span)
@@ -120,9 +129,11 @@ def qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
     for word, line in lines.items():
         if word == "cq":
             raise fault(
-                "MKS0223", "`cq` is reserved: each queue of a QP has a completion queue of its own", line.span,
+                "MKS0223",
+                "`cq` is reserved: each queue of a QP has a completion queue of its own",
+                line.span,
                 help="leave it out",
-            )  # fmt: skip
+            )
         expr = line.node.operand
         if expr is None:
             members.append((word, True))  # a switch: the table lets nothing else stand alone
@@ -171,9 +182,13 @@ def dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
         for word, line in lines.items()
     }
     step = plan.Dek(
-        sentence.at, name.text, content["key"], content.get("keytag"), row.claim(sentence, scope),
+        sentence.at,
+        name.text,
+        content["key"],
+        content.get("keytag"),
+        row.claim(sentence, scope),
         row.known(sentence, scope),
-    )  # fmt: skip
+    )
     for word, line in lines.items():
         row.spans.put_member(step, word, line.span)
     row.add(step, sentence)
@@ -184,8 +199,10 @@ def dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`dct t { key n }`: a target at the peer; its key is 0 unless said."""
     name = sentence.new_name()
     line = fields(row, sentence, scope).get("key")
-    key = 0 if line is None else fitting(
-        as_int(evaluate(line.operand, scope), scope, line.operand.span, "`key`"), "key", line.operand.span
+    key = (
+        0
+        if line is None
+        else fitting(as_int(evaluate(line.operand, scope), scope, line.operand.span, "`key`"), "key", line.operand.span)
     )
     row.add(plan.Dct(sentence.at, name.text, key), sentence)
     row.declare(name, Handle("dct", name.text), scope)

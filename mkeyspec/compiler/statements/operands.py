@@ -81,9 +81,11 @@ def without_but(expr: ast.Expr, scope: Scope) -> tuple[ast.Expr, Overrides]:
     while isinstance(expr, ast.But):
         if expr.member.text not in OVERRIDES:
             raise fault(
-                "MKS0205", f"a key or a part of a buffer has no `{expr.member.text}` to set wrong", expr.member.span,
+                "MKS0205",
+                f"a key or a part of a buffer has no `{expr.member.text}` to set wrong",
+                expr.member.span,
                 help="it has " + ", ".join(OVERRIDES),
-            )  # fmt: skip
+            )
         name, span = expr.member.text, expr.override.span
         value = fitting(as_live_int(evaluate(expr.override, scope), scope, span, f"`but {name}`"), name, span)
         overrides = ((expr.member.text, value), *overrides)

@@ -42,9 +42,11 @@ def store(row: RowState, sentence: Sentence, scope: Scope) -> None:
         raise fault("MKS0309", "`store` writes to a place known before the case runs", found.span)
     if part.length != data.length:
         raise fault(
-            "MKS0314", f"{data.length} bytes stored into {part.length}", expr.span,
+            "MKS0314",
+            f"{data.length} bytes stored into {part.length}",
+            expr.span,
             help=f"store {part.name}[{part.start} +: {data.length}] = …",
-        )  # fmt: skip
+        )
     row.add(plan.Store(sentence.at, part, data), sentence)
     segment = (part.name, part.start, part.length)
     row.ledger.settle([segment])
@@ -75,9 +77,12 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
         why = "it had no transfer" if shape.received is None else "its data came without a signature"
         span = of_block[0].span
         raise fault(
-            "MKS0326", f"no block of `{mkey.name}` can be bad: {why}", span,
-            help="offset, expected and actual are the record's own members", page="mlx5dv_mkey_check(3)",
-        )  # fmt: skip
+            "MKS0326",
+            f"no block of `{mkey.name}` can be bad: {why}",
+            span,
+            help="offset, expected and actual are the record's own members",
+            page="mlx5dv_mkey_check(3)",
+        )
     if domain is not None:
         for name, content in (("found", found), ("computed", computed)):
             _right_size((domain,), kinds, name, content, sentence.modifiers)
@@ -94,10 +99,20 @@ def check(row: RowState, sentence: Sentence, scope: Scope) -> None:
                 now = (one for one in (shape.domains.mem, shape.domains.wire) if one is not None)
                 _right_size((domain, *now), seen, name, said, other)
     step = plan.Check(
-        sentence.at, mkey.name, kinds, block, found, computed, _live(sentence, scope, "offset"),
-        _live(sentence, scope, "expected"), _live(sentence, scope, "actual"), domain, row.claim(sentence, scope),
-        known, row.label(sentence, scope),
-    )  # fmt: skip
+        sentence.at,
+        mkey.name,
+        kinds,
+        block,
+        found,
+        computed,
+        _live(sentence, scope, "offset"),
+        _live(sentence, scope, "expected"),
+        _live(sentence, scope, "actual"),
+        domain,
+        row.claim(sentence, scope),
+        known,
+        row.label(sentence, scope),
+    )
     row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
     row.spans.put_member(step, "mkey", sentence.operand.span)
     row.spans.put_member(step, "kind", expr.span)
@@ -164,16 +179,21 @@ def await_(row: RowState, sentence: Sentence, scope: Scope) -> None:
     qp = row.qp(sentence, scope)
     if event not in QP_EVENTS and qp is not None:
         raise fault(
-            "MKS0513", f"{event} is an event of no QP", sentence.phrases["on"].span, help=f"await {event}",
+            "MKS0513",
+            f"{event} is an event of no QP",
+            sentence.phrases["on"].span,
+            help=f"await {event}",
             page="ibv_get_async_event(3)",
-        )  # fmt: skip
+        )
     if event == "sq_drained" and not row.world.qp(qp).sig_pipelining:
         name = f"`{qp}`" if qp is not None else "the default QP"
         raise fault(
-            "MKS0513", f"sq_drained never comes: {name} has no sig_pipelining", sentence.span,
+            "MKS0513",
+            f"sq_drained never comes: {name} has no sig_pipelining",
+            sentence.span,
             help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
             page="mlx5dv_create_qp(3)",
-        )  # fmt: skip
+        )
     step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
     undecided.look_await(row.undecided, step, sentence.span)
     row.add(step, sentence)

@@ -111,9 +111,7 @@ class Room:
         elif refused or listed:
             self.met.pop(far, None)
         else:
-            self.sent[queue] = Sent(
-                behind if waited else wqes, behind, sent.touched | touched, sent.written | written
-            )
+            self.sent[queue] = Sent(behind if waited else wqes, behind, sent.touched | touched, sent.written | written)
             self.met[far] = 0 if waited else self.met.get(far, 0) + messages
 
     def _short_form(

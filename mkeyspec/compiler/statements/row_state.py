@@ -50,7 +50,7 @@ class RowState:
         "steps",
         "undecided",
         "world",
-    )  # fmt: skip
+    )
 
     def __init__(
         self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, budget: Budget | None = None
@@ -179,9 +179,7 @@ class RowState:
         expr = sentence.phrases.get("on")
         return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
 
-    def label(
-        self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), quiet: bool = False
-    ) -> str | None:
+    def label(self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), quiet: bool = False) -> str | None:
         """The label after `as`, declared from here on. `claim`: what the case says of the statement; `quiet`: it has no
         completion that would tell more than its errno."""
         expr = sentence.phrases.get("as")

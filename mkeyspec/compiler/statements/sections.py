@@ -137,4 +137,3 @@ def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.posted[queue] = row.posted.get(queue, 0) + 1
     label = row.label(sentence, scope)
     row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
-

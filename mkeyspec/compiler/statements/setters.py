@@ -87,9 +87,7 @@ def _signature(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
 
 def _mask(value: int, span: Span, name: str) -> int:
     if not 0 <= value <= 0xFF:
-        raise fault(
-            "MKS0302", f"`{name}` has eight bits, {value:#x} has more", span, page=SIG_PAGE
-        )
+        raise fault("MKS0302", f"`{name}` has eight bits, {value:#x} has more", span, page=SIG_PAGE)
     return value
 
 
@@ -98,9 +96,12 @@ def _crypto(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     missing = [name for name in ("dek", "data_unit") if name not in lines]
     if missing:
         raise fault(
-            "MKS0213", f"`crypto` lacks `{missing[0]}`", sentence.node.verb.span, help=sentence.verb.example,
+            "MKS0213",
+            f"`crypto` lacks `{missing[0]}`",
+            sentence.node.verb.span,
+            help=sentence.verb.example,
             page=sentence.verb.page,
-        )  # fmt: skip
+        )
 
     def number(name: str, default: int) -> int:
         line = lines.get(name)
@@ -177,9 +178,12 @@ def called_setters(row: RowState, sentence: Sentence, scope: Scope) -> tuple[pla
         name = as_word(word, scope, span, ("setter",), "`calls`").name
         if name not in lowered:
             raise fault(
-                "MKS0213", f"`calls` names `{name}`, and the block gives no arguments for it", span,
-                help=f"add a line `{name} …` to the block", page=sentence.verb.page,
-            )  # fmt: skip
+                "MKS0213",
+                f"`calls` names `{name}`, and the block gives no arguments for it",
+                span,
+                help=f"add a line `{name} …` to the block",
+                page=sentence.verb.page,
+            )
         turn = turns.get(name, 0)
         turns[name] = turn + 1
         found.append(lowered[name][min(turn, len(lowered[name]) - 1)])

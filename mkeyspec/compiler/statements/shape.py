@@ -327,9 +327,11 @@ def _known_faults(known: ast.Known, verb: Verb) -> Iterable[Fault]:
     record = verb.name == "check"
     if known.value is not None and not record:
         yield fault(
-            "MKS0120", f"after `{verb.name}`, `known` names the outcome seen instead", known.value.span,
+            "MKS0120",
+            f"after `{verb.name}`, `known` names the outcome seen instead",
+            known.value.span,
             help=f"known {known.requirement.text} rejected at …, or the id alone",
-        )  # fmt: skip
+        )
     seen: dict[str, Span] = {}
     for modifier in known.modifiers:
         word = modifier.name.text

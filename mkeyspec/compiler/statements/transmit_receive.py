@@ -67,9 +67,11 @@ def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     name, start, length, but = mkey_place(into, scope, row.ledger, "receive", "receive puts bytes into an mkey")
     if length is not None and length != data.length and isinstance(length, int):
         raise fault(
-            "MKS0313", f"{data.length} bytes received into {length}", into.span,
+            "MKS0313",
+            f"{data.length} bytes received into {length}",
+            into.span,
             help="both count wire bytes; leave the range out, or make it as long",
-        )  # fmt: skip
+        )
     op = _operation(sentence, scope, RECEIVE, TRANSMIT)
     qp = row.qp(sentence, scope)
     _no_receive_left(row, qp, op, sentence)

@@ -45,9 +45,7 @@ def _doubtful(row: RowState, observed: plan.Content) -> bool:
     return bool(row.ledger.doubts) and row.ledger.doubtful(segments_of(row.ledger, observed)) is not None
 
 
-def _fixed_bytes(
-    observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
-) -> tuple[str, str] | None:
+def _fixed_bytes(observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected) -> tuple[str, str] | None:
     """What an expectation of bytes does on every device, and why; None if the device decides."""
     always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
     if _length(observed) == 0:
@@ -167,11 +165,12 @@ def _length(observed: plan.Content | plan.Wire) -> int | None:
 def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:
     diagnostics.warning(
         "MKS0614",
-        "any garbage but these bytes fulfils this" if not isinstance(expected, plan.Unchanged)
+        "any garbage but these bytes fulfils this"
+        if not isinstance(expected, plan.Unchanged)
         else "any garbage fulfils this, as long as something has changed",
         span,
         help="say what should be there: `== …`, `in [a, b]`",
-    )  # fmt: skip
+    )
 
 
 # What is there already ---------------------------------------------------------------------------
@@ -281,9 +280,10 @@ def _looked_at(row: RowState, observed: plan.Content) -> None:
     """What stands there is known from here on: nothing that moved before is unseen."""
     if row.moved:
         row.moved = tuple(
-            one for one in row.moved
+            one
+            for one in row.moved
             if not any(part.name == one[0] and _overlap(part, one[1], one[2]) for part in observed.parts)
-        )  # fmt: skip
+        )
 
 
 def _overlap(part: Part, low: int, high: int) -> bool:
@@ -377,4 +377,3 @@ def look_poll(row: RowState, step: plan.Poll, span: Span) -> None:
             help="poll completes { … } says which completions there are; `post, nowait { … }` leaves some open",
         )
     row.pending[key] = 0
-

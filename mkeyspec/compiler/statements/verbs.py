@@ -119,46 +119,89 @@ _IMM = {"imm": Slot("a number")}
 
 REQUESTS: tuple[Verb, ...] = (
     _request(
-        "configure", "configure k { access remote_read; layout list(m) }", MKEY, {}, CONFIGURE_PAGE,
-        {"reset_signature": None, "calls": Slot("a list of setters")}, _BUILDER_BUT, "configure",
+        "configure",
+        "configure k { access remote_read; layout list(m) }",
+        MKEY,
+        {},
+        CONFIGURE_PAGE,
+        {"reset_signature": None, "calls": Slot("a list of setters")},
+        _BUILDER_BUT,
+        "configure",
     ),
     _request(
-        "mr_list", "mr_list k from [a, b], access local_write", MKEY, {"from": Slot("a list of parts")}, POST_PAGE,
-        {"access": _ACCESS}, ("access_flags", "inline"),
+        "mr_list",
+        "mr_list k from [a, b], access local_write",
+        MKEY,
+        {"from": Slot("a list of parts")},
+        POST_PAGE,
+        {"access": _ACCESS},
+        ("access_flags", "inline"),
     ),
     _request(
-        "mr_interleaved", "mr_interleaved k from interleaved(2, a count 512 skip 4), access local_write", MKEY,
-        {"from": Slot("an interleaved layout")}, POST_PAGE, {"access": _ACCESS},
+        "mr_interleaved",
+        "mr_interleaved k from interleaved(2, a count 512 skip 4), access local_write",
+        MKEY,
+        {"from": Slot("an interleaved layout")},
+        POST_PAGE,
+        {"access": _ACCESS},
         ("access_flags", "repeat_count", "inline"),
     ),
     _request("send", "send m", REFS, {}, "ibv_wr_post(3)"),
     _request("send_imm", "send_imm m, imm 7", REFS, {}, "ibv_wr_post(3)", _IMM),
-    _request("send_inv", "send_inv m, key k", REFS, {}, "ibv_wr_post(3)", {"key": Slot("an mkey of the other side")},
-             (*_SGE_BUT, "invalidate_rkey", *_DC_BUT)),
+    _request(
+        "send_inv",
+        "send_inv m, key k",
+        REFS,
+        {},
+        "ibv_wr_post(3)",
+        {"key": Slot("an mkey of the other side")},
+        (*_SGE_BUT, "invalidate_rkey", *_DC_BUT),
+    ),
     _request("write", "write m to w", REFS, {"to": REF}, "ibv_wr_post(3)", _IMM, _REMOTE_BUT),
     _request("read", "read m from w", REFS, {"from": REF}, "ibv_wr_post(3)", None, _REMOTE_BUT),
-    _request("fetch_add", "fetch_add m[0 +: 8] from w[0 +: 8], add 1", REF, {"from": REF}, "ibv_wr_post(3)",
-             {"add": NUMBER}, _REMOTE_BUT),
-    _request("invalidate", "invalidate k by post_send", MKEY, {"by": Slot("post_send or wr_post", required=False)},
-             CONFIGURE_PAGE, None, ("rkey",)),
+    _request(
+        "fetch_add",
+        "fetch_add m[0 +: 8] from w[0 +: 8], add 1",
+        REF,
+        {"from": REF},
+        "ibv_wr_post(3)",
+        {"add": NUMBER},
+        _REMOTE_BUT,
+    ),
+    _request(
+        "invalidate",
+        "invalidate k by post_send",
+        MKEY,
+        {"by": Slot("post_send or wr_post", required=False)},
+        CONFIGURE_PAGE,
+        None,
+        ("rkey",),
+    ),
     _request("memcpy", "memcpy a to b", REF, {"to": REF}, POST_PAGE, None, ("length",)),
     _request("raw", 'raw hex"…"', BYTES, {}, POST_PAGE, None, ()),
-)  # fmt: skip
+)
 REQUEST_NAMES = frozenset(verb.name for verb in REQUESTS)
 
 SETTERS: tuple[Verb, ...] = (
     Verb("access", "access remote_read | remote_write", _ACCESS, but=("access_flags",), page=CONFIGURE_PAGE),
     Verb("layout", "layout list(a, b)", Slot("a layout"), but=("repeat_count",), page=CONFIGURE_PAGE),
     Verb(
-        "signature", "signature { mem crc32(ones) every 512 }", but=("flags", "comp_mask"), lines="signature",
-        lines_required=True, page=SIG_PAGE,
+        "signature",
+        "signature { mem crc32(ones) every 512 }",
+        but=("flags", "comp_mask"),
+        lines="signature",
+        lines_required=True,
+        page=SIG_PAGE,
     ),
     Verb(
-        "crypto", "crypto { dek d; tweak 0; data_unit 512 }",
+        "crypto",
+        "crypto { dek d; tweak 0; data_unit 512 }",
         but=("comp_mask", "crypto_standard", "data_unit_size", "signature_crypto_order", "encrypt_on_tx"),
-        lines="crypto", lines_required=True, page="mlx5dv_wr_set_mkey_crypto(3)",
+        lines="crypto",
+        lines_required=True,
+        page="mlx5dv_wr_set_mkey_crypto(3)",
     ),
-)  # fmt: skip
+)
 SETTER_NAMES = frozenset(verb.name for verb in SETTERS)
 
 STATEMENTS: tuple[Verb, ...] = (
@@ -307,7 +350,7 @@ PLACES: dict[str, dict[str, Verb]] = {
         name: Verb(name, f"{name}, id 5", modifiers=_ENTRY_MEMBERS.get(name, {"id": NUMBER}), page="ibv_poll_cq(3)")
         for name in OPCODES
     },
-}  # fmt: skip
+}
 """Place (a case's top level, or inside some braces) -> the words that may begin a sentence there."""
 
 PLACE_NAMES = {

@@ -78,9 +78,12 @@ def live_int(sentence: Sentence, scope: Scope, name: str) -> Int | None:
 
 def _required(sentence: Sentence, name: str) -> Exception:
     return fault(
-        "MKS0213", f"`{sentence.verb.name}` lacks `{name}`", sentence.node.verb.span, help=sentence.verb.example,
+        "MKS0213",
+        f"`{sentence.verb.name}` lacks `{name}`",
+        sentence.node.verb.span,
+        help=sentence.verb.example,
         page=sentence.verb.page,
-    )  # fmt: skip
+    )
 
 
 def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> Handle:
@@ -176,9 +179,11 @@ def _remote(row: RowState, found: Operand, length: int | None) -> Part:
         return part
     if isinstance(part.length, int):
         raise fault(
-            "MKS0313", f"{length} bytes on this end, {part.length} on the other", found.span,
+            "MKS0313",
+            f"{length} bytes on this end, {part.length} on the other",
+            found.span,
             help="both ends of a request have the same length",
-        )  # fmt: skip
+        )
     return part
 
 

@@ -225,4 +225,3 @@ def _names_unknown(row: RowState, step: plan.Step) -> bool:
 def _has_signature(row: RowState, name: str) -> bool:
     key = row.world.mkey(name)
     return key is not None and key.has(MkeyFlag.BLOCK_SIGNATURE)
-

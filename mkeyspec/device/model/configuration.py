@@ -36,9 +36,7 @@ ACCESS_BITS = sum(int(flag) for flag in Access)
 INLINE = int(SendFlag.INLINE)
 RESET_SIG_ATTR = int(ConfFlag.RESET_SIG_ATTR)
 UPDATE_TAG, CRYPTO = int(MkeyFlag.UPDATE_TAG), int(MkeyFlag.CRYPTO)
-SEEDS = {
-    int(CrcType.CRC32): (0, M32), int(CrcType.CRC32C): (0, M32), int(CrcType.CRC64_XP10): (0, M64)
-}  # fmt: skip
+SEEDS = {int(CrcType.CRC32): (0, M32), int(CrcType.CRC32C): (0, M32), int(CrcType.CRC64_XP10): (0, M64)}
 SEED_BITS = {int(CrcType.CRC32): M32, int(CrcType.CRC32C): M32, int(CrcType.CRC64_XP10): M64}
 BG_TYPES = (int(BgType.CRC), int(BgType.CSUM))
 

@@ -48,9 +48,11 @@ BLOCK_SIGNATURE, CRYPTO, UPDATE_TAG = (
     int(flag) for flag in (MkeyFlag.BLOCK_SIGNATURE, MkeyFlag.CRYPTO, MkeyFlag.UPDATE_TAG)
 )
 MKEY_OFFERS = (
-    (BLOCK_SIGNATURE, "block_signature"), (CRYPTO, "crypto"), (UPDATE_TAG, "update_tag"),
+    (BLOCK_SIGNATURE, "block_signature"),
+    (CRYPTO, "crypto"),
+    (UPDATE_TAG, "update_tag"),
     (REMOTE_INVALIDATE, "remote_invalidate"),
-)  # fmt: skip
+)
 QP_OFFERS = ((int(QpOps.RAW_WQE), "raw_wqe"), (int(QpOps.MEMCPY), "memcpy"))
 MOST_STREAMS = 1 << 15
 MKEY_FLAGS = sum(int(flag) for flag in MkeyFlag)

@@ -138,9 +138,14 @@ class Queue:
             self.entries.append(Done(Completion(self.qp, "send", wr_id, status), self.head))
 
     def received(
-        self, wr_id: int, status: str, opcode: str = "", byte_len: int = 0, imm: int | None = None,
+        self,
+        wr_id: int,
+        status: str,
+        opcode: str = "",
+        byte_len: int = 0,
+        imm: int | None = None,
         invalidated: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A receive of this end is over."""
         done = Completion(self.qp, "recv", wr_id, status, opcode, byte_len, imm, invalidated)
         self.entries.append(Done(done, None))

@@ -41,9 +41,12 @@ Work = Union[Configuration, Send, Write, Read, FetchAdd, LocalInv, Memcpy, RawWo
 """What is left to execute."""
 
 OPS = {
-    Configure: int(QpOps.MKEY_CONFIGURE), MrList: int(QpOps.MR_LIST), MrInterleaved: int(QpOps.MR_INTERLEAVED),
-    Memcpy: int(QpOps.MEMCPY), RawWqe: int(QpOps.RAW_WQE),
-}  # fmt: skip
+    Configure: int(QpOps.MKEY_CONFIGURE),
+    MrList: int(QpOps.MR_LIST),
+    MrInterleaved: int(QpOps.MR_INTERLEAVED),
+    Memcpy: int(QpOps.MEMCPY),
+    RawWqe: int(QpOps.RAW_WQE),
+}
 
 
 @dataclass(slots=True)

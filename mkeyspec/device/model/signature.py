@@ -87,9 +87,7 @@ class Arithmetic:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.crc = {
-            int(CrcType.CRC32): CRC32, int(CrcType.CRC32C): CRC32C, int(CrcType.CRC64_XP10): CRC64_XP10
-        }  # fmt: skip
+        self.crc = {int(CrcType.CRC32): CRC32, int(CrcType.CRC32C): CRC32C, int(CrcType.CRC64_XP10): CRC64_XP10}
         self.guards: dict[int, Guard] = {
             int(BgType.CRC): T10,
             int(BgType.CSUM): replace(CSUM, seed_mask=0xFFFF if profile.csum_seed_ffff == "start-value" else 0),
@@ -107,9 +105,18 @@ class Arithmetic:
             seed = sig.seed & parameters.mask
             return SigDomain(CRC_KINDS[sig.type], block, parameters.size, parameters, seed)
         return SigDomain(
-            "t10dif", block, T10_SIZE, None, 0, self.guards[sig.bg_type], sig.bg_type,
-            sig.bg & 0xFFFF, sig.app_tag & 0xFFFF, sig.ref_tag & 0xFFFFFFFF, sig.flags,
-        )  # fmt: skip
+            "t10dif",
+            block,
+            T10_SIZE,
+            None,
+            0,
+            self.guards[sig.bg_type],
+            sig.bg_type,
+            sig.bg & 0xFFFF,
+            sig.app_tag & 0xFFFF,
+            sig.ref_tag & 0xFFFFFFFF,
+            sig.flags,
+        )
 
     def signature(self, attr: SigBlockAttr) -> Signature:
         """The attributes that passed the rules of the section."""
@@ -183,9 +190,14 @@ class Arithmetic:
         return self._convert(signature, signature.wire, signature.mem, wire, before, between)
 
     def _convert(
-        self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
+        self,
+        signature: Signature,
+        source: SigDomain | None,
+        target: SigDomain | None,
+        stream: Bytes,
+        before: int,
         between: Between | None,
-    ) -> tuple[Bytes, Bad | None]:  # fmt: skip
+    ) -> tuple[Bytes, Bad | None]:
         bad: Bad | None = None
         stored: Bytes | None = None
         data = stream
@@ -219,9 +231,15 @@ class Arithmetic:
         if domain.crc is not None:
             return crc_blocks(domain.crc, data, domain.block, domain.seed)
         return dif_blocks(
-            data, domain.block, guard=domain.guard, bg=domain.bg, app_tags=domain.app_tag, ref_tag=domain.ref_tag,
-            step=domain.flags & REF_REMAP, index=before // domain.block,
-        )  # fmt: skip
+            data,
+            domain.block,
+            guard=domain.guard,
+            bg=domain.bg,
+            app_tags=domain.app_tag,
+            ref_tag=domain.ref_tag,
+            step=domain.flags & REF_REMAP,
+            index=before // domain.block,
+        )
 
     def _output(self, signature: Signature, target: SigDomain, data: Bytes, stored: Bytes | None, before: int) -> Bytes:
         """Each field byte is copied from the input or calculated for the output (MSK-14)."""
@@ -257,9 +275,12 @@ class Arithmetic:
             return None
         block = self.reported(rows)
         return Bad(
-            source, before // source.block + block, self._part(source, differs[block]),
-            stored[block].tobytes(), computed[block].tobytes(),
-        )  # fmt: skip
+            source,
+            before // source.block + block,
+            self._part(source, differs[block]),
+            stored[block].tobytes(),
+            computed[block].tobytes(),
+        )
 
     def escaped(self, flags: int, stored: Bytes) -> Flags | None:
         """Which blocks an escape exempts; APP_REF_ESCAPE wins over APP_ESCAPE (DIF-14, DIF-15, X-DIFF-21)."""

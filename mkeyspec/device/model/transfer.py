@@ -77,9 +77,13 @@ class Transfer:
             self.invalidate(invalid)
         received = length if self.profile.recv_byte_len == "wire" else sum(place.memory for place in targets)
         peer.received(
-            receive.wr_id, SUCCESS, "recv", received, None if request.imm is None else request.imm & M32,
+            receive.wr_id,
+            SUCCESS,
+            "recv",
+            received,
+            None if request.imm is None else request.imm & M32,
             None if key is None else key & M32,
-        )  # fmt: skip
+        )
         return SUCCESS, 0
 
     def write(self, queue: Queue, request: Write) -> tuple[str, int]:

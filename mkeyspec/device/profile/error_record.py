@@ -11,9 +11,7 @@ from mkeyspec.device.profile.profile import Profile
 PARTS = {"guard": (0, 2), "app": (2, 4), "ref": (4, 8)}
 """Where a T10-DIF field's parts are (mlx5dv_wr_set_mkey_sig_block(3), T10 SBC-3); a CRC field is all guard."""
 
-TYPES = {
-    "guard": int(MkeyError.BAD_GUARD), "ref": int(MkeyError.BAD_REFTAG), "app": int(MkeyError.BAD_APPTAG)
-}  # fmt: skip
+TYPES = {"guard": int(MkeyError.BAD_GUARD), "ref": int(MkeyError.BAD_REFTAG), "app": int(MkeyError.BAD_APPTAG)}
 
 
 def record(

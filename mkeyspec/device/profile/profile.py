@@ -81,9 +81,11 @@ class Profile:
         "start-value", "bg 0xffff of a checksum guard (X-OPEN-14)", "start-value", "same-as-0"
     )
     mask_le_fields: str = _one_of(
-        "memory-order", "mask bit 7 of a little-endian field: its first byte or its highest (X-OPEN-12)",
-        "memory-order", "value-order",
-    )  # fmt: skip
+        "memory-order",
+        "mask bit 7 of a little-endian field: its first byte or its highest (X-OPEN-12)",
+        "memory-order",
+        "value-order",
+    )
     escape_scope: str = _one_of("block", "an escape skips all checks, or the guard's (X-OPEN-06)", "block", "guard")
     copy_compares_seed: bool = _value(True, "CRCs of unequal seeds are recomputed; rdma-core copies them (X-DIFF-10)")
     copy_compares_flags: bool = _value(False, "a REF_REMAP difference regenerates the ref tag (X-DIFF-11)")

@@ -92,9 +92,7 @@ def sources(directory: Path, *, faults: bool = False) -> list[Path]:
     return sorted(path for folder in folders for path in (directory / folder).glob("*.[ch]"))
 
 
-def build(
-    directory: Path, output: Path, command: Sequence[str], *, faults: bool = False, strict: bool = False
-) -> None:
+def build(directory: Path, output: Path, command: Sequence[str], *, faults: bool = False, strict: bool = False) -> None:
     """Compiles the sources of `directory` with the compiler `command` into the library `output`.
 
     `strict`: a warning is an error.

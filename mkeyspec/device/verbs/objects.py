@@ -131,9 +131,14 @@ class Objects:
         def make() -> Any:
             # pyverbs copies 128 bytes of key and 8 of opaque, whatever it is given.
             attr = pyverbs.Mlx5DEKInitAttr(
-                self.default_pds["owner"], 0 if len(key) == 32 else 1, keytag is not None, 0, bytes(8),
-                (key + (keytag or b"")).ljust(128, b"\0"), names.DEK_CRYPTO_LOGIN,
-            )  # fmt: skip
+                self.default_pds["owner"],
+                0 if len(key) == 32 else 1,
+                keytag is not None,
+                0,
+                bytes(8),
+                (key + (keytag or b"")).ljust(128, b"\0"),
+                names.DEK_CRYPTO_LOGIN,
+            )
             return pyverbs.Mlx5DEK(self.context, attr)
 
         made = Dek(self.next())

@@ -22,16 +22,32 @@ TIMEOUT, RETRIES, RNR_RETRIES, RNR_TIMER = 12, 7, 6, 12
 """Local ack timeout 4.096 µs << 12, so that a lost peer is told within 0.2 s, well before a step's deadline."""
 
 _EX_OPS = {
-    "rc": names.EX_SEND | names.EX_SEND_IMM | names.EX_SEND_INV | names.EX_WRITE | names.EX_WRITE_IMM
-    | names.EX_READ | names.EX_CMP_SWP | names.EX_FETCH_ADD | names.EX_LOCAL_INV,
-    "uc": names.EX_SEND | names.EX_SEND_IMM | names.EX_SEND_INV | names.EX_WRITE | names.EX_WRITE_IMM
+    "rc": names.EX_SEND
+    | names.EX_SEND_IMM
+    | names.EX_SEND_INV
+    | names.EX_WRITE
+    | names.EX_WRITE_IMM
+    | names.EX_READ
+    | names.EX_CMP_SWP
+    | names.EX_FETCH_ADD
+    | names.EX_LOCAL_INV,
+    "uc": names.EX_SEND
+    | names.EX_SEND_IMM
+    | names.EX_SEND_INV
+    | names.EX_WRITE
+    | names.EX_WRITE_IMM
     | names.EX_LOCAL_INV,
     "ud": names.EX_SEND | names.EX_SEND_IMM,
-    "dci": names.EX_SEND | names.EX_SEND_IMM | names.EX_WRITE | names.EX_WRITE_IMM | names.EX_READ
-    | names.EX_CMP_SWP | names.EX_FETCH_ADD,
+    "dci": names.EX_SEND
+    | names.EX_SEND_IMM
+    | names.EX_WRITE
+    | names.EX_WRITE_IMM
+    | names.EX_READ
+    | names.EX_CMP_SWP
+    | names.EX_FETCH_ADD,
     "xrc_send": names.EX_SEND | names.EX_SEND_IMM | names.EX_WRITE | names.EX_WRITE_IMM | names.EX_READ,
     "raw_packet": names.EX_SEND,
-}  # fmt: skip
+}
 
 MOST_CQES = (1 << 31) - 1
 """What the argument of ibv_create_cq can hold."""
@@ -269,10 +285,14 @@ class Queues:
         """A DCT in RTR on a responder."""
         pyverbs = self.pyverbs
         init = pyverbs.QPInitAttrEx(
-            qp_type=names.QPT["dci"], scq=end.recv_cq, rcq=end.recv_cq, srq=end.srq,
+            qp_type=names.QPT["dci"],
+            scq=end.recv_cq,
+            rcq=end.recv_cq,
+            srq=end.srq,
             cap=pyverbs.QPCap(max_send_wr=0, max_recv_wr=0, max_send_sge=0, max_recv_sge=0),
-            comp_mask=names.INIT_ATTR_PD, pd=pd,
-        )  # fmt: skip
+            comp_mask=names.INIT_ATTR_PD,
+            pd=pd,
+        )
         dc = pyverbs.Mlx5DVDCInitAttr(dc_type=names.DV_DCT, dct_access_key=key)
         extra = pyverbs.Mlx5DVQPInitAttr(comp_mask=names.DV_MASK_DC, dc_init_attr=dc)
         target = pyverbs.Mlx5QP(self.context, init, extra)

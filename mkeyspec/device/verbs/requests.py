@@ -101,10 +101,12 @@ class SectionCalls:
         elif isinstance(request, Memcpy):
             self._needs(int(QpOps.MEMCPY), "memcpy")
             copy = (
-                fit(request.dest_lkey, U32, "dest_lkey"), fit(request.dest_addr, U64, "dest_addr"),
-                fit(request.src_lkey, U32, "src_lkey"), fit(request.src_addr, U64, "src_addr"),
+                fit(request.dest_lkey, U32, "dest_lkey"),
+                fit(request.dest_addr, U64, "dest_addr"),
+                fit(request.src_lkey, U32, "src_lkey"),
+                fit(request.src_addr, U64, "src_addr"),
                 fit(request.length, U64, "length"),
-            )  # fmt: skip
+            )
             self.calls.append(lambda: qp.wr_memcpy(*copy))
         elif isinstance(request, RawWqe):
             self._raw(request)
@@ -209,11 +211,13 @@ class SectionCalls:
     def _interleaved(self, entries: Sequence[Any]) -> list[Any]:
         made = [
             self.pyverbs.Mlx5MrInterleaved(
-                fit(entry.addr, U64, "addr"), fit(entry.bytes_count, U32, "bytes_count"),
-                fit(entry.bytes_skip, U32, "bytes_skip"), fit(entry.lkey, U32, "lkey"),
+                fit(entry.addr, U64, "addr"),
+                fit(entry.bytes_count, U32, "bytes_count"),
+                fit(entry.bytes_skip, U32, "bytes_skip"),
+                fit(entry.lkey, U32, "lkey"),
             )
             for entry in entries
-        ]  # fmt: skip
+        ]
         self.kept.append(made)
         return made
 
@@ -250,9 +254,12 @@ class SectionCalls:
         else:
             kind = enum_fit(sig.bg_type, "bg_type")
             made = pyverbs.Mlx5SigT10Dif(
-                kind, fit(sig.bg, U16, "bg"), fit(sig.app_tag, U16, "app_tag"),
-                fit(sig.ref_tag, U32, "ref_tag"), fit(sig.flags, U16, "flags"),
-            )  # fmt: skip
+                kind,
+                fit(sig.bg, U16, "bg"),
+                fit(sig.app_tag, U16, "app_tag"),
+                fit(sig.ref_tag, U32, "ref_tag"),
+                fit(sig.flags, U16, "flags"),
+            )
             parameters = {"dif": made}
         starts = kind.to_bytes(4, "little")
         gone.append(lambda: scribble(made, size, starts))

@@ -75,9 +75,14 @@ def _received(name: str, bent: Callable[[Completion], Completion | None]) -> Non
     @fault(name)
     class Bent(Queue):
         def received(
-            self, wr_id: int, status: str, opcode: str = "", byte_len: int = 0, imm: int | None = None,
+            self,
+            wr_id: int,
+            status: str,
+            opcode: str = "",
+            byte_len: int = 0,
+            imm: int | None = None,
             invalidated: int | None = None,
-        ) -> None:  # fmt: skip
+        ) -> None:
             super().received(wr_id, status, opcode, byte_len, imm, invalidated)
             if status == SUCCESS:
                 done = self.entries.pop()

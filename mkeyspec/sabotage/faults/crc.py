@@ -177,9 +177,14 @@ def _stripped(name: str, first: int, end: int) -> None:
     @fault(name)
     class Bent(Arithmetic):
         def _convert(
-            self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
+            self,
+            signature: Signature,
+            source: SigDomain | None,
+            target: SigDomain | None,
+            stream: Bytes,
+            before: int,
             between: Between | None,
-        ) -> tuple[Bytes, Bad | None]:  # fmt: skip
+        ) -> tuple[Bytes, Bad | None]:
             made, bad = super()._convert(signature, source, target, stream, before, between)
             if source is None or target is not None:
                 return made, bad
@@ -236,9 +241,14 @@ class ReceiveUnsigned(Arithmetic):
 @fault("partial_block_zero")
 class PartialBlockZero(Arithmetic):
     def _convert(
-        self, signature: Signature, source: SigDomain | None, target: SigDomain | None, stream: Bytes, before: int,
+        self,
+        signature: Signature,
+        source: SigDomain | None,
+        target: SigDomain | None,
+        stream: Bytes,
+        before: int,
         between: Between | None,
-    ) -> tuple[Bytes, Bad | None]:  # fmt: skip
+    ) -> tuple[Bytes, Bad | None]:
         made, bad = super()._convert(signature, source, target, stream, before, between)
         domain = target or source
         if domain is not None:

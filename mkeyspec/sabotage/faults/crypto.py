@@ -151,9 +151,7 @@ class CryptoJobUnchecked(Builder):
         Builder._crypto(self, configuration, attr)
         made = configuration.crypto
         if made is not None:
-            configuration.crypto = _AnyJob(
-                made.key, made.keytag, made.encrypt_on_tx, made.at, made.tweak, made.unit
-            )
+            configuration.crypto = _AnyJob(made.key, made.keytag, made.encrypt_on_tx, made.at, made.tweak, made.unit)
 
 
 @fault("crypto_missing_plain")

@@ -45,8 +45,6 @@ INLINE = int(SendFlag.INLINE)
 # Setters called too often, too rarely, elsewhere ---------------------------------------------
 
 
-
-
 @fault("setter_twice")
 class SetterTwice(Builder):
     def call(self, configuration: Configuration, setter: Setter) -> None:
@@ -99,9 +97,15 @@ def _begin(name: str, bent: Callable[[int, int, int], tuple[int, int, int]]) -> 
     @fault(name)
     class Bent(Builder):
         def begin(
-            self, mkey: IndirectKey, wr_id: int, flags: int, lkey: int, num_setters: int, conf_flags: int,
+            self,
+            mkey: IndirectKey,
+            wr_id: int,
+            flags: int,
+            lkey: int,
+            num_setters: int,
+            conf_flags: int,
             comp_mask: int,
-        ) -> Configuration:  # fmt: skip
+        ) -> Configuration:
             flags, conf_flags, comp_mask = bent(flags, conf_flags, comp_mask)
             return Builder.begin(self, mkey, wr_id, flags, lkey, num_setters, conf_flags, comp_mask)
 

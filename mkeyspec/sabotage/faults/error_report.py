@@ -145,9 +145,10 @@ class NobodyKnows(Model):
         if queue is not None:
             known = self.tables[queue.side].keys
             strangers = [
-                entry for entry in queue.entries
+                entry
+                for entry in queue.entries
                 if isinstance(entry, Notice) and known.get(entry.mkey.index) is not entry.mkey
-            ]  # fmt: skip
+            ]
             for entry in strangers:
                 queue.entries.remove(entry)
         return super().poll(qp)

@@ -152,9 +152,7 @@ def _offset(name: str, bent: Callable[[IndirectKey, int], int]) -> None:
 
     @fault(name)
     class Bent(KeyTable):
-        def reach(
-            self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0
-        ) -> None:
+        def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
             if isinstance(found, IndirectKey) and found.layout is not None and not depth:
                 start = bent(found, start)
             super().reach(found, start, length, write, pieces, depth)
@@ -239,9 +237,7 @@ def _stray(name: str, at: Callable[[int], int], strided: bool = False) -> None:
             super()._reach_strided(pd, layout, start, length, write, pieces, depth)
             self.inside_gap = False
 
-        def reach(
-            self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0
-        ) -> None:
+        def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
             super().reach(found, start, length, write, pieces, depth)
             if isinstance(found, Region) and write and length and (self.inside_gap or not strided):
                 place = start - found.addr + at(length)

@@ -142,4 +142,3 @@ class CheckKeeps(Model):
         if found is not None and found.state is not None:
             found.state.error = kept
         return told
-

@@ -121,14 +121,18 @@ def test_known_values() -> None:
         ("expect c == counter(32)", Counter(32)),
         ("expect c == counter(16) ++ any(16)\nexpect c[16 +: 16] == fill(1, 16)", Join((Counter(16), Fill(1, 16)))),
         ("store c = fill(9, 32)\nexpect c == unchanged", Fill(9, 32)),
-        ("store c = fill(9, 32)\nstore c[4 +: 2] = hex\"aabb\"",
-         Join((Fill(9, 4), Literal(b"\xaa\xbb"), Fill(9, 26)))),
+        ('store c = fill(9, 32)\nstore c[4 +: 2] = hex"aabb"', Join((Fill(9, 4), Literal(b"\xaa\xbb"), Fill(9, 26)))),
         ("store c = fill(9, 32)\nexpect c != fill(8, 32)", Fill(9, 32)),
         ("peer memory w[32]\nread c from w accepted or rejected at completion\nstore c = fill(3, 32)", Fill(3, 32)),
-        (("peer memory w[32]\nread c from w accepted or rejected at completion\nread c from w\n"
-          "expect c == fill(5, 32)"), Fill(5, 32)),
+        (
+            (
+                "peer memory w[32]\nread c from w accepted or rejected at completion\nread c from w\n"
+                "expect c == fill(5, 32)"
+            ),
+            Fill(5, 32),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_ledger_holds_what_was_stored_and_matched(before: str, expected: object) -> None:
     assert bytes_of(f"memory z[32]\n{before}\nexpect z == c") == expected
 
@@ -145,9 +149,14 @@ def test_the_wire_is_known_once_it_was_expected() -> None:
 
 @pytest.mark.parametrize(
     "before",
-    ["", "store c = fill(1, 32)\nexpect c == any", "expect c in [fill(1, 32), fill(2, 32)]",
-     "store c[0 +: 31] = fill(1, 31)", "store c = fill(0, 32)\nstore c[0 +: 4] = be32(k.rkey)"],
-)  # fmt: skip
+    [
+        "",
+        "store c = fill(1, 32)\nexpect c == any",
+        "expect c in [fill(1, 32), fill(2, 32)]",
+        "store c[0 +: 31] = fill(1, 31)",
+        "store c = fill(0, 32)\nstore c[0 +: 4] = be32(k.rkey)",
+    ],
+)
 def test_what_nobody_said_cannot_be_used(before: str) -> None:
     (found,) = errors(BASE + f"memory z[32]\n{before}\nexpect z == c")
     assert found.startswith("MKS0320 nothing says what `c[")

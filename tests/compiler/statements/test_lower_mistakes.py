@@ -20,8 +20,10 @@ configure k { access remote_write; layout list(m) }
         ("transmitt k by send", "MKS0210 there is no verb `transmitt`"),
         ("write m to w, signalled", "MKS0211 `write` has no modifier `signalled`"),
         ("mkey j { block_signatur }", "MKS0212 `mkey { }` has no line `block_signatur`"),
-        ("configure k { signature { memory crc32(ones) every 512 } }",
-         "MKS0215 `memory` stands in a case, not in `signature { }`"),
+        (
+            "configure k { signature { memory crc32(ones) every 512 } }",
+            "MKS0215 `memory` stands in a case, not in `signature { }`",
+        ),
         ("transmit k", "MKS0213 `transmit` lacks `by` (send, send_imm, write, write_imm, peer_read)"),
         ("store m", "MKS0213 `store` lacks `=` (bytes)"),
         ("post", "MKS0213 `post` lacks its lines in braces"),
@@ -54,17 +56,36 @@ configure k { access remote_write; layout list(m) }
         ("expect k.max_entries == fill(0, 4)", "MKS0316 a number is compared with bytes"),
         ("transmit k by send\nexpect wire == unchanged", "MKS0316 every wire is new: it can't be unchanged"),
         ("expect wire == m", "MKS0321 there is no wire here: no `transmit` before this goes through"),
-        ("transmit k by send rejected at complete with EINVAL\nexpect wire == m",
-         "MKS0321 there is no wire here: no `transmit` before this goes through"),
+        (
+            "transmit k by send rejected at complete with EINVAL\nexpect wire == m",
+            "MKS0321 there is no wire here: no `transmit` before this goes through",
+        ),
         ("write m to w as l\nexpect l.wire == m", "MKS0321 `l` has no wire: only a `transmit` has"),
-        (("receive fill(1, 512) into k by peer_write accepted or rejected at completion\nexpect m == any\n"
-         "expect w == m"), "MKS0320 nothing says what `m[0..512]` holds"),
-        (("receive fill(1, 512) into k by peer_write\nexpect m == fill(1, 512) known X-DIFF-08 any\n"
-         "transmit k by send\nexpect wire == m"), "MKS0320 nothing says what `m[0..512]` holds"),
-        ("write m to w accepted or rejected at completion\nexpect w in [m, unchanged]\nexpect m == w",
-         "MKS0320 nothing says what `w[0..512]` holds"),
-        (("transmit k by send as t accepted or rejected at completion\nexpect wire == any\n"
-         "transmit k by send\nexpect wire == t.wire"), "MKS0320 nothing says what `wire[0..512]` holds"),
+        (
+            (
+                "receive fill(1, 512) into k by peer_write accepted or rejected at completion\nexpect m == any\n"
+                "expect w == m"
+            ),
+            "MKS0320 nothing says what `m[0..512]` holds",
+        ),
+        (
+            (
+                "receive fill(1, 512) into k by peer_write\nexpect m == fill(1, 512) known X-DIFF-08 any\n"
+                "transmit k by send\nexpect wire == m"
+            ),
+            "MKS0320 nothing says what `m[0..512]` holds",
+        ),
+        (
+            "write m to w accepted or rejected at completion\nexpect w in [m, unchanged]\nexpect m == w",
+            "MKS0320 nothing says what `w[0..512]` holds",
+        ),
+        (
+            (
+                "transmit k by send as t accepted or rejected at completion\nexpect wire == any\n"
+                "transmit k by send\nexpect wire == t.wire"
+            ),
+            "MKS0320 nothing says what `wire[0..512]` holds",
+        ),
         ("expect 4 == 4", "MKS0322 nothing is observed here: this is an int"),
         ("record x = counter(4)", "MKS0322 nothing is observed here: this is bytes"),
         ("mkey j\nexpect j == m", "MKS0323 `j` has no layout here, so it has no bytes"),
@@ -75,20 +96,25 @@ configure k { access remote_write; layout list(m) }
         ("peer recv w\nsend m\nsend m", "MKS0511 nothing is posted to receive this"),
         ("peer recv w\nqp q\nsend m on q", "MKS0511 nothing is posted to receive this"),
         ("recv m\nsend m", "MKS0511 nothing is posted to receive this"),
-        ("peer recv w\ntransmit k by send",
-         "MKS0512 a receive of yours still waits at the peer, and would take this"),
+        ("peer recv w\ntransmit k by send", "MKS0512 a receive of yours still waits at the peer, and would take this"),
         ("transmit k by recv", "MKS0302 `recv` is no way to transmit"),
         ("transmit m by send", "MKS0302 `transmit` takes an mkey or a part of one, not the memory `m`"),
         ("transmit k but rkeys 1 by send", "MKS0205 a key or a part of a buffer has no `rkeys` to set wrong"),
-        ("configure k, calls [access] { layout list(m) }",
-         "MKS0213 `calls` names `access`, and the block gives no arguments for it"),
-        ("transmit k by send known X-DIFF-08\nexpect wire == m",
-         "MKS0515 `known X-DIFF-08` says nothing of what comes instead"),
-        ("transmit k by send\nexpect wire == m known X-DIFF-08",
-         "MKS0515 `known X-DIFF-08` says nothing of what comes instead"),
+        (
+            "configure k, calls [access] { layout list(m) }",
+            "MKS0213 `calls` names `access`, and the block gives no arguments for it",
+        ),
+        (
+            "transmit k by send known X-DIFF-08\nexpect wire == m",
+            "MKS0515 `known X-DIFF-08` says nothing of what comes instead",
+        ),
+        (
+            "transmit k by send\nexpect wire == m known X-DIFF-08",
+            "MKS0515 `known X-DIFF-08` says nothing of what comes instead",
+        ),
         ("transmit k by send known X-DIFF-98 accepted", "MKS0221 the ledger has no departure `X-DIFF-98`"),
     ],
-)  # fmt: skip
+)
 def test_mistakes(text: str, found: str) -> None:
     assert errors(BASE + text) == [found]
 
@@ -111,8 +137,10 @@ def test_layouts_that_are_no_whole_number_of_frames() -> None:
 def test_requirement_ids() -> None:
     found = the_error(BASE, "verifies LAY-05, SIG-70")
     assert (found.code, found.message, found.help) == (
-        "MKS0220", "the ledger has no requirement `SIG-70`", "did you mean `SIG-07`?",
-    )  # fmt: skip
+        "MKS0220",
+        "the ledger has no requirement `SIG-70`",
+        "did you mean `SIG-07`?",
+    )
 
 
 def test_an_mkey_in_an_unknown_state_is_said_to_be_in_one() -> None:

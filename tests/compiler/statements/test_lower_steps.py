@@ -429,24 +429,33 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        ("peer memory w[8]\nqp q\npeer recv w on q as r, id 9",
-         Recv(AT, (Part("w", 0, 8),), "q", True, "r", Options(id=9))),
-        ("store m[8 +: 4] = hex\"01020304\"", Store(AT, Part("m", 8, 4), Literal(bytes([1, 2, 3, 4])))),
+        (
+            "peer memory w[8]\nqp q\npeer recv w on q as r, id 9",
+            Recv(AT, (Part("w", 0, 8),), "q", True, "r", Options(id=9)),
+        ),
+        ('store m[8 +: 4] = hex"01020304"', Store(AT, Part("m", 8, 4), Literal(bytes([1, 2, 3, 4])))),
         ("store m[0 +: 4] = be32(k.rkey)", Store(AT, Part("m", 0, 4), LiveBytes("be32", Live("k", "rkey")))),
         ("await comm_est", Await(AT, "comm_est")),
         ("qp q { sig_pipelining }\nawait sq_drained on q", Await(AT, "sq_drained", "q")),
-        ("qp q\npoll q completes { send, id 1; error, status wr_flush_err }",
-         Poll(AT, "q",
-              claim=(Completes((Entry("send", (("id", 1),)), Entry("error", (("status", "wr_flush_err"),)))),))),
+        (
+            "qp q\npoll q completes { send, id 1; error, status wr_flush_err }",
+            Poll(
+                AT,
+                "q",
+                claim=(Completes((Entry("send", (("id", 1),)), Entry("error", (("status", "wr_flush_err"),)))),),
+            ),
+        ),
         ("qp q { sig_pipelining }\nresume q", Resume(AT, "q")),
         ("qp q { sig_pipelining }\ncancel 2 on q as c", Cancel(AT, 2, "q", "c")),
         ("mkey u { update_tag }\nretag u to 7", Retag(AT, "u", 7)),
         ("record room = k.max_entries", Record(AT, "room", Live("k", "max_entries"))),
         ("let n = k.max_entries * 2\nrecord room = n", Record(AT, "room", LiveOp("*", (Live("k", "max_entries"), 2)))),
-        ("expect k.max_entries >= 1\nrecord ok = k.max_entries == 1",
-         Record(AT, "ok", Live("k", "max_entries"), "==", 1)),
+        (
+            "expect k.max_entries >= 1\nrecord ok = k.max_entries == 1",
+            Record(AT, "ok", Live("k", "max_entries"), "==", 1),
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_verbs(text: str, step: object) -> None:
     assert last(ONE + text) == step
 
@@ -504,17 +513,21 @@ def test_known_departures() -> None:
     ("body", "needs"),
     [
         ("memory m[8]", ()),
-        (signed("mem crc32c(ones) every 520", "framed(counter(520), crc32c(ones) every 520)"),
-         ("signature.crc32c", "block.520")),
-        (signed("wire t10dif(bg_type=csum) every 512", "counter(512)"),
-         ("signature.t10dif", "signature.csum", "block.512")),
+        (
+            signed("mem crc32c(ones) every 520", "framed(counter(520), crc32c(ones) every 520)"),
+            ("signature.crc32c", "block.520"),
+        ),
+        (
+            signed("wire t10dif(bg_type=csum) every 512", "counter(512)"),
+            ("signature.t10dif", "signature.csum", "block.512"),
+        ),
         ("mkey k { crypto; update_tag; remote_invalidate }", ("crypto", "update_tag", "remote_invalidate")),
         ("qp q { type dci }", ("qp.dci",)),
         ("qp q { type ud; send_ops [raw] }", ("qp.ud", "raw_wqe")),
         ("qp q { type ud; send_ops [mr_list] } rejected at create", ()),
         ("qp q { sig_pipelining; send_ops [memcpy, raw] }", ("pipelining", "memcpy", "raw_wqe")),
     ],
-)  # fmt: skip
+)
 def test_needs_follow_from_what_a_row_configures(body: str, needs: tuple[str, ...]) -> None:
     assert rows(body)[0].needs == needs
 

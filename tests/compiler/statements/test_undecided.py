@@ -76,21 +76,31 @@ REFUSED = {
     "count": (f"{PIPE}cancel 7 on q as c accepted or rejected at cancel\nexpect c.count == 0", shown("c.count")),
     # Cancel, poll, await.
     "cancelled": (f"{PIPE}cancel 2 on q accepted or rejected at cancel\nexpect v == unchanged", JUDGED),
-    "polled": (f"{PIPE}poll q completes {{ rdma_write; rdma_write }} or completes {{ error; error }}\nexpect v == m",
-               JUDGED),
-    "left to poll": (f"{PIPE}write m[0 +: 8] to w[0 +: 8] on q {EITHER}\npoll q completes {{ rdma_write; rdma_write }}",
-                     LEFT),
-    "not waited for": (f"post, nowait {{ write m to w, signaled }} {AT_COMPLETE}\npoll completes {{ rdma_write }}",
-                       LEFT),
-    "an event": (f"qp q {{ sig_pipelining }}\nwrite m to w on q {EITHER}\nawait sq_drained on q",
-                 "whether this event comes depends on an outcome that the case leaves open"),
-    "a receive waits": (f"recv n\nwrite m to w {EITHER}",
-                        "a receive still waits at the owner, and is flushed if this fails"),
+    "polled": (
+        f"{PIPE}poll q completes {{ rdma_write; rdma_write }} or completes {{ error; error }}\nexpect v == m",
+        JUDGED,
+    ),
+    "left to poll": (
+        f"{PIPE}write m[0 +: 8] to w[0 +: 8] on q {EITHER}\npoll q completes {{ rdma_write; rdma_write }}",
+        LEFT,
+    ),
+    "not waited for": (
+        f"post, nowait {{ write m to w, signaled }} {AT_COMPLETE}\npoll completes {{ rdma_write }}",
+        LEFT,
+    ),
+    "an event": (
+        f"qp q {{ sig_pipelining }}\nwrite m to w on q {EITHER}\nawait sq_drained on q",
+        "whether this event comes depends on an outcome that the case leaves open",
+    ),
+    "a receive waits": (
+        f"recv n\nwrite m to w {EITHER}",
+        "a receive still waits at the owner, and is flushed if this fails",
+    ),
     # Checks.
     "an error": (f"{SIGNED}transmit j by send {EITHER}\ncheck j is bad_guard, block 0", ERROR),
     "an error of either": (f"{SIGNED}transmit j by send {EITHER}\ncheck j is [bad_guard, bad_reftag]", ERROR),
     "read, or not": (f"{SIGNED}{ASKED}\ncheck j is bad_guard", ERROR),
-}  # fmt: skip
+}
 
 TAKEN = {
     "any": WRITE + "expect w == any",
@@ -98,8 +108,7 @@ TAKEN = {
     "one of": WRITE + "expect w in [m, unchanged]",
     "open there": f"write m[0 +: 8] to w[8 +: 8] {EITHER}\nexpect w == any(16) ++ m[16..]",
     "beside": f"write m[0 +: 8] to w[8 +: 8] {EITHER}\nexpect w[0 +: 8] == unchanged\nexpect w[16..] == unchanged",
-    "nothing": ("qp q { send_ops [memcpy] }\n"
-    f"memcpy m to n on q, but length 0 {AT_COMPLETE}\nexpect n == unchanged"),
+    "nothing": (f"qp q {{ send_ops [memcpy] }}\nmemcpy m to n on q, but length 0 {AT_COMPLETE}\nexpect n == unchanged"),
     "written since": WRITE + "write m to w\nexpect w == m",
     "stored since": WRITE + "store w = fill(1, 64)\nread n from w\nexpect n == w",
     "what is there": WRITE + "let now = w\nread n from w\nexpect n == now\nexpect w == any",
@@ -108,19 +117,27 @@ TAKEN = {
     "errno": f"write m to w as s {AT_COMPLETE}\nexpect s.errno == 0\nexpect w == any",
     "other labels": f"write m to w as s {EITHER}\nread n from v as r\nexpect r.byte_len == 64\nexpect w == any",
     "either error": f"{SIGNED}transmit j by send {EITHER}\nexpect wire == any\ncheck j is [ok, bad_guard]",
-    "no error": (f"{SIGNED}transmit j by send {EITHER}\nexpect wire == any\ncheck j is ok\n"
-    "transmit j by send\nexpect wire == any\ncheck j is bad_guard, block 0"),
+    "no error": (
+        f"{SIGNED}transmit j by send {EITHER}\nexpect wire == any\ncheck j is ok\n"
+        "transmit j by send\nexpect wire == any\ncheck j is bad_guard, block 0"
+    ),
     "its own receive": f"peer recv w as r\nsend m {EITHER}\nrecord byte_len = r.byte_len\nexpect w == any",
     "receives at complete": f"recv n\nwrite m to w {AT_COMPLETE}\npeer send v\nexpect n == fill(0, 64)",
     "another qp": f"qp q {{ sig_pipelining }}\nwrite m to w {EITHER}\nexpect w == any\nawait sq_drained on q",
-    "polled before": (f"{PIPE}poll q completes {{ rdma_write, id 1; rdma_write, id 2 }}\nwrite m to w on q {EITHER}\n"
-    "write m to v on q completes { rdma_write }\nexpect w == any\nexpect v == m"),
-    "cancelled before": (f"{PIPE}cancel 2 on q\ncancel 2 on q as c accepted or rejected at cancel\n"
-    "poll q completes { rdma_write; rdma_write }\nexpect v == unchanged\nexpect w == m"),
+    "polled before": (
+        f"{PIPE}poll q completes {{ rdma_write, id 1; rdma_write, id 2 }}\nwrite m to w on q {EITHER}\n"
+        "write m to v on q completes { rdma_write }\nexpect w == any\nexpect v == m"
+    ),
+    "cancelled before": (
+        f"{PIPE}cancel 2 on q\ncancel 2 on q as c accepted or rejected at cancel\n"
+        "poll q completes { rdma_write; rdma_write }\nexpect v == unchanged\nexpect w == m"
+    ),
     "success either way": "write m to w, id 5 completes { rdma_write } or accepted\nexpect w == m",
     "never accepted": "write m to w, but rkey w.rkey ^ 0xff rejected at completion\nexpect w == unchanged",
-    "created": ("mkey l, but create_flags 2 accepted or rejected at create\n"
-    "configure l { layout list(m) }\ntransmit l by send\nexpect wire == m\nexpect l.max_entries >= 1"),
+    "created": (
+        "mkey l, but create_flags 2 accepted or rejected at create\n"
+        "configure l { layout list(m) }\ntransmit l by send\nexpect wire == m\nexpect l.max_entries >= 1"
+    ),
 }
 
 

@@ -182,8 +182,10 @@ def test_no_receive() -> None:
     sge = (Sge(mem.addr, 8, mem.lkey),)
     assert bench.post(Send(1, 0, sge), Send(2, 0, sge), Write(3, 0, (), 0, 0)) == 0
     assert [(c.wr_id, c.status) for c in bench.owner] == [
-        (1, "rnr_retry_exc_err"), (2, "wr_flush_err"), (3, "wr_flush_err")
-    ]  # fmt: skip
+        (1, "rnr_retry_exc_err"),
+        (2, "wr_flush_err"),
+        (3, "wr_flush_err"),
+    ]
     assert bench.peer == []
 
 
@@ -237,10 +239,15 @@ def test_configured_and_used_in_one_section() -> None:
     setters = (SetAccess(15), layout(mem), signature(wire=crc("crc32")))
     outer = (SetAccess(15), SetList((Sge(0, 4, mkey.lkey),)))
     bench.device.post_recv(bench.pair.peer, 1, (Sge(wire.addr, 516, wire.lkey),))
-    assert bench.post(
-        Configure(1, flags, mkey, 3, setters), Configure(2, flags, second, 2, outer),
-        Send(3, SIGNALED, (Sge(0, 516, mkey.lkey),)), Write(4, 0, (Sge(0, 4, second.lkey),), wire.addr, wire.rkey),
-    ) == 0  # fmt: skip
+    assert (
+        bench.post(
+            Configure(1, flags, mkey, 3, setters),
+            Configure(2, flags, second, 2, outer),
+            Send(3, SIGNALED, (Sge(0, 516, mkey.lkey),)),
+            Write(4, 0, (Sge(0, 4, second.lkey),), wire.addr, wire.rkey),
+        )
+        == 0
+    )
     assert [(c.wr_id, c.opcode) for c in bench.owner] == [(3, "send")]
     assert bench.bytes_of(wire) == b"\xa5" * 512 + bytes.fromhex("699aca21")
 
@@ -431,8 +438,10 @@ def test_receive_queue_limits() -> None:
     assert bench.device.post_recv(bench.pair.peer, 1, ()) == errno.ENOMEM
     nobody = Qp(9999, "owner", 1, 0)
     assert (bench.device.post_recv(nobody, 1, ()), bench.device.post(nobody, []), bench.device.poll(nobody)) == (
-        errno.EINVAL, errno.EINVAL, []
-    )  # fmt: skip
+        errno.EINVAL,
+        errno.EINVAL,
+        [],
+    )
 
 
 def test_buffers_of_the_host() -> None:

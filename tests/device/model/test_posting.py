@@ -360,9 +360,12 @@ def test_streams_break_alone() -> None:
     """WRP-34, WRP-35, mlx5dv_dci_stream_id_reset(3)."""
     bench = Initiator(streams=4)
     bench.post(
-        bench.write(1, bench.to(1), rkey=1), bench.write(2, bench.to(1)), bench.write(3, bench.to(2)),
-        bench.write(4, bench.to()), bench.write(5, bench.to(1)),
-    )  # fmt: skip
+        bench.write(1, bench.to(1), rkey=1),
+        bench.write(2, bench.to(1)),
+        bench.write(3, bench.to(2)),
+        bench.write(4, bench.to()),
+        bench.write(5, bench.to(1)),
+    )
     assert [(done.wr_id, done.status) for done in bench.owner] == [
         (1, "rem_access_err"), (2, "wr_flush_err"), (3, "success"), (4, "success"), (5, "wr_flush_err")
     ]  # fmt: skip

@@ -51,9 +51,12 @@ LENGTH = 2080
 KINDS = (1, 3, 3 | 8 | 16, 5, 7)
 """Create flags of each side's mkeys."""
 ATTRIBUTES = (
-    QpAttributes(send_ops=0x1F), QpAttributes(send_ops=0x1F, sig_pipelining=True), QpAttributes(type="uc", send_ops=8),
-    QpAttributes(type="dci", send_ops=0x1F, streams=3), QpAttributes(type="dci", send_ops=0x1F),
-)  # fmt: skip
+    QpAttributes(send_ops=0x1F),
+    QpAttributes(send_ops=0x1F, sig_pipelining=True),
+    QpAttributes(type="uc", send_ops=8),
+    QpAttributes(type="dci", send_ops=0x1F, streams=3),
+    QpAttributes(type="dci", send_ops=0x1F),
+)
 SIDES: tuple[Side, Side] = ("owner", "peer")
 
 
@@ -151,9 +154,14 @@ class World:
         )
         opcode = st.one_of(st.sampled_from([0, 1, 8, 9, 10, 11, 16, 18, 37]), st.integers(0, 255))
         made = st.builds(
-            whole, opcode, st.sampled_from([0, 4, 8, 12]), address, far, st.lists(segment, max_size=3),
+            whole,
+            opcode,
+            st.sampled_from([0, 4, 8, 12]),
+            address,
+            far,
+            st.lists(segment, max_size=3),
             st.integers(0, 400),
-        )  # fmt: skip
+        )
         return st.one_of(made, made, made, st.binary(max_size=80))
 
     def sges(self, side: str, size: int = 3) -> st.SearchStrategy[tuple[Sge, ...]]:
@@ -163,9 +171,11 @@ class World:
         n = self.number
         mask = st.one_of(st.integers(0, 255), n)
         strip = st.builds(
-            lambda p, count, skip: Interleaved(p[0], count, skip, p[2]), self.places(side),
-            st.one_of(st.integers(0, 600), n), st.one_of(st.integers(0, 16), n),
-        )  # fmt: skip
+            lambda p, count, skip: Interleaved(p[0], count, skip, p[2]),
+            self.places(side),
+            st.one_of(st.integers(0, 600), n),
+            st.one_of(st.integers(0, 16), n),
+        )
         strips = st.lists(strip, max_size=4).map(tuple)
         enum = st.one_of(st.integers(0, 4), n)
         block = st.one_of(st.sampled_from([0, 0, 1, 3]), n)
@@ -179,14 +189,15 @@ class World:
             st.builds(SigBlockDomain, st.just(1), good_crc, block),
             st.builds(SigBlockDomain, st.just(0), dif, block),
             st.builds(SigBlockDomain, enum, st.one_of(dif, wild_dif, wild_crc), enum, st.one_of(st.just(0), n)),
-        )  # fmt: skip
+        )
         flags = st.one_of(st.just(0), st.just(0), st.just(1), n)
         setter = st.one_of(
-            self.crypto(), self.sges(side, 4).map(SetList),
+            self.crypto(),
+            self.sges(side, 4).map(SetList),
             st.one_of(st.just(15), st.integers(0, 15), n).map(SetAccess),
             st.builds(SetInterleaved, st.one_of(st.integers(0, 5), n), strips),
             st.builds(SetSignature, st.builds(SigBlockAttr, domain, domain, flags, mask, mask)),
-        )  # fmt: skip
+        )
         return st.lists(setter, max_size=3, unique_by=type).map(tuple)
 
     def requests(self, side: str) -> st.SearchStrategy[Any]:
@@ -197,21 +208,26 @@ class World:
         imm = st.one_of(st.none(), n)
         dc = self.dc()
         copy = st.builds(
-            lambda f, p, q, length: Memcpy(1, f, q[2], q[0], p[2], p[0], length), flags, self.places(side),
-            self.places(side), st.one_of(st.sampled_from([1, 16, 512, 516]), n),
-        )  # fmt: skip
+            lambda f, p, q, length: Memcpy(1, f, q[2], q[0], p[2], p[0], length),
+            flags,
+            self.places(side),
+            self.places(side),
+            st.one_of(st.sampled_from([1, 16, 512, 516]), n),
+        )
         raw = st.builds(RawWqe, n, flags, self.wqe(side))
         good = st.builds(lambda f, k, s, c: Configure(1, f, k, len(s), s, c), flags, mkey, setters, st.integers(0, 1))
         write = st.builds(lambda f, s, p, i, d: Write(1, f, s, p[0], p[2], i, d), flags, sges, far, imm, dc)
         read = st.builds(lambda f, s, p, d: Read(1, f, s, p[0], p[2], d), flags, sges, far, dc)
         send = st.builds(Send, n, flags, sges, imm, st.one_of(st.none(), st.none(), self.key), dc)
         rest = st.one_of(
-            st.builds(Configure, n, flags, mkey, n, setters, n, n), st.builds(LocalInv, n, flags, self.key),
-            st.builds(MrList, n, flags, mkey, n, sges), st.builds(MrInterleaved, n, flags, mkey, n, n, st.just(())),
+            st.builds(Configure, n, flags, mkey, n, setters, n, n),
+            st.builds(LocalInv, n, flags, self.key),
+            st.builds(MrList, n, flags, mkey, n, sges),
+            st.builds(MrInterleaved, n, flags, mkey, n, n, st.just(())),
             st.builds(lambda p, q, a, d: FetchAdd(1, 2, Sge(*p), q[0], q[2], a, d), self.places(side), far, n, dc),
             setters.filter(bool).map(lambda s: StraySetter(s[0])),
             self.crypto().map(StraySetter),
-        )  # fmt: skip
+        )
         return st.one_of(good, good, write, read, send, send, write, read, copy, raw, rest)
 
 

@@ -152,9 +152,13 @@ HARDWARE = [
     ("app", DIF, A5 + bytes.fromhex("ec7da978f0debc9a"), SignatureError(APP, 0xA978, 0x5678, 519)),
     ("ref", DIF, A5 + bytes.fromhex("ec7d56780fdebc9a"), SignatureError(REF, 0x0FDEBC9A, 0xF0DEBC9A, 519)),
     ("crc32", crc("crc32"), A5 + bytes.fromhex("969aca21"), SignatureError(GUARD, 0x969ACA21, 0x699ACA21, 515)),
-    ("crc32 data", crc("crc32"), b"\x5a" + A5[1:] + bytes.fromhex("699aca21"),
-     SignatureError(GUARD, 0x699ACA21, 0xE33CB35A, 515)),
-]  # fmt: skip
+    (
+        "crc32 data",
+        crc("crc32"),
+        b"\x5a" + A5[1:] + bytes.fromhex("699aca21"),
+        SignatureError(GUARD, 0x699ACA21, 0xE33CB35A, 515),
+    ),
+]
 """Error reports that tests of the API's author assert of it (ibverbs-tests dv_sig_api_devel, sig.cc 828 to 918)."""
 
 

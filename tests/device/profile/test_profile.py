@@ -29,9 +29,13 @@ def test_tables_and_dots_name_the_same_members() -> None:
     access_bits = "EOPNOTSUPP"
     """
     assert parse(text) == Profile(
-        name="cx5", without=("signature.crc32c", "signature.crc64_xp10"), err_actual="computed",
-        err_value_order_crc32c="value", status_local="loc_access_err", errno=(("access_bits", "EOPNOTSUPP"),),
-    )  # fmt: skip
+        name="cx5",
+        without=("signature.crc32c", "signature.crc64_xp10"),
+        err_actual="computed",
+        err_value_order_crc32c="value",
+        status_local="loc_access_err",
+        errno=(("access_bits", "EOPNOTSUPP"),),
+    )
     assert parse("") == Profile()
 
 
@@ -78,8 +82,9 @@ def test_describe_tells_every_member_and_marks_departures() -> None:
     lines = Profile(err_offset="block-start", without=("atomic",)).describe().splitlines()
     assert len(lines) == len(fields(Profile))
     assert [line.split(" #")[0] for line in lines if line.startswith("*")] == [
-        '* without = ["atomic"] ', '* err_offset = "block-start" '
-    ]  # fmt: skip
+        '* without = ["atomic"] ',
+        '* err_offset = "block-start" ',
+    ]
     assert Profile().departures() == {}
 
 
@@ -102,9 +107,16 @@ RECORDS = [
 
 @pytest.mark.parametrize(("kind", "size", "block", "k", "found", "computed", "part", "members", "expected"), RECORDS)
 def test_records(
-    kind: str, size: int, block: int, k: int, found: str, computed: str, part: str, members: dict[str, str],
+    kind: str,
+    size: int,
+    block: int,
+    k: int,
+    found: str,
+    computed: str,
+    part: str,
+    members: dict[str, str],
     expected: tuple[int, ...],
-) -> None:  # fmt: skip
+) -> None:
     profile = Profile(**members)  # type: ignore[arg-type]
     assert record(profile, kind, size, block, k, bytes.fromhex(found), bytes.fromhex(computed), part) == expected
 

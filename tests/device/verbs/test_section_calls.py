@@ -149,11 +149,17 @@ def test_every_request_has_its_builder(fake: Fake) -> None:
     crypto = SetCrypto(CryptoAttr(0, True, 0, 0, bytes(16), Dek(1)))
     section(
         fake,
-        MrList(1, 8, MKEY, 1, sges), MrInterleaved(1, 8, MKEY, 1, 3, parts), StraySetter(SetAccess(1)),
-        Configure(1, 8, MKEY, 1, (crypto,)), Send(1, 0, sges, invalidate_rkey=5), Send(1, 0, sges, imm=6),
-        Write(1, 0, sges, 7, 8, imm=9), LocalInv(1, 0, 10), RawWqe(1, 0, bytes(16)),
+        MrList(1, 8, MKEY, 1, sges),
+        MrInterleaved(1, 8, MKEY, 1, 3, parts),
+        StraySetter(SetAccess(1)),
+        Configure(1, 8, MKEY, 1, (crypto,)),
+        Send(1, 0, sges, invalidate_rkey=5),
+        Send(1, 0, sges, imm=6),
+        Write(1, 0, sges, 7, 8, imm=9),
+        LocalInv(1, 0, 10),
+        RawWqe(1, 0, bytes(16)),
         end=end_of(fake, send_ops=0x1F),
-    ).post(abort=False)  # fmt: skip
+    ).post(abort=False)
     names = [name for name in fake.said() if name.startswith("wr_") and "sge" not in name]
     assert names == [
         "wr_start", "wr_mr_list", "wr_mr_interleaved", "wr_set_mkey_access_flags", "wr_mkey_configure",

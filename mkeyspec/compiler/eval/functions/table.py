@@ -110,13 +110,15 @@ KINDS: dict[str, tuple[str, Coerce]] = {
     "domain or none": ("a domain, or `none`", coercion.as_domain_or_none),
     "guard": ("crc or csum", lambda v, s, p, w: coercion.as_word(v, s, p, ("bg_type",), w)),
     "flags": ("flag words joined by `|`, or an int", _flag_set),
-    "t10dif flags": ("ref_remap, app_escape, app_ref_escape, joined by `|`, or an int",
-                     lambda v, s, p, w: coercion.as_flags(v, s, p, "t10dif_flag", w)),
+    "t10dif flags": (
+        "ref_remap, app_escape, app_ref_escape, joined by `|`, or an int",
+        lambda v, s, p, w: coercion.as_flags(v, s, p, "t10dif_flag", w),
+    ),
     "reference": ("a buffer, an mkey, a part of one, or a list of them", _reference),
     "one reference": ("a buffer, an mkey, or a part of one", coercion.as_part),
     "chunk": ("a part with `count n` and perhaps `skip n`, or a list of them", _chunk),
     "measured": ("bytes, a buffer, a list, a range or a layout", _measured),
-}  # fmt: skip
+}
 """Kind of parameter -> (what it takes, how a value becomes it)."""
 
 
