@@ -33,6 +33,8 @@ announce:
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 format: $(STAMP)
 	$(BIN)/ruff format .
