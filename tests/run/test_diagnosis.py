@@ -175,6 +175,7 @@ def test_a_large_difference_stays_small() -> None:
 RUN_CODES = [
     "MKS2001", "MKS2002", "MKS2003", "MKS2004", "MKS2005", "MKS2006", "MKS2007", "MKS2008", "MKS2009",
     "MKS2101", "MKS2102", "MKS2103", "MKS2104", "MKS2105", "MKS2106", "MKS2107", "MKS2108", "MKS2109", "MKS2110",
+    "MKS2111",
     "MKS2201", "MKS2202", "MKS2203", "MKS2204", "MKS2205", "MKS2206", "MKS2301", "MKS2302",
 ]  # fmt: skip
 
