@@ -95,13 +95,17 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
         if not one.takes_receive():
             continue
         far = receiver(row.world, qp, not peer)
-        if row.posted.get(far):
+        if fails:  # the message may have failed before it met one
+            if row.posted.get(far):
+                row.posted[far] -= 1
+                row.perhaps[far] = row.perhaps.get(far, 0) + 1
+        elif row.posted.get(far):
             row.posted[far] -= 1
             if not peer and one.options.id is not None:
                 row.met = (*row.met, (qp, one.options.id))
         elif row.perhaps.get(far):
             row.perhaps[far] -= 1
-        elif not fails:
+        else:
             where = "" if qp is None else f" on {qp}"
             raise fault(
                 "MKS0511",
