@@ -17,7 +17,7 @@ import pytest
 
 from mkeyspec.cli.stream import loss
 from mkeyspec.cli.supervise import supervised
-from mkeyspec.files.project import SUFFIX, passed_by
+from mkeyspec.files.project import SUFFIX, added_options, passed_by
 from mkeyspec.store import Unwritable
 
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -173,6 +173,7 @@ def run_session(
     if junit.is_file():  # and no device, as /dev/null
         _must_be_a_report(junit)
         junit.unlink()  # whatever happens, the last run's report does not stay for this one's
+    _tell_unread(project)
     fixed = [
         *_ALONE,
         f"--rootdir={project}",
@@ -183,6 +184,18 @@ def run_session(
     ]
     with _own_environment():
         return _run_alone(fixed, [*arguments, *paths], junit, apart)
+
+
+_OWN_OPTIONS = ("--device", "--expectations", "--deadline", "--case-profile", "--allow", "--deny")
+
+
+def _tell_unread(project: Path) -> None:
+    """`run` does not read the project's `addopts`; who chose the device there must know."""
+    file, words = added_options(project)
+    unread = [word for word in words if word.startswith(_OWN_OPTIONS)]
+    if unread:
+        where = os.path.relpath(file)
+        print(f"mkeyspec: run does not read addopts of {where}; not in force: {shlex.join(unread)}", file=sys.stderr)
 
 
 def _run_alone(fixed: Sequence[str], rest: Sequence[str], junit: Path, apart: bool) -> int:

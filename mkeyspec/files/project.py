@@ -150,13 +150,23 @@ def _is_passed_by(folder: Path, patterns: Sequence[str]) -> bool:
 
 def passed_by(root: Path) -> Sequence[str]:
     """`norecursedirs` of the first file of pytest's options at `root` or above it, as pytest finds it."""
+    return _ini_option(root, "norecursedirs", _NOT_SEARCHED)[1]
+
+
+def added_options(root: Path) -> tuple[Path, Sequence[str]]:
+    """The file of pytest's options at `root` or above it, and its `addopts`."""
+    return _ini_option(root, "addopts", ())
+
+
+def _ini_option(root: Path, option: str, default: Sequence[str]) -> tuple[Path, Sequence[str]]:
     for folder in (root, *root.parents):
         for name, section in _OPTIONS:
             options = _options(folder / name, section)
             if options is not None:
-                told = options.get("norecursedirs", _NOT_SEARCHED)
-                return shlex.split(told) if isinstance(told, str) else tuple(str(one) for one in told)
-    return _NOT_SEARCHED
+                found = options.get(option, default)
+                words = shlex.split(found) if isinstance(found, str) else tuple(str(one) for one in found)
+                return folder / name, words
+    return root, default
 
 
 def _options(path: Path, section: str) -> dict[str, str | Sequence[str]] | None:

@@ -265,12 +265,17 @@ def test_a_run_reports_what_was_lost_in_a_call(project: Project) -> None:
 
 
 def test_the_last_line_names_the_device_that_ran(project: Project) -> None:
-    """Also where it is the project's own options that choose it."""
+    """Options of the project don't choose it, and that is said."""
     project.put("cases/a.mks", SIGNED)
-    project.put("pyproject.toml", '[tool.pytest.ini_options]\naddopts = ["--device=soft"]\n')
-    done = project.mkeyspec("softnic", "exec", "--", sys.executable, "-m", "mkeyspec", "run", "cases")
+    project.put("pyproject.toml", '[tool.pytest.ini_options]\naddopts = ["-q", "--device=soft"]\n')
+    run = ("softnic", "exec", "--", sys.executable, "-m", "mkeyspec", "run", "cases")
+    done = project.mkeyspec(*run)
     assert done.code == 0, done.out + done.err
+    assert "2 passed, 0 failed, 0 skipped on model in" in done.out
+    assert "run does not read addopts of pyproject.toml; not in force: --device=soft\n" in done.err
+    done = project.mkeyspec(*run, "--device", "soft")
     assert "2 passed, 0 failed, 0 skipped on soft in" in done.out
+    assert "--device=soft" in done.err
 
 
 def test_datagrams_and_types_that_the_device_lacks(project: Project) -> None:
