@@ -307,7 +307,7 @@ def test_a_defect_of_mkeyspec_is_one_line(
         raise RecursionError("too deep")
 
     monkeypatch.chdir(project.path)
-    monkeypatch.setattr(cli, "compile_source", fail)
+    monkeypatch.setattr("mkeyspec.cli.check.compile_source", fail)
     assert cli.main(["check", "cases"]) == 4
     told = capsys.readouterr().err
     assert told.startswith("mkeyspec: error[MKS0999]: mkeyspec itself failed; please report it: RecursionError")
