@@ -51,6 +51,10 @@ class Sequence:
 
     items: tuple[Union[ByteString, Any], ...]
 
+    def inside(self) -> tuple[object, ...]:
+        """The values that it is made of."""
+        return self.items
+
 
 Observed = Union[Content, Wire, Live, LiveOp]
 

@@ -35,6 +35,10 @@ class Expression:
     hexadecimal: ClassVar[frozenset[str]] = frozenset()
     """Members that are masks, seeds, tags or keys, and are written in base 16."""
 
+    def inside(self) -> tuple[object, ...]:
+        """The values that it is made of, of those that may be large."""
+        return ()
+
     def __repr__(self) -> str:
         members = _members(type(self))
         values = [getattr(self, name) for name, _ in members]

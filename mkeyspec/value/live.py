@@ -33,6 +33,9 @@ class LiveOp(Expression):
     operator: str
     args: tuple[Int, ...]
 
+    def inside(self) -> tuple[object, ...]:
+        return self.args
+
 
 Int = int | Live | LiveOp
 
@@ -88,6 +91,9 @@ class LiveBytes(Expression):
     def length(self) -> int:
         return ENCODINGS[self.encoding]
 
+    def inside(self) -> tuple[object, ...]:
+        return (self.value,)
+
     def __len__(self) -> int:
         return self.length
 
@@ -113,6 +119,9 @@ class LiveJoin(Expression):
     @property
     def length(self) -> int:
         return sum(part.length for part in self.parts)
+
+    def inside(self) -> tuple[object, ...]:
+        return self.parts
 
     def __len__(self) -> int:
         return self.length

@@ -1,17 +1,22 @@
-"""The nodes of a byte string's expression: frozen, compared by value, written down as their constructor's call.
+"""What a byte string is, and those that come from nothing: literals, patterns, and pieces of others put together.
 
-A node checks and computes nothing when it is made; `length` is cheap, `data` is computed when it is wanted.
+A node is frozen, compared by value, and written as its constructor's call. It checks and computes nothing when it
+is made: `length` is cheap, `data` is computed when it is wanted. Each class has its length, its bytes, the reason of
+each byte, and the values it is made of.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from dataclasses import field as member
 from typing import TYPE_CHECKING, ClassVar
 
 from mkeyspec.value.cache import DATA
 from mkeyspec.value.expression import Expression
-from mkeyspec.value.signature import Domain, Signature
+
+Steps = tuple[str, ...]
+"""Why a byte is what it is, the outermost reason first."""
 
 
 class ByteString(Expression):
@@ -27,19 +32,27 @@ class ByteString(Expression):
     @property
     def data(self) -> bytes:
         """The bytes. Kept for a while in a bounded cache, by value."""
-        return DATA.get(self, self._bytes)
+        return DATA.get(self, self.compute)
 
-    def _bytes(self) -> bytes:
-        # Imported when bytes are first wanted: checking a suite needs lengths only, and numpy is slow to load.
-        from mkeyspec.value.content import content
+    @abstractmethod
+    def compute(self) -> bytes:
+        """The bytes, computed anew; those of the values inside come from the cache where they can.
 
-        return content(self)
+        numpy and the references are imported here, when bytes are first wanted: checking a suite needs lengths only.
+        """
 
-    def explain(self, i: int) -> tuple[str, ...]:
-        """Why byte `i` is what it is, outermost reason first. IndexError beyond the end."""
-        from mkeyspec.value.explanation import explanation
+    def explain(self, i: int) -> Steps:
+        """Why byte `i` is what it is, outermost reason first. IndexError beyond the end.
 
-        return explanation(self, i)
+        Nodes that leave a byte alone (a patch elsewhere, a flip of another byte) say nothing.
+        """
+        if not 0 <= i < self.length:
+            raise IndexError(f"byte {i} of {self.length}")
+        return self.reasons(i)
+
+    @abstractmethod
+    def reasons(self, i: int) -> Steps:
+        """Why byte `i`, which is there, is what it is."""
 
     def __len__(self) -> int:
         return self.length
@@ -59,10 +72,19 @@ class Literal(ByteString):
     def data(self) -> bytes:
         return self.value
 
+    def compute(self) -> bytes:
+        return self.value
+
+    def reasons(self, i: int) -> Steps:
+        return (f"literal, byte {i} of {self.length}",)
+
     def __repr__(self) -> str:
         if self.value.isascii() and self.value.decode("ascii").isprintable():
             return f"Literal({self.value!r})"
         return f"Literal(bytes.fromhex('{self.value.hex()}'))"
+
+
+EMPTY = Literal(b"")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,6 +92,16 @@ class Counter(ByteString):
     """Byte i is (i + (i >> 8)) & 255: blocks of 512 all differ, so that a swap is seen."""
 
     length: int
+
+    def compute(self) -> bytes:
+        import numpy as np
+
+        i = np.arange(self.length, dtype=np.uint64)
+        data: bytes = (i + (i >> np.uint64(8))).astype(np.uint8).tobytes()
+        return data
+
+    def reasons(self, i: int) -> Steps:
+        return (f"counter({self.length}), byte {i}",)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,13 +111,33 @@ class Fill(ByteString):
 
     hexadecimal: ClassVar[frozenset[str]] = frozenset({"byte"})
 
+    def compute(self) -> bytes:
+        return bytes((self.byte,)) * self.length
+
+    def reasons(self, i: int) -> Steps:
+        return (f"fill({self.byte:#04x}, {self.length})",)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Random(ByteString):
-    """Raw 64-bit outputs of numpy's PCG64(seed), each little endian: a stream numpy guarantees for all releases."""
+    """Raw 64-bit outputs of numpy's PCG64(seed), each little endian: a stream numpy guarantees for all releases.
+
+    Bit generators, and how they are seeded, are what numpy keeps stable between releases; the methods of its
+    Generator are not.
+    """
 
     length: int
     seed: int
+
+    def compute(self) -> bytes:
+        import numpy as np
+
+        raw = np.random.PCG64(self.seed).random_raw(-(-self.length // 8))
+        data: bytes = raw.astype("<u8").tobytes()
+        return data[: self.length]
+
+    def reasons(self, i: int) -> Steps:
+        return (f"random({self.length}, seed={self.seed}), byte {i}",)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,6 +145,16 @@ class Slice(ByteString):
     of: ByteString
     start: int
     length: int
+
+    def inside(self) -> tuple[object, ...]:
+        return (self.of,)
+
+    def compute(self) -> bytes:
+        return self.of.data[self.start : self.start + self.length]
+
+    def reasons(self, i: int) -> Steps:
+        at = self.start + i
+        return (f"byte {at} of {self.of.length}", *self.of.explain(at))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,6 +164,20 @@ class Join(ByteString):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", sum(part.length for part in self.parts))
+
+    def inside(self) -> tuple[object, ...]:
+        return self.parts
+
+    def compute(self) -> bytes:
+        return b"".join(part.data for part in self.parts)
+
+    def reasons(self, i: int) -> Steps:
+        at = 0
+        for number, part in enumerate(self.parts, 1):
+            if i < at + part.length:
+                return (f"part {number} of {len(self.parts)}, byte {i - at}", *part.explain(i - at))
+            at += part.length
+        raise AssertionError(i)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,111 +189,12 @@ class Repeat(ByteString):
     def length(self) -> int:
         return self.of.length * self.times
 
+    def inside(self) -> tuple[object, ...]:
+        return (self.of,)
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Framed(ByteString):
-    """`of` with the domain's field behind every block. `app_tags`: one a block, instead of the signature's."""
+    def compute(self) -> bytes:
+        return self.of.data * self.times
 
-    of: ByteString
-    domain: Domain
-    app_tags: tuple[int, ...] = ()
-
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"app_tags"})
-
-    @property
-    def length(self) -> int:
-        return self.of.length // self.domain.block * self.domain.frame
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Strip(ByteString):
-    """A framed stream without its fields."""
-
-    stream: ByteString
-    domain: Domain
-
-    @property
-    def length(self) -> int:
-        return self.stream.length // self.domain.frame * self.domain.block
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Field(ByteString):
-    """The field of one block; `index` is the block's number, for REF_REMAP."""
-
-    signature: Signature
-    block: ByteString
-    index: int = 0
-
-    @property
-    def length(self) -> int:
-        return self.signature.field_size
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Flip(ByteString):
-    """One bit of byte `at` inverted; bit 0 is the least significant."""
-
-    of: ByteString
-    at: int
-    bit: int = 0
-
-    @property
-    def length(self) -> int:
-        return self.of.length
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Patch(ByteString):
-    """`new` in place of the bytes from `at`."""
-
-    of: ByteString
-    at: int
-    new: ByteString
-
-    @property
-    def length(self) -> int:
-        return self.of.length
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Merge(ByteString):
-    """`a`, with the bytes at `positions` taken from `b`."""
-
-    a: ByteString
-    b: ByteString
-    positions: tuple[int, ...]
-
-    @property
-    def length(self) -> int:
-        return self.a.length
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class XtsEncrypt(ByteString):
-    """AES-XTS over data units of `unit` bytes; unit i has the tweak `tweak + i`. `key` is both keys, 32 or 64 bytes."""
-
-    of: ByteString
-    key: ByteString
-    tweak: int = 0
-    unit: int = 512
-
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"tweak"})
-
-    @property
-    def length(self) -> int:
-        return self.of.length
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class XtsDecrypt(ByteString):
-    of: ByteString
-    key: ByteString
-    tweak: int = 0
-    unit: int = 512
-
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"tweak"})
-
-    @property
-    def length(self) -> int:
-        return self.of.length
+    def reasons(self, i: int) -> Steps:
+        turn, at = divmod(i, self.of.length)
+        return (f"copy {turn + 1} of {self.times}, byte {at}", *self.of.explain(at))

@@ -46,7 +46,6 @@ from mkeyspec.value.bytestring import (
     xts_encrypt,
 )
 from mkeyspec.value.cache import DATA, ByteCache
-from mkeyspec.value.content import content
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.oracle import bitwise
@@ -420,4 +419,4 @@ def test_bytes_are_computed_once() -> None:
     DATA.clear()
     value = Framed(Counter(1024), CRC_DOMAIN)
     assert value.data is Framed(Counter(1024), CRC_DOMAIN).data
-    assert content(value) == value.data
+    assert value.compute() == value.data
