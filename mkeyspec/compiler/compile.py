@@ -9,8 +9,8 @@ Then, case by case:
 
 5. Requirements: the ids that a case names are in the ledger (this module).
 6. Shape: each statement is what the table of verbs says it takes (`statements.shape`).
-7. Expand: the body is walked, with one row for each combination of `for` values (`expand.expand`). In that walk each
-   statement is evaluated (`eval`),
+7. Expand: the body is walked once for each row, which is one combination of `for` values (`expand.expand`). In that
+   walk each statement is evaluated (`eval`),
 8. lowered to a step of the plan (`statements.lower`), and the step
 9. checked against the rules of the man pages, in the state that the steps before it left (`check.check_step`).
 10. Warn of what a case without errors can hardly mean (`check.lint`, `eval.branches`).
@@ -37,6 +37,7 @@ from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
 from mkeyspec.compiler.loader import Loaded, load
 from mkeyspec.compiler.resolve import resolve
 from mkeyspec.compiler.statements.lower import Lowering
+from mkeyspec.compiler.statements.row_state import CaseState
 from mkeyspec.compiler.statements.shape import check_sentences
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
@@ -103,14 +104,14 @@ def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally
     check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     spans = Spans(case.name.span)
-    lowering = Lowering(case, diagnostics, spans, library)
-    rows = expand(case, library, lowering, diagnostics, tally)
+    shared = CaseState(case, diagnostics, spans, library)
+    rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally)
     verifies = tuple(name.text for name in case.verifies)
     if not any(found.severity == "error" and _within(found.span, case.span) for found in diagnostics.found):
         lint_case(rows, verifies, spans, case.name.span, diagnostics)
         library.budget.outcomes.report(case, diagnostics)
         if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
-            for held in lowering.held:
+            for held in shared.held:
                 diagnostics.add(held)
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value

@@ -2,7 +2,7 @@
 
 One step of a row at a time, in order (`lower` does this):
 
-    world, spans = World(), Spans(case.span)       # spans: one a case; world: fork it where the row forks
+    world, spans = World(), Spans(case.span)       # spans: one a case; world: one a row
     spans.put(step, tree_step.span)                # steps, requests, setters, parts, claims' outcomes …
     spans.put_member(setter, "mem", span)          # … and members: mem, wire, access, layout, num_setters, copy_mask
     step = judge(world, step, spans, diagnostics)  # = broken_by + settle + lint + world.apply; returns the step

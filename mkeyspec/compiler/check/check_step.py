@@ -60,7 +60,7 @@ def broken_by(world: AbstractState, step: plan.Step, spans: Spans) -> list[Broke
 def _post(world: AbstractState, step: plan.Post, spans: Spans) -> list[BrokenRule]:
     """A section: each request is looked at in the world that those before it leave behind."""
     several = len(step.requests) > 1
-    look = Look(world.fork() if several else world, step, spans, world.qp(step.qp), step.peer)
+    look = Look(world.copy() if several else world, step, spans, world.qp(step.qp), step.peer)
     strays = sum(isinstance(request, plan.StraySetter) for request in step.requests)
     for number, request in enumerate(step.requests):
         before = len(look.found)

@@ -38,7 +38,7 @@ def lint_step(world: AbstractState, step: plan.Step, spans: Spans, diagnostics: 
     elif isinstance(step, plan.Post) and not step.abort:
         # Later requests of a section see the configurations before them.
         several = len(step.requests) > 1
-        now = world.fork() if several else world
+        now = world.copy() if several else world
         for request in step.requests:
             for end in request.ends():
                 _use(now, request, end.part, spans, diagnostics)

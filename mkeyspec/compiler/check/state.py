@@ -1,6 +1,6 @@
 """What is so at a point of one row, as far as the text tells: memories, mkeys, QPs.
 
-A `AbstractState` forks in a microsecond: its states are immutable and replaced, never changed. It follows
+What it holds is immutable and replaced, never changed, so that a copy is a copy of two tables. It follows
 the pages: what they leave open is `None` or *unknown* here, and no rule is broken by it.
 """
 
@@ -157,8 +157,9 @@ class AbstractState:
         self.things: dict[str, Thing] = {} if things is None else things
         self.receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] = {} if receives is None else receives
 
-    def fork(self) -> AbstractState:
-        """An independent copy; what follows in one is not seen in the other."""
+    def copy(self) -> AbstractState:
+        """An independent copy, to look ahead within one step: at the requests of a section, one after the other, or at
+        what a step would be refused for."""
         return AbstractState(self.things.copy(), self.receives.copy())
 
     def mkey(self, name: str) -> AbstractMkey | None:

@@ -4,7 +4,7 @@ It holds the bytes a buffer was declared with, then what `store` wrote, then wha
 (language reference, "Time"). What nobody has said (a canary, a range last matched by `any`) can't be used
 as a value. An mkey is the bytes of its layout, strung together.
 
-Everything in it is immutable and replaced, so that a fork is three shallow copies.
+Everything in it is immutable and replaced, so that a copy of it is a copy of its tables.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mkeyspec.compiler.eval.coercion import fault
+from mkeyspec.compiler.eval.scope import LookedAt
 from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef
 from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
 from mkeyspec.diagnostics.diagnostic import Fault, Note
@@ -119,7 +120,8 @@ class BufferContents:
         self.doubts: tuple[Doubt, ...] = ()
         """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
 
-    def fork(self) -> BufferContents:
+    def copy(self) -> BufferContents:
+        """The contents of this moment: a `let` keeps them, to say later what was there."""
         other = BufferContents()
         other.buffers = self.buffers.copy()
         other.mkeys = self.mkeys.copy()
@@ -171,6 +173,13 @@ class BufferContents:
             raise fault("MKS0309", "where these bytes lie depends on the device", span)
         self.saved[moment.name] = moment
         return LiveContent(moment.name, length, start)
+
+    def looked_at(self) -> LookedAt:
+        return LookedAt(self.saved.copy(), self.unseen.copy())
+
+    def look_again(self, looked_at: LookedAt) -> None:
+        self.saved = dict(looked_at.saved)
+        self.unseen = dict(looked_at.unseen)
 
     # What lowering asks ------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ def _comprehension(expr: ast.Comprehension, scope: Scope) -> Value:
     scope.budget.spend(len(items), expr.span)
     if len(items) > LIST_ITEMS.most:
         raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(len(items)), expr.span)
-    inner = scope.fork()
+    inner = scope.inner()
     name = expr.name.text
     inner.places[name] = expr.name.span
     found: list[Value] = []

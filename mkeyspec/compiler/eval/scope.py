@@ -6,7 +6,8 @@ means what the ledger says it should hold *there* (language reference, "Time").
 
 from __future__ import annotations
 
-from typing import Optional, Protocol, Union
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Optional, Protocol, Union
 
 from mkeyspec.compiler.eval.branches import Outcomes
 from mkeyspec.compiler.eval.values import Moment, Reference, Value
@@ -15,6 +16,14 @@ from mkeyspec.diagnostics.limits import EVALUATION_STEPS
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import LiveContent
+
+
+class LookedAt(NamedTuple):
+    """What evaluating expressions leaves in a ledger: bytes at a `let` that are used, and bytes of a wire that no
+    statement has looked at."""
+
+    saved: Mapping[str, Moment] = {}
+    unseen: Mapping[str, Any] = {}
 
 
 class Contents(Protocol):
@@ -32,6 +41,14 @@ class Contents(Protocol):
         """In bytes: of a buffer, of an mkey's layout, of what a transmit put on the wire; None: unknown or live."""
         ...
 
+    def looked_at(self) -> LookedAt:
+        """What expressions have looked at so far."""
+        ...
+
+    def look_again(self, looked_at: LookedAt) -> None:
+        """Expressions that had looked at these are not evaluated again in this row."""
+        ...
+
 
 class NoLedger:
     """The ledger of a place where no buffer exists: file-level `let`s."""
@@ -44,6 +61,12 @@ class NoLedger:
 
     def length(self, of: Reference) -> Optional[int]:
         return None
+
+    def looked_at(self) -> LookedAt:
+        return LookedAt()
+
+    def look_again(self, looked_at: LookedAt) -> None:
+        """There is nothing to look at."""
 
 
 ROW_STEPS = 200
@@ -82,8 +105,7 @@ class Scope:
     """Names of one level and the scope around it.
 
     `places` remembers where a name was declared, for notes; words of the language have no place.
-    A fork sees everything declared before it and keeps what is declared later to itself: the walk
-    over a case's rows forks at each `for`, so a prefix is evaluated once.
+    An inner scope sees everything declared around it, and keeps what is declared in it to itself.
     """
 
     __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
@@ -96,7 +118,7 @@ class Scope:
         self.budget: Budget = around.budget if around is not None else Budget()
         self.ledger: Contents = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
 
-    def fork(self, ledger: Optional[Contents] = None) -> Scope:
+    def inner(self, ledger: Optional[Contents] = None) -> Scope:
         return Scope(self, ledger)
 
     def bind(self, name: str, value: Value, place: Optional[Span] = None) -> None:

@@ -32,7 +32,7 @@ def count_rows(case: ast.Case, library: Scope, most: int) -> RowCount:
     """
     count = _Count(case, most)
     try:
-        count.on(0, library.fork())
+        count.on(0, library.inner())
     except Fault:
         return RowCount(0, 0)
     except _Enough:
@@ -79,7 +79,7 @@ class _Count:
                     self.combinations += 1
                     if self.combinations > COMBINATIONS.most:
                         raise _Enough
-                    inner = scope.fork()
+                    inner = scope.inner()
                     for name, value in zip(statement.names, choice.values, strict=True):
                         inner.bind(name.text, value, name.span)
                     self.on(i + 1, inner)

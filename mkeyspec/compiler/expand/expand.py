@@ -1,28 +1,27 @@
-"""From a case to its rows: a walk over its statements that forks at every `for`.
+"""From a case to its rows: its body walked once for each combination of its `for` values.
 
-What stands before a `for` is evaluated once and shared by all of its rows. The walk knows values
-and names only; what a step or an expectation means is `RowLowering`'s, which is forked along with it.
+The walk knows values and names only; what a step or an expectation means is `RowLowering`'s. Values at the head of a
+body, above the first statement that does something, are the same for all rows below them, and are evaluated once.
+From the first such statement on, each row is walked by itself, with a lowering of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Optional, Protocol, TypeVar
+from typing import Optional, Protocol
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
-from mkeyspec.compiler.eval.scope import Contents, Scope
+from mkeyspec.compiler.eval.scope import Contents, LookedAt, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.count import count_rows
-from mkeyspec.compiler.expand.for_values import ForValues
+from mkeyspec.compiler.expand.for_values import ForValue, ForValues
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.syntax import ast
-
-Self = TypeVar("Self", bound="RowLowering")
 
 
 class RowLowering(Protocol):
@@ -30,10 +29,6 @@ class RowLowering(Protocol):
 
     @property
     def ledger(self) -> Contents: ...
-
-    def fork(self: Self) -> Self:
-        """A copy that goes its own way from here."""
-        ...
 
     def step(self, node: ast.Step, scope: Scope) -> None: ...
 
@@ -46,6 +41,10 @@ class RowLowering(Protocol):
     def finish(self, row_id: str) -> plan.Row: ...
 
 
+Begin = Callable[[], RowLowering]
+"""Makes the lowering of a row at its beginning."""
+
+
 @dataclass(slots=True)
 class RowTally:
     """Rows of a file so far."""
@@ -55,7 +54,7 @@ class RowTally:
 
 def library_scope(lets: Iterable[ast.Let], diagnostics: Diagnostics) -> Scope:
     """The scope of a file: the language's words, and the `let`s of used files and its own, evaluated in order."""
-    scope = language().fork()
+    scope = language().inner()
     for let in lets:
         bind(let, scope, diagnostics)
     return scope
@@ -86,12 +85,12 @@ def report(mistake: Fault, diagnostics: Diagnostics) -> None:
 
 
 def expand(
-    case: ast.Case, library: Scope, lowering: RowLowering, diagnostics: Diagnostics, tally: Optional[RowTally] = None
+    case: ast.Case, library: Scope, begin: Begin, diagnostics: Diagnostics, tally: Optional[RowTally] = None
 ) -> list[plan.Row]:
     """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
-    walk = _Walk(case, library, diagnostics, tally if tally is not None else RowTally())
+    walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally())
     with suppress(_Enough):
-        walk.on(0, library.fork(lowering.ledger), lowering, "", True)
+        walk.head(0, library.inner(begin().ledger), "", True)
         if walk.walked and walk.without_values is not None:
             statement, lost = walk.without_values
             names = " and ".join(f"`{name.text}`" for name in statement.names)
@@ -112,10 +111,34 @@ class _Enough(Exception):
     """A limit is reached: no more rows."""
 
 
+class _Level:
+    """A `for` among the statements of the rows, and the value that it is at."""
+
+    __slots__ = ("_number", "_values", "looked_at")
+
+    def __init__(self, values: Sequence[ForValue], looked_at: LookedAt) -> None:
+        """`looked_at`: by the row up to here, in whose place a later row stands that takes another value."""
+        self._values = values
+        self._number = 0
+        self.looked_at = looked_at
+
+    @property
+    def value(self) -> ForValue:
+        return self._values[self._number]
+
+    @property
+    def last(self) -> bool:
+        return self._number == len(self._values) - 1
+
+    def advance(self) -> None:
+        self._number += 1
+
+
 class _Walk:
-    def __init__(self, case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally) -> None:
+    def __init__(self, case: ast.Case, library: Scope, begin: Begin, diagnostics: Diagnostics, tally: RowTally) -> None:
         self.case = case
         self.library = library
+        self.begin = begin
         self.body = case.body
         self.diagnostics = diagnostics
         self.tally = tally
@@ -132,23 +155,56 @@ class _Walk:
         self.tried = 0
         """Combinations of values, those included that a `where` took away."""
 
-    def on(self, at: int, scope: Scope, lowering: RowLowering, row_id: str, sound: bool) -> None:
-        """Walk on from statement `at`. Not `sound`: a mistake was found in this row, the rest is looked at for more."""
+    def head(self, at: int, scope: Scope, row_id: str, sound: bool) -> None:
+        """Evaluate the head of the body from statement `at` on. Not `sound`: a mistake was found, the rest is looked at
+        for more."""
         body = self.body
-        while at < len(body):
+        while at < len(body) and _is_value(body[at]):
             statement = body[at]
             at += 1
             if isinstance(statement, ast.For):
-                self.fork(statement, at, scope, lowering, row_id, sound)
+                for value in self.values(statement, scope, row_id):
+                    self.head(at, _bound(statement, value, scope), _joined(row_id, value), sound)
                 return
-            if isinstance(statement, ast.Where):
-                try:
-                    holds = decide(statement.condition, scope, "`where`")
-                except Fault as mistake:
-                    self.add(mistake)
-                    return
-                if not holds:
-                    return
+            done = self.one(statement, scope, None)
+            if done is None:
+                return
+            sound = sound and done
+        self.rest(at, scope, row_id, sound)
+
+    def rest(self, at: int, scope: Scope, row_id: str, sound: bool) -> None:
+        """Walk from statement `at` to the end of the body, once for each row.
+
+        Each walk begins at `at`: the `for`s on its way take the values that `levels` says, and a `for` that it reaches
+        for the first time becomes one more level. Then the deepest level that has a value left goes on to it.
+        """
+        levels: list[_Level] = []
+        while True:
+            self.row(at, scope, levels, row_id, sound)
+            while levels and levels[-1].last:
+                levels.pop()
+            if not levels:
+                return
+            levels[-1].advance()
+
+    def row(self, at: int, scope: Scope, levels: list[_Level], row_id: str, sound: bool) -> None:
+        """Walk once from statement `at` on."""
+        lowering = self.begin()
+        scope = scope.inner(lowering.ledger)
+        depth = 0
+        for statement in self.body[at:]:
+            if isinstance(statement, ast.For):
+                if depth == len(levels):
+                    values = self.values(statement, scope, row_id)
+                    if not values:
+                        return
+                    levels.append(_Level(values, lowering.ledger.looked_at()))
+                else:
+                    lowering.ledger.look_again(levels[depth].looked_at)
+                value = levels[depth].value
+                depth += 1
+                scope = _bound(statement, value, scope)
+                row_id = _joined(row_id, value)
                 continue
             done = self.one(statement, scope, lowering)
             if done is None:
@@ -156,18 +212,23 @@ class _Walk:
             sound = sound and done
         self.leaf(lowering, row_id, sound)
 
-    def one(self, statement: ast.Statement, scope: Scope, lowering: RowLowering) -> Optional[bool]:
-        """Carry out one statement. False: it is wrong, but what follows can be looked at; None: it can't."""
+    def one(self, statement: ast.Statement, scope: Scope, lowering: Optional[RowLowering]) -> Optional[bool]:
+        """Carry out one statement; no `lowering`: of the head. False: it is wrong, but what follows can be looked at;
+        None: it can't, or a `where` ends the row."""
         if isinstance(statement, ast.Let):
             good = bind(statement, scope, self.diagnostics)
-            if good and statement.parameters is None:
+            if good and statement.parameters is None and lowering is not None:
                 lowering.named(statement.name, scope)
             return good
         sound = True
         try:
+            if isinstance(statement, ast.Where):
+                return True if decide(statement.condition, scope, "`where`") else None
             if isinstance(statement, ast.Step):
+                assert lowering is not None
                 lowering.step(statement, scope)
             elif isinstance(statement, ast.Expect):
+                assert lowering is not None
                 lowering.expect(statement, scope)
             elif isinstance(statement, ast.If):
                 holds = decide(statement.condition, scope, "`if`")
@@ -219,20 +280,18 @@ class _Walk:
         self.diagnostics.error(code, message, self.case.name.span, help=help)
         raise _Enough
 
-    # for -------------------------------------------------------------------------------------
-
-    def fork(self, statement: ast.For, at: int, scope: Scope, lowering: RowLowering, row_id: str, sound: bool) -> None:
-        """Walk on once for every value of a `for`."""
+    def values(self, statement: ast.For, scope: Scope, row_id: str) -> Sequence[ForValue]:
+        """The values of a `for` that is reached under new values of those around it; none after a mistake in them."""
         try:
-            choices = self.choices.of(statement, scope)
-            scope.budget.spend(len(choices), statement.span)
+            values = self.choices.of(statement, scope)
+            scope.budget.spend(len(values), statement.span)
         except Fault as mistake:
             self.add(mistake)
-            return
-        if not choices and row_id and self.without_values is None:
+            return ()
+        if not values and row_id and self.without_values is None:
             self.without_values = (statement, row_id)
         if not self.walked:
-            self.paths *= len(choices)
+            self.paths *= len(values)
             if self.paths > CASE_ROWS.most and not self.counted:
                 self.counted = True
                 count = count_rows(self.case, self.library, CASE_ROWS.most)
@@ -240,15 +299,25 @@ class _Walk:
                     self.too_many()
                 self.try_more(count.combinations)
                 self.tried = 0
-        self.try_more(len(choices))
-        prefix = row_id + "," if row_id else ""
-        names = [name.text for name in statement.names]
-        places = {name.text: name.span for name in statement.names}
-        last = len(choices) - 1
-        for i, choice in enumerate(choices):
-            # Nobody needs the state before the `for` after the last value has taken it.
-            own = lowering if i == last else lowering.fork()
-            inner = scope.fork(own.ledger)
-            inner.places = places.copy()
-            inner.names.update(zip(names, choice.values, strict=True))
-            self.on(at, inner, own, prefix + choice.text, sound)
+        self.try_more(len(values))
+        return values
+
+
+def _is_value(statement: ast.Statement) -> bool:
+    """Whether a statement only gives names to values, or chooses among them."""
+    if isinstance(statement, ast.If):
+        blocks = [statement.then] if statement.orelse is None else [statement.then, statement.orelse]
+        return all(_is_value(line) for block in blocks for line in block.lines)
+    return isinstance(statement, (ast.Let, ast.For, ast.Where))
+
+
+def _bound(statement: ast.For, value: ForValue, scope: Scope) -> Scope:
+    """The scope below a `for`, in which its names mean `value`."""
+    inner = scope.inner()
+    inner.places = {name.text: name.span for name in statement.names}
+    inner.names.update(zip([name.text for name in statement.names], value.values, strict=True))
+    return inner
+
+
+def _joined(row_id: str, value: ForValue) -> str:
+    return f"{row_id},{value.text}" if row_id else value.text

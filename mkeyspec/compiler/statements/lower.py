@@ -1,7 +1,6 @@
 """Lowering: the statements of one row, in order, to the steps of a plan.
 
-`expand` walks a case and hands over every `expect` and every sentence; where the walk forks, so does
-the lowering, and what stands before a `for` is lowered once for all of its rows.
+`expand` walks the body of a case once for each row, and hands over every `expect` and every sentence.
 """
 
 from __future__ import annotations
@@ -10,16 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import Spans
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import declare, expect, other, sections, transmit_receive
-from mkeyspec.compiler.statements.capabilities import written_need
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.shape import Sentence
 from mkeyspec.compiler.statements.snapshot import steps_with_snapshots, take
 from mkeyspec.compiler.statements.vacuous import look_finished
 from mkeyspec.compiler.statements.verbs import REQUEST_NAMES
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.syntax import ast
 
 ENTRIES_UNIT = 4
@@ -55,24 +51,6 @@ class Lowering(RowState):
     """The lowering of one row; see `RowState` for what it holds."""
 
     __slots__ = ()
-
-    def __init__(
-        self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, scope: Scope | None = None
-    ) -> None:
-        """`scope`: of the file's `let`s, in which the case's `needs` are read."""
-        super().__init__(case, diagnostics, spans, None if scope is None else scope.budget)
-        if scope is not None:
-            for expr in case.needs:
-                try:
-                    self.needs[written_need(expr, scope)] = None
-                except Fault as found:
-                    diagnostics.add(found.diagnostic)
-
-    def fork(self) -> Lowering:
-        """An independent copy; what is lowered into one is not seen in the other."""
-        other = Lowering.__new__(Lowering)
-        self.fork_into(other)
-        return other
 
     def step(self, node: ast.Step, scope: Scope) -> None:
         """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""

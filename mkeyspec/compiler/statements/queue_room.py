@@ -48,11 +48,6 @@ class Room:
         self.held: dict[Queue, int] = {}
         self.met: dict[Queue, int] = {}
 
-    def fork(self) -> Room:
-        other = Room()
-        other.sent, other.held, other.met = self.sent.copy(), self.held.copy(), self.met.copy()
-        return other
-
     def take(self, world: AbstractState, ledger: BufferContents, step: plan.Step, span: Span) -> None:
         """`step` is about to happen. Raises `Fault` MKS0516 where a queue has no room for it."""
         if isinstance(step, plan.Post):

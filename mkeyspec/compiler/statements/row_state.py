@@ -1,7 +1,4 @@
-"""What lowering knows at a point of one row: the steps so far, the ledger, the checker's world.
-
-Forking is a few shallow copies; the steps themselves are shared, because nothing changes a step.
-"""
+"""What lowering knows of a case, and at a point of one row: the steps so far, the ledger, the checker's world."""
 
 from __future__ import annotations
 
@@ -14,15 +11,40 @@ from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Budget, Scope
 from mkeyspec.compiler.eval.undecided import NOTHING, look_step
 from mkeyspec.compiler.eval.values import Handle
-from mkeyspec.compiler.statements.capabilities import derived_needs
+from mkeyspec.compiler.statements.capabilities import derived_needs, written_need
 from mkeyspec.compiler.statements.claims import claim, known, shown
 from mkeyspec.compiler.statements.queue_room import Room
 from mkeyspec.compiler.statements.shape import Sentence, Sentences
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
 from mkeyspec.value.live import Live
+
+
+class CaseState:
+    """What the rows of a case share. `scope`: of the file's `let`s, in which the case's `needs` are read."""
+
+    __slots__ = ("budget", "case", "diagnostics", "held", "needs", "sentences", "spans")
+
+    def __init__(
+        self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, scope: Scope | None = None
+    ) -> None:
+        self.case = case
+        self.budget = Budget() if scope is None else scope.budget
+        self.diagnostics = diagnostics
+        self.held = Diagnostics()
+        """Warnings of all rows that are worth saying only if there is no error."""
+        self.spans = Spans(case.name.span) if spans is None else spans
+        self.sentences = Sentences()
+        self.needs: list[plan.Need] = []
+        """Those that the case writes."""
+        if scope is not None:
+            for expr in case.needs:
+                try:
+                    self.needs.append(written_need(expr, scope))
+                except Fault as found:
+                    diagnostics.add(found.diagnostic)
 
 
 class RowState:
@@ -52,20 +74,17 @@ class RowState:
         "world",
     )
 
-    def __init__(
-        self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, budget: Budget | None = None
-    ) -> None:
-        self.case = case
-        self.budget = Budget() if budget is None else budget
-        self.diagnostics = diagnostics
-        self.held = Diagnostics()
-        """Warnings of all rows that are worth saying only if there is no error."""
-        self.spans = Spans(case.name.span) if spans is None else spans
-        self.sentences = Sentences()
+    def __init__(self, of: CaseState) -> None:
+        self.case = of.case
+        self.budget = of.budget
+        self.diagnostics = of.diagnostics
+        self.held = of.held
+        self.spans = of.spans
+        self.sentences = of.sentences
         self.world = AbstractState()
         self.ledger = BufferContents()
         self.steps: list[plan.Step] = []
-        self.needs: dict[plan.Need, None] = {}
+        self.needs = dict.fromkeys(of.needs)
         self.posted: dict[tuple[str | None, bool], int] = {}
         self.perhaps: dict[tuple[str | None, bool], int] = {}
         """Receives that a cancelled SEND has met, or not, by QP and receiving side."""
@@ -87,29 +106,6 @@ class RowState:
         """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}
         """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
-
-    def fork_into(self, other: RowState) -> None:
-        other.case = self.case
-        other.budget = self.budget
-        other.diagnostics = self.diagnostics
-        other.spans = self.spans
-        other.held = self.held
-        other.sentences = self.sentences
-        other.world = self.world.fork()
-        other.ledger = self.ledger.fork()
-        other.steps = self.steps.copy()
-        other.needs = self.needs.copy()
-        other.posted = self.posted.copy()
-        other.entries = self.entries.copy()
-        other.records = self.records.copy()
-        other.room = self.room.fork()
-        other.pending = self.pending.copy()
-        other.perhaps = self.perhaps.copy()
-        other.met = self.met
-        other.moved = self.moved
-        other.undecided = self.undecided
-        other.echoes = self.echoes
-        other.said = self.said
 
     # Steps -------------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ class Sentence:
 
 
 class Sentences:
-    """The sentences of one case by their nodes; forks of a row share it."""
+    """The sentences of one case by their nodes; its rows share it."""
 
     __slots__ = ("_known",)
 

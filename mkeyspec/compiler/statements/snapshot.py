@@ -31,7 +31,7 @@ def take(row: RowState, name: ast.Name, scope: Scope) -> None:
 
 
 class _Taking:
-    """One `let`; its ledger is forked when the first place is found."""
+    """One `let`; the ledger is copied when the first place is found."""
 
     def __init__(self, row: RowState, name: ast.Name) -> None:
         self.row = row
@@ -60,7 +60,7 @@ class _Taking:
             row = self.row
             where = self.name.span.source.location(self.name.span.start)
             at = plan.At(where.line, where.column)
-            self.moment = Moment(called, place, at, len(row.steps), row.ledger.fork(), self.name.span)
+            self.moment = Moment(called, place, at, len(row.steps), row.ledger.copy(), self.name.span)
         return self.moment._replace(name=called, place=place, moved=self.moved(place))
 
     def moved(self, place: Value) -> bool:

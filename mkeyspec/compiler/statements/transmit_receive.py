@@ -130,7 +130,7 @@ def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) 
     row.spans.put(step, span)
     row.spans.put(step.part, span)
     found = Diagnostics()
-    check_step(row.world.fork(), step, row.spans, found)
+    check_step(row.world.copy(), step, row.spans, found)
     for diagnostic in found.errors:
         return Fault(diagnostic)
     try:

@@ -202,12 +202,12 @@ def test_judge_asks_back() -> None:
 # The world ---------------------------------------------------------------------------------------
 
 
-def test_a_fork_is_independent() -> None:
+def test_a_copy_is_independent() -> None:
     world = world_after(K)
-    other = world.fork()
+    other = world.copy()
     other.apply(configure(access(7)))
     assert world.mkey("k") != other.mkey("k")
-    assert AbstractState().fork().things == {}
+    assert AbstractState().copy().things == {}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS, language
-from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.scope import NoLedger, Scope
 from mkeyspec.compiler.eval.values import Handle, Reference, Value
 from mkeyspec.compiler.expand.expand import bind
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
@@ -30,7 +30,7 @@ else:
 ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "expressions.toml").read_text("utf-8"))["row"]
 
 
-class Said:
+class Said(NoLedger):
     """A ledger in which every buffer holds what it was declared with."""
 
     held: Mapping[str, ByteString] = MappingProxyType(
@@ -46,9 +46,6 @@ class Said:
             return slice_of(self.held[of.name], of.start, of.length)
         return Counter(8)
 
-    def then(self, of: Reference, moment: object, span: Span) -> ByteString:
-        return self.content(of, span)
-
     def length(self, of: Reference) -> int | None:
         if isinstance(of, Handle):
             held = self.held.get(of.name)
@@ -57,7 +54,7 @@ class Said:
 
 
 def scope() -> Scope:
-    outer = language().fork(Said())
+    outer = language().inner(Said())
     outer.names["n"] = 3
     outer.names["length_hidden"] = 4
     for name in ("d", "sig"):

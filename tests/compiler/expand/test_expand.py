@@ -31,12 +31,9 @@ CASES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "rows.toml"
 class Written:
     """A lowering that writes down which sentences a row has seen."""
 
-    def __init__(self, seen: tuple[str, ...] = ()) -> None:
-        self.seen = seen
+    def __init__(self) -> None:
+        self.seen: tuple[str, ...] = ()
         self.ledger: Contents = NoLedger()
-
-    def fork(self) -> Written:
-        return Written(self.seen)
 
     def step(self, node: ast.Step, scope: Scope) -> None:
         if node.verb.text == "abort":
@@ -59,7 +56,7 @@ def rows_of(text: str, tally: RowTally | None = None) -> tuple[list[plan.Row], D
     assert file is not None
     assert not diagnostics.errors, diagnostics.errors
     library = library_scope(file.lets, diagnostics)
-    return expand(file.cases[0], library, Written(), diagnostics, tally), diagnostics
+    return expand(file.cases[0], library, Written, diagnostics, tally), diagnostics
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["title"] for case in CASES])
@@ -82,9 +79,31 @@ def test_ids_are_safe_everywhere() -> None:
             assert not set(row_id) & set(" \"'\\")
 
 
-def test_what_stands_before_a_for_is_lowered_once() -> None:
+def test_a_row_is_the_whole_body_walked_once() -> None:
     rows, _ = rows_of("mks 1\ncase c\n    pd a\n    for n in 1, 2\n    pd b\n    if n == 2 { pd c }\n    dct d\n")
     assert [row.needs for row in rows] == [("pd", "pd", "dct"), ("pd", "pd", "pd", "dct")]
+
+
+def test_values_above_the_first_step_are_evaluated_once() -> None:
+    """They are the same for all rows below: what they cost doesn't grow with the number of rows."""
+    head = "mks 1\ncase c\n    let all = [n * n for n in 0..2_000]\n    if all[1] == 1 { let most = 900 }\n"
+    rows, diagnostics = rows_of(head + "    for n in 0..most\n    where n in all\n    pd a\n")
+    assert [found.code for found in diagnostics] == []
+    assert len(rows) == 30
+
+
+def test_a_where_below_a_step_takes_the_row_and_no_more() -> None:
+    body = "    for a in 1, 2\n    pd a\n    for b in 0..3\n    where b != a\n    for c in 0..b\n    pd b\n"
+    rows, diagnostics = rows_of("mks 1\ncase c\n" + body)
+    assert [found.code for found in diagnostics] == ["MKS0333"], "b=0 has no value of c"
+    assert [row.id for row in rows] == ["a=1,b=2,c=0", "a=1,b=2,c=1", "a=2,b=1,c=0"]
+    assert {row.needs for row in rows} == {("pd", "pd")}
+
+
+def test_a_function_of_another_row_keeps_its_own_names() -> None:
+    body = "    for n in 1, 2\n    pd a\n    let f(x) = x + n\n    for g in f\n    let v = g(1)\n    for i in 0..v\n"
+    rows, _ = rows_of("mks 1\ncase c\n" + body)
+    assert [row.id for row in rows] == [f"n={n},g=f,i={i}" for n in (1, 2) for i in range(n + 1)]
 
 
 def test_several_mistakes_of_a_row_are_found_but_none_that_follows_from_another() -> None:

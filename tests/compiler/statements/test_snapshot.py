@@ -200,3 +200,24 @@ def test_what_a_request_has_written_is_taken_when_the_case_runs() -> None:
     found = steps(body)
     assert [step.expected for step in found if isinstance(step, plan.Expect)] == [LiveContent("o", 64), Fill(7, 64)]
     assert run(rig()[0], *found).status == "pass"
+
+
+def test_a_for_that_uses_such_bytes_does_so_in_each_row() -> None:
+    """The values of a `for` are evaluated once, in its first row; all of its rows take the bytes."""
+    body = """
+        memory m = counter(64)
+        mkey k
+        configure k { access remote_write | local_write; layout list(m) }
+        transmit k by send
+        let first = wire
+        for there in a: first ++ fill(0, 8), b: first ++ fill(1, 8)
+        memory n[72]
+        store n = there
+        expect n == there
+    """
+    found = rows(body)
+    assert len(found) == 2
+    for row in found:
+        assert [step.name for step in row.steps if isinstance(step, plan.Snapshot)] == ["first"]
+        tested, _ = rig()
+        assert run(tested, *row.steps).status == "pass"
