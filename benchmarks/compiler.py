@@ -4,7 +4,7 @@
 
 Compiling is everything from files to the texts of the modules: reading, parse, resolve, expand, lower, check, emit.
 Lark alone is the same grammar in its LALR parser, with its basic lexer, its own trees, and the filter which makes
-ends of lines into ENDs behind the lexer (`postlex`); the grammar is loaded before the clock starts. Two texts:
+ends of lines into ENDs after the lexer (`postlex`); the grammar is loaded before the clock starts. Two texts:
 
     folded    each `for` of a case has one value, so that a case is about one row: what a line of text costs
     shipped   the cases as they are, about eight rows each: rows cost time, and no text

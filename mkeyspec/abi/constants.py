@@ -1,4 +1,4 @@
-"""The numbers behind the pages' names: ABI values of `verbs.h` and `mlx5dv.h`.
+"""The numbers of the pages' names: ABI values of `verbs.h` and `mlx5dv.h`.
 
 They are kept here, frozen, rather than read from pyverbs, because pyverbs lacks some of them in
 every release and renames the modules of the others. A device that has pyverbs cross-checks them.

@@ -78,7 +78,7 @@ def _words(options: argparse.Namespace) -> list[str]:
     if shutil.which(words[0]) is None:
         path = Path(words[0])
         if words[0].startswith("-"):
-            advice = "options come before `--`, the program behind it"
+            advice = "options come before `--`, the program after it"
         elif os.sep not in words[0]:
             advice = "name a program that is on PATH, or its path"
         elif path.is_dir():

@@ -1,8 +1,8 @@
 """Standard output and standard error that never fail in the middle of a command.
 
-A reader that goes away (`mkeyspec run | head -1`) does not change what a run comes to, and neither does a full disk
-behind `> FILE`. What can't be written is lost. Of a full disk something is said at the end; a reader that has gone
-has had what it wanted.
+A reader that goes away (`mkeyspec run | head -1`) does not change the result of a run. A full disk
+does not change it either. What cannot be written is lost. A full disk is reported at the end.
+A reader that has gone is not reported.
 """
 
 from __future__ import annotations

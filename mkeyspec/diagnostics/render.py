@@ -172,7 +172,7 @@ def _place(span: Span) -> str:
 
 
 def _region(span: Span) -> dict[str, int]:
-    """Lines and columns from 1, in characters; the end is the first place behind. Empty where the file has no text."""
+    """Lines and columns from 1, in characters; the end is exclusive. Empty if the file has no text."""
     if not span.source.text:
         return {}
     start, end = span.source.location(span.start), span.source.location(max(span.start, span.end))

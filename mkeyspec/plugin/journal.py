@@ -227,7 +227,7 @@ class Crashes:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
-        """pytest takes an error behind the set-up for the second one of its row, and counts it as none."""
+        """pytest takes an error after the set-up for the second one of its row, and counts it as none."""
         xml = report_of(self.config)
         before = getattr(xml, "cnt_double_fail_tests", None)
         yield

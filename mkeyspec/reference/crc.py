@@ -1,4 +1,4 @@
-"""Cyclic redundancy checks of every block of a buffer, as the bytes that are stored behind the block.
+"""Cyclic redundancy checks of every block of a buffer, as the bytes that are stored after the block.
 
 Parameters are named after the Rocksoft model (R. Williams, "A painless guide to CRC error detection
 algorithms", 1993), with the seed kept apart, since a signature chooses it, and with the order in which the
@@ -58,7 +58,7 @@ T10 = CrcParameters(16, 0x8BB7, False, False, 0, "big")
 def crc_values(parameters: CrcParameters, data: Buffer, block: int, seed: int, skip: int = 0) -> Words:
     """The CRC of every block of `data`, (n,) of uint64. `seed` is the register's initial value, masked to the width.
 
-    `skip` bytes behind every block are left out. ValueError unless `data` is whole blocks (with what is skipped).
+    `skip` bytes after every block are left out. ValueError unless `data` is whole blocks (with what is skipped).
     """
     count = _count(_length(data), block, skip)
     library = _library(parameters.width, parameters.poly, parameters.refin, parameters.refout)
@@ -115,8 +115,8 @@ def _count(length: int, block: int, skip: int) -> int:
         raise ValueError(f"no blocks of {block} bytes, {skip} between them")
     count, rest = divmod(length, block + skip)
     if rest:
-        behind = f" + {skip}" if skip else ""
-        raise ValueError(f"{length} bytes are no whole number of blocks of {block}{behind}")
+        after = f" + {skip}" if skip else ""
+        raise ValueError(f"{length} bytes are not a whole number of blocks of {block}{after}")
     return count
 
 

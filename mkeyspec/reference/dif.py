@@ -1,4 +1,4 @@
-"""T10-DIF: the tuple of guard, application tag and reference tag behind every block.
+"""T10-DIF: the tuple of guard, application tag and reference tag after every block.
 
 Sizes and order: T10 SBC-3, protection information; mlx5dv_wr_set_mkey_sig_block(3), struct mlx5dv_sig_t10dif.
 All three are stored big endian.

@@ -1,4 +1,4 @@
-"""Framing: a field behind every block, and taking them apart again."""
+"""Framing: a field after every block, and taking them apart again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mkeyspec.reference.buffer import Buffer, Octets, octets
 
 
 def frame(data: Buffer, block: int, fields: Octets, *, partial: bool = False) -> Octets:
-    """`data` with row k of `fields`, (n, size), behind its block k; flat.
+    """`data` with row k of `fields`, (n, size), after its block k; flat.
 
-    ValueError unless there are exactly n blocks. With `partial`, up to a block of data may follow; it stands behind
+    ValueError unless there are exactly n blocks. With `partial`, up to a block of data may follow; it stands after
     the last field and has none of its own.
     """
     flat = octets(data)

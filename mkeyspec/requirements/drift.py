@@ -21,7 +21,7 @@ _HYPHENATED = re.compile("(?<=[a-z])[\u00ad\u2010-]\n\\s*(?=[a-z])")
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """`lost` of `sentences` sentences behind an entry are not in the page any more."""
+    """`lost` of the `sentences` sentences of an entry are not in the page any more."""
 
     requirement: Requirement
     lost: int

@@ -124,7 +124,7 @@ def departure_ids() -> frozenset[str]:
 
 
 def statement(requirement: str) -> str | None:
-    """The sentence behind an id, for messages; None if there is no such id."""
+    """The sentence of an id, for messages; None if there is no such id."""
     if requirement in requirements():
         return requirements()[requirement].statement
     if requirement in departures():

@@ -100,7 +100,7 @@ class Buffer:
 
     @property
     def addr(self) -> int:
-        """Virtual address of its first byte (behind the guard)."""
+        """Virtual address of its first byte (after the guard)."""
         return self.memory.addr + GUARD
 
     def believe(self, start: int, data: bytes | Bytes, source: Source = None) -> None:
@@ -152,7 +152,7 @@ def inside(buffer: Buffer, addr: int, length: int, *, meant: bool = False) -> No
         return
     if meant and (start < -GUARD or end > buffer.length + GUARD):
         return
-    where = f"ends {end - buffer.length} bytes behind the end of `{buffer.name}`, which has {buffer.length}"
+    where = f"ends {end - buffer.length} bytes after the end of `{buffer.name}`, which has {buffer.length}"
     if start < 0:
         where = f"begins {-start} bytes before `{buffer.name}`"
     raise Beyond(f"this statement {where}: the guard there is no data")

@@ -233,8 +233,8 @@ class CaseState:
             if self.told_events[same] > MOST_EVENTS:
                 continue  # a storm: nobody reads more
             pair = self.pair_of(event.qp)
-            behind = self.taken[-1].at if pair is None and self.taken else None
-            entry = Event(pair.at if pair is not None else self.at, event, behind)
+            after = self.taken[-1].at if pair is None and self.taken else None
+            entry = Event(pair.at if pair is not None else self.at, event, after)
             entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps + self.late
             self.events.append(entry)
             if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:

@@ -18,7 +18,7 @@ def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
         return Failure("MKS2005", due.at, f"`{what}` completed with {got.status}, and should succeed", details, True)
     if due.overtaken:
         details = (("expected", "in the order of the requests"), ("got", describe(got)))
-        return Failure("MKS2005", due.at, f"a completion of `{what}` came behind a later one's", details, True)
+        return Failure("MKS2005", due.at, f"a completion of `{what}` came after a later one's", details, True)
     member, want, have = "", "", ""
     if got.opcode != due.opcode:
         member, want, have = "opcode", due.opcode, got.opcode
@@ -49,7 +49,7 @@ def late(bench: CaseState, end: End, missing: Due, what: str) -> Failure:
 def unowed(end: End, due: Due) -> str:
     """What is wrong with an error whatever is claimed of it, in a few words; "" if nothing is."""
     if due.overtaken:
-        return "came behind a later one's"
+        return "came after a later one's"
     if due.stray and due.receive is None and due.wr_id not in end.configurations:
         return "is of no request of its queue"
     return ""

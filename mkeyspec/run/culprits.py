@@ -29,7 +29,7 @@ ANY = "*"
 MOST_TURNS = 1000
 """Turns of an interleaved layout that are followed one by one."""
 WHOLE = 1 << 62
-"""Behind the end of any buffer."""
+"""An offset greater than the length of any buffer."""
 DEEPEST = 8
 """Layouts of layouts that are followed."""
 
@@ -49,7 +49,7 @@ def unnamed(at: plan.At) -> str:
 
 
 def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
-    """The statements behind a change of the buffer `name`, of those from number `since` on."""
+    """The statements that may have caused a change of the buffer `name`, of those from number `since` on."""
     moved = [(entry[0], _names(entry[1]), entry[2]) for number, entry in moves(steps) if number >= since]
     every = tuple(dict.fromkeys(at for at, _, _ in moved))
     for label, kind in (("maybe by", 1), ("read by", 2)):
@@ -98,12 +98,12 @@ class MkeyReach:
                 self.dcis.add(step.name)
         elif isinstance(step, plan.Receive):
             part = replace(step.part, length=step.data.length)
-            yield step.at, self.behind((part,), step.options.but), frozenset((unnamed(step.at),))
+            yield step.at, self.bytes_of((part,), step.options.but), frozenset((unnamed(step.at),))
         elif isinstance(step, plan.Transmit):
-            yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.behind((step.part,)))
+            yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.bytes_of((step.part,)))
         elif isinstance(step, plan.Recv):
             waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
-            waiting.append(self.behind(step.into, step.options.but))
+            waiting.append(self.bytes_of(step.into, step.options.but))
         elif isinstance(step, plan.Post):
             refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
             for request in step.requests:
@@ -119,11 +119,11 @@ class MkeyReach:
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
                 receives = self.receives.get(self.queue(step.qp, not step.peer))
-                yield request.at, receives.pop(0) if receives else (), _names(self.behind(request.data))
+                yield request.at, receives.pop(0) if receives else (), _names(self.bytes_of(request.data))
             case plan.Write() | plan.Read() | plan.FetchAdd() | plan.Memcpy():
                 empty = isinstance(request, plan.Memcpy) and request.source.length == 0
-                written = () if empty else self.behind(request.writes(), request.options.but)
-                yield request.at, written, _names(self.behind(request.reads()))
+                written = () if empty else self.bytes_of(request.writes(), request.options.but)
+                yield request.at, written, _names(self.bytes_of(request.reads()))
             case plan.RawWqe():
                 yield request.at, ((ANY, 0, WHOLE),), NOTHING
             case plan.StraySetter() | plan.Invalidate():
@@ -134,8 +134,8 @@ class MkeyReach:
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer
 
-    def behind(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
-        """The bytes behind these parts; an mkey's are those of its layout, as its entries are now. Of parts whose
+    def bytes_of(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
+        """The bytes of these parts; an mkey's are those of its layout, as its entries are now. Of parts whose
         numbers are live, or set otherwise (`but`), all that they may reach."""
         found: list[Span] = []
         for part in parts:
@@ -145,7 +145,7 @@ class MkeyReach:
             if part.name not in self.mkeys:
                 found.append((part.name, low, high))  # type: ignore[arg-type]
             elif depth < DEEPEST:
-                through = self.behind(self.mkeys[part.name], depth=depth + 1)
+                through = self.bytes_of(self.mkeys[part.name], depth=depth + 1)
                 exact = known and not self.counts_otherwise(part.name)
                 found += _cut(through, low, high) if exact else through  # type: ignore[arg-type]
         return tuple(found)

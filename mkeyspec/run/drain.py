@@ -1,7 +1,7 @@
 """Bringing a send queue to rest, by a marker or a quiet time.
 
 Requests that are not signaled tell of themselves only when they fail, and a completion too many may come late. A
-marker, a signaled RDMA write of length zero behind everything else, tells when nothing can come any more of a send
+marker, a signaled RDMA write of length zero after everything else, tells when nothing can come any more of a send
 queue: at the end of a case, before a reset, and where a statement says exactly what comes. Where the other end has
 received something, and none of its receives waits, the marker is a SEND into a receive of its own, for that queue.
 
@@ -31,7 +31,7 @@ from mkeyspec.run.verdict import Failure
 QUIET = 5e-3
 """Seconds without anything new that take the place of a marker."""
 GRACE = 5e-4
-"""Seconds that are looked on behind a marker, and before a QP is reset: for what the device should not send at all."""
+"""Seconds of polling after a marker, and before a QP is reset: for what the device should not send at all."""
 
 LOOKS = 44
 """Polls of a queue from which nothing should come any more, at a reset and at the end of a case."""
@@ -102,7 +102,7 @@ def rest_for(bench: CaseState, step: Step, own: End) -> Failure | None:
 
 
 def is_unmarked(end: End) -> bool:
-    """Whether requests of this queue, or receives of the other one, were completed and no marker has come behind."""
+    """Whether requests of this queue, or receives of the other one, were completed and no marker has come after."""
     return end.used is not None or (bool(end.other.received or end.remote) and _takes_send(end))
 
 
@@ -185,7 +185,7 @@ def look(bench: CaseState, end: End, seconds: float) -> None:
 
 
 def look_on(bench: CaseState, ends: Sequence[End]) -> None:
-    """Some polls at once: a completion too many may be behind others that a device holds back."""
+    """Some polls at once: a completion too many may be after others that a device holds back."""
     for _ in range(LOOKS):
         for end in ends:
             bench.poll(end)
@@ -195,7 +195,7 @@ def look_on(bench: CaseState, ends: Sequence[End]) -> None:
 
 
 def _addresses(bench: CaseState, end: End) -> list[DcAddress | None]:
-    """Where markers must go to be behind everything: of a DCI, to each target and stream in use; [] if nowhere."""
+    """Where markers must go to be after everything: of a DCI, to each target and stream in use; [] if nowhere."""
     kind = end.pair.attributes.type
     if kind in MARKED:
         return [None]
@@ -240,7 +240,7 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
             message = f"the QP takes no more requests {when} ({errno_name(errno)})"
             return False, [Failure("MKS2204", latest, message, hard=True)]
         end.owe(marker)
-        stopped = end.is_behind_failure(marker)
+        stopped = end.is_after_failure(marker)
         end.markers.add(marker.wr_id)
         marker.judge("marker")
         wait.until(bench, lambda marker=marker: marker.got is not None, lambda: bench.poll(end))  # type: ignore[misc]
@@ -249,7 +249,7 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
         if marker.got is None:
             end.send.remove(marker)
             if stopped:
-                return True, [late(bench, end, marker, "a request behind a failed one")]
+                return True, [late(bench, end, marker, "a request after a failed one")]
             if end.broken or end.pair.failed:
                 return False, []
             return False, [late(bench, end, marker, "the closing zero-length write" if closing else "the marker")]
@@ -257,7 +257,7 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
         if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
             return True, [wrong]
         if marker.got.status not in (SUCCESS, FLUSH) and stopped:
-            message = f"a request behind a failed one came back with {marker.got.status}"
+            message = f"a request after a failed one came back with {marker.got.status}"
             return True, [Failure("MKS2005", at, message, (("expected", FLUSH), ("got", describe(marker.got))))]
         if marker.got.status != SUCCESS and not broken:
             message = f"the QP had failed {when}: the rig's request came back with {marker.got.status}"
@@ -266,13 +266,13 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
         lost = []
         for due in [due for due in end.send if not due.signaled]:
             if dc is None or due.dc == dc:
-                flushed = stopped and end.is_behind_failure(due)
+                flushed = stopped and end.is_after_failure(due)
                 due.passed = True
                 due.succeeded = not flushed and end.lane(due) == end.lane(marker)
                 due.judge("nothing came" if flushed else "marker")
                 end.send.remove(due)
                 if flushed:
-                    lost.append(late(bench, end, due, f"the {due.opcode} behind a failed request"))
+                    lost.append(late(bench, end, due, f"the {due.opcode} after a failed request"))
         if lost:
             return True, lost
     return True, []

@@ -1,7 +1,7 @@
 """QP pairs of a case: what was posted on each end, what is open there, and what came.
 
 Every completion that arrives is owed by a request, or is named by a claim. On each queue completions come in the order
-of their requests (RC and UC promise it), so that a completion behind a request that asked for none tells that it went
+of their requests (RC and UC promise it), so that a completion after a request that asked for none tells that it went
 through.
 """
 
@@ -37,7 +37,7 @@ class Unobserved(LookupError):
 
 
 class Label:
-    """What a labelled step left behind: members known at once, and completions that may still come."""
+    """What a labelled step left: members known at once, and completions that may still come."""
 
     __slots__ = ("dues", "members")
 
@@ -142,18 +142,18 @@ class End:
         self.failed = False
         """One of its queues has had an error of its own: the QP is in the error state, and flushes all that it has."""
         self.stopped: dict[Lane, int] = {}
-        """The place of the request that the line failed by: what is behind it is flushed, signaled or not."""
+        """The place of the request that the line failed by: what is after it is flushed, signaled or not."""
         self.unfreed: list[tuple[int, int]] = []
         """Requests of the send queue of which no completion has told the driver that they are over: their places, and
         how many WQEs they may be."""
         self.number_of: dict[int, At] = {}
         """wr_id to the place of the request, for messages."""
         self.used: At | None = None
-        """The latest request of the send queue, if no marker came behind it."""
+        """The latest request of the send queue, if no marker came after it."""
         self.received = False
-        """A receive has completed, and no marker has come behind it."""
+        """A receive has completed, and no marker has come after it."""
         self.remote = 0
-        """The place of the latest request that named a key of the other end, if no message behind it was received: only
+        """The place of the latest request that named a key of the other end, if no message after it was received: only
         that tells the other end of the key's error (mlx5dv_mkey_check(3), NOTES)."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
@@ -170,13 +170,13 @@ class End:
         self.number_of, self.markers, self.configurations = other.number_of, other.markers, other.configurations
 
     def lane(self, due: Due) -> Lane | None:
-        """The line of requests that go on in order, one behind the other: of a DCI with streams, each stream; None for
+        """The line of requests that go on in order, one after the other: of a DCI with streams, each stream; None for
         receives that several DCIs feed."""
         if due.queue == "recv":
             return None if self.shared else ("recv", 0)
         return ("send", (due.dc.stream or 0) if due.dc is not None and self.pair.attributes.streams else 0)
 
-    def is_behind_failure(self, due: Due) -> bool:
+    def is_after_failure(self, due: Due) -> bool:
         """Whether it is flushed, with a completion of its own, signaled or not."""
         lane = self.lane(due)
         return lane is not None and 0 < self.stopped.get(lane, 0) < due.place
@@ -251,12 +251,12 @@ class End:
     def _take(self, line: deque[Due], taken: Due) -> Due:
         lane = self.lane(taken)
         for passed in [due for due in line if lane is not None and self.lane(due) == lane]:
-            # Behind a failure it has a completion of its own.
-            if passed is taken or passed.signaled or self.is_behind_failure(passed):
+            # After a failure it has a completion of its own.
+            if passed is taken or passed.signaled or self.is_after_failure(passed):
                 break
             line.remove(passed)
             passed.passed = passed.succeeded = True
-            passed.judge("a completion behind it")
+            passed.judge("a completion after it")
         line.remove(taken)
         return taken
 
@@ -281,8 +281,8 @@ class End:
             if not arrived[i].judged:
                 yield arrived[i]
 
-    def fails_behind(self, due: Due) -> bool:
-        """Whether the error that its line failed by came behind `due`: nothing is flushed before that."""
+    def fails_after(self, due: Due) -> bool:
+        """Whether the error that its line failed by came after `due`: nothing is flushed before that."""
         later, lane = False, self.lane(due)
         for one in reversed(self.arrived):
             if one is due:
@@ -310,12 +310,12 @@ class End:
 
     def owed(self) -> list[Due]:
         """Completions that must still come: of what is signaled, and of all that a failure flushes."""
-        flushed = [due for due in self.send if not due.signaled and self.is_behind_failure(due)] if self.stopped else []
+        flushed = [due for due in self.send if not due.signaled and self.is_after_failure(due)] if self.stopped else []
         return [*(due for line in (self.send, self.recv) for due in line if due.signaled), *flushed]
 
     def quiet(self) -> list[Due]:
         """Requests that are not known to be over, and owe nothing if they succeed."""
-        return [due for due in self.send if not due.signaled and not self.is_behind_failure(due)]
+        return [due for due in self.send if not due.signaled and not self.is_after_failure(due)]
 
     def cancel(self, wr_id: int) -> None:
         """The other end's requests of this number deliver no message: the receives they had wait for the next."""

@@ -90,6 +90,6 @@ def _left(bench: CaseState) -> Iterator[Failure]:
                 entry.judge("consequence of the QP's failure")
                 continue
         entry.judge("the closing rule")
-        behind = () if entry.behind is None else (("seen behind", f"{entry.behind.line}:{entry.behind.column}"),)
+        after = () if entry.after is None else (("seen after", f"{entry.after.line}:{entry.after.column}"),)
         message = f"an async event is left over: {_name(bench, event)}"
-        yield Failure("MKS2203", entry.at, message, behind)
+        yield Failure("MKS2203", entry.at, message, after)

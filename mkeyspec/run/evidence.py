@@ -71,13 +71,13 @@ class Due(Entry):
     """A `cancel` has counted it: it is carried out as a NOP."""
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
-    """Not signaled, and over: a completion behind it has come, or a quiet time."""
+    """Not signaled, and over: a completion after it has come, or a quiet time."""
     succeeded: bool = field(default=False, init=False)
-    """It has its completion, with success; or one behind it in its queue has come, and none of its own."""
+    """It has its completion, with success; or one after it in its queue has come, and none of its own."""
     place: int = field(default=0, init=False)
     """Its place among the requests of its queue."""
     overtaken: bool = field(default=False, init=False)
-    """Its completion came behind that of a later request of its queue."""
+    """Its completion came after that of a later request of its queue."""
 
     @property
     def over(self) -> bool:
@@ -95,8 +95,8 @@ class Event(Entry):
     before anything was posted to its QP, so that nothing of the case can have caused it."""
 
     event: AsyncEvent
-    behind: At | None = None
-    """Of an event that names no pair of the case: the statement behind which it was seen."""
+    after: At | None = None
+    """Of an event that names no pair of the case: the statement after which it was seen."""
     early: bool = field(default=False, init=False)
     of_failure: bool = field(default=False, init=False)
 

@@ -64,7 +64,7 @@ class Pattern:
 
     @property
     def whole(self) -> ByteString | None:
-        """The one expression behind all bytes, if there is one."""
+        """The one expression of all bytes, if there is one."""
         if len(self.parts) == 1 and not self.holes and self.data is not None and self.parts[0][1] == len(self.data):
             return self.parts[0][2]
         return None

@@ -70,7 +70,7 @@ def settle(
                     due.judge(f"consequence of {pair.failed or 'a failure'}")
                     continue
                 due.judge("nothing came")
-                if due.signaled or end.is_behind_failure(due):  # of the others the marker has told
+                if due.signaled or end.is_after_failure(due):  # of the others the marker has told
                     failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
     return failures
 
@@ -100,8 +100,8 @@ def _wait(bench: CaseState, pair: Pair, patient: bool) -> None:
 
 
 def _must_come(end: End, due: Due) -> bool:
-    """Whether a completion must come although the pair has failed: with success, or flushed behind the failure."""
-    return end.owes(due) or (due.queue == "send" and end.is_behind_failure(due))
+    """Whether a completion must come although the pair has failed: with success, or flushed after the failure."""
+    return end.owes(due) or (due.queue == "send" and end.is_after_failure(due))
 
 
 def _flushes(bench: CaseState, pair: Pair) -> list[Failure]:
@@ -163,7 +163,7 @@ def _told_once(failures: list[Failure]) -> list[Failure]:
 
 
 def _left(end: End, due: Due) -> Failure | None:
-    """Judge what came and was named by nothing. What is flushed behind an error is that error's echo."""
+    """Judge what came and was named by nothing. What is flushed after an error is that error's echo."""
     got = due.got
     assert got is not None
     if end.pair.failed and got.status != SUCCESS and _follows(end, due):
@@ -186,7 +186,7 @@ def _follows(end: End, due: Due) -> bool:
     if due.overtaken or end.owes(due):
         return False
     if due.got.status == FLUSH:
-        if due.queue == "send" and end.fails_behind(due):
+        if due.queue == "send" and end.fails_after(due):
             return False
         # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
         return not due.stray or due.receive is not None or due.wr_id in end.configurations

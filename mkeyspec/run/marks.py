@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 @dataclass(frozen=True, slots=True)
 class SuiteMark:
-    """The `.mks` file behind a module: its path, its title, and the sha256 of everything it was compiled from."""
+    """The `.mks` source file of a module: its path, its title, and the sha256 of everything it was compiled from."""
 
     source: str
     title: str

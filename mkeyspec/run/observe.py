@@ -75,7 +75,7 @@ class Seen:
         return np.concatenate([p.buffer.expected(p.start, p.length) for p in self.pieces] or [np.empty(0, np.uint8)])
 
     def believe(self, data: Bytes | bytes, source: Source = None) -> None:
-        """The ledger now says `data` of these bytes; `source` is the expression behind all of them."""
+        """The ledger now says `data` of these bytes; `source` is the expression of all of them."""
         if len(self.pieces) == 1:
             self.pieces[0].buffer.believe(self.pieces[0].start, data, source)
             return

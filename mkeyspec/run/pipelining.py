@@ -36,7 +36,7 @@ def cancel(bench: CaseState, step: Cancel) -> Attempt:
 def _pending(end: End, wr_id: int) -> tuple[int, int]:
     """How many requests of that number wait at least, and at most.
 
-    In a drained queue nothing is under way: a signaled request that has no completion waits, and so does all behind it.
+    In a drained queue nothing is under way: a signaled request that has no completion waits, and so does all after it.
     What is before that, unsignaled, may be over or not.
     """
     fewest = most = 0

@@ -34,7 +34,7 @@ def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
     for side, receive in waiting:
         if refused := post_receive(bench, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"
-            details = (("posted again", f"behind the reset at {attempt.at.line}:{attempt.at.column}"),)
+            details = (("posted again", f"after the reset at {attempt.at.line}:{attempt.at.column}"),)
             failures.append(Failure("MKS2001", receive.at, message, details, True))
     return failures
 

@@ -94,7 +94,7 @@ def _elsewhere(section: Section, failed: Due) -> Failure | None:
 
 
 def _around(bench: CaseState, section: Section, failed: Due) -> Failure | None:
-    """Whether everything before the failed request succeeded as it should, and nothing behind it did."""
+    """Whether everything before the failed request succeeded as it should, and nothing after it did."""
     what, streams = section.what, section.end.pair.attributes.streams
     for due in () if section.listed is not None else section.dues:
         if due is failed or due.got is None:

@@ -97,7 +97,7 @@ def _changed(bench: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
     named = bench.buffers.get(buffer.name) is buffer
     key = key_of(bench, buffer)
     end = GUARD + buffer.length
-    for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("behind", end, end + GUARD, buffer.length)):
+    for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("after", end, end + GUARD, buffer.length)):
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
@@ -167,7 +167,7 @@ def _blame(bench: CaseState, failure: Failure, buffer: Buffer, named: bool, foun
     return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
 
 
-_IN_PART = "if a message that fails may land in part, say how much: `expect … == any` behind the claim"
+_IN_PART = "if a message that fails may land in part, say how much: `expect … == any` after the claim"
 
 
 def _may_fail(bench: CaseState, at: At) -> bool:
@@ -178,7 +178,7 @@ def _may_fail(bench: CaseState, at: At) -> bool:
 
 def _guard(buffer: Buffer, zone: str, base: int, want: Bytes, got: Bytes, where: difference.Positions) -> Failure:
     first = int(where[0]) + base
-    where_text = f"{-first} before its start" if first < 0 else f"{first - buffer.length} behind its end"
+    where_text = f"{-first} before its start" if first < 0 else f"{first - buffer.length} after its end"
     details = (
         ("first at", f"byte {where_text}"),
         ("bytes", f"{len(where)} of {GUARD} differ"),

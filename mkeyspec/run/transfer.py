@@ -1,7 +1,7 @@
 """The short forms: one message between an mkey and a fresh plain buffer of the peer (docs/design/language.md).
 
 Because the peer's buffer is plain, what it receives is the wire, and what it sends is put on the wire. It has a
-canary and guards like any other; a receive is posted over its bytes and the guard behind them, so that a message
+canary and guards like any other; a receive is posted over its bytes and the guard after them, so that a message
 that is too long shows as a byte_len and a written guard.
 """
 

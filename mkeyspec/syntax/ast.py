@@ -70,7 +70,7 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`count 512` behind an argument or list item."""
+    """`count 512` after an argument or list item."""
 
     name: Name
     value: Expr

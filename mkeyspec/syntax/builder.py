@@ -156,7 +156,7 @@ class Build(Values):
             wrong = known.outcome.span if known.outcome is not None else known.modifiers[0].span
             self._error(
                 "MKS0120",
-                "behind an `expect`, `known` names the bytes or value seen instead",
+                "after an `expect`, `known` names the bytes or value seen instead",
                 wrong.start,
                 wrong.end,
                 help=f"known {known.requirement.text} VALUE",

@@ -119,7 +119,7 @@ class _Gathering:
             if fresh:
                 case.title = line.text
             else:
-                self.error("MKS0118", "a case's title stands right behind its name, once", line.span)
+                self.error("MKS0118", "a case's title stands right after its name, once", line.span)
         elif isinstance(line, Verifies):
             case.verifies += line.names
         elif isinstance(line, Needs):

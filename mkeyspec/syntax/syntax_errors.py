@@ -2,7 +2,7 @@
 
 The parser knows what could have stood there; the functions here know what people do. Each looks
 at one likely mistake and reports it; the first that recognises its own wins, and what none
-recognises is said in general terms: what was expected, behind what, and what stood there.
+recognises is said in general terms: what was expected, after what, and what stood there.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _reserved(stop: Stop) -> bool:
 def _requirement(stop: Stop) -> bool:
     """Ids that are not where, or not as, they should be."""
     if stop.kind == "REQ":
-        stop.error("MKS0116", f"a requirement id stands behind `verifies` or `known`, and `{stop.value}` does not")
+        stop.error("MKS0116", f"a requirement id stands after `verifies` or `known`, and `{stop.value}` does not")
         return True
     if "REQ" in stop.accepts and stop.before_kind() in ("VERIFIES", "KNOWN", "COMMA"):
         found = stop.found()
@@ -99,7 +99,7 @@ def _one_equals_sign(stop: Stop) -> bool:
 def _for_with_equals_sign(stop: Stop) -> bool:
     if stop.first != "FOR" or stop.kind != "EQ":
         return False
-    stop.error("MKS0100", "a `for` takes its values behind `in`", f"{stop.text(0, stop.bad)} in …")
+    stop.error("MKS0100", "a `for` takes its values after `in`", f"{stop.text(0, stop.bad)} in …")
     return True
 
 
@@ -134,7 +134,7 @@ def _modifier_without_comma(stop: Stop) -> bool:
     """`write a to b signaled`."""
     if stop.kind not in ("NAME", "BUT") or not stop.sentence:
         return False
-    if not {"COMMA", "PREP"} <= stop.accepts and not _behind_modifier(stop):
+    if not {"COMMA", "PREP"} <= stop.accepts and not _after_modifier(stop):
         return False
     end = _statement_end(stop)
     help = f"{stop.text(0, stop.bad)}, {stop.text(stop.bad, end)}"
@@ -164,13 +164,13 @@ def _claim_on_expect(stop: Stop) -> bool:
     return True
 
 
-def _behind_modifier(stop: Stop) -> bool:
-    """Whether the parser stands behind a modifier with its value."""
+def _after_modifier(stop: Stop) -> bool:
+    """Whether the parser is right after a modifier with its value."""
     return {"COMMA", "LBRACE", "KNOWN"} <= stop.accepts and "PREP" not in stop.accepts and "EQ" not in stop.accepts
 
 
 def _statement_end(stop: Stop) -> int:
-    """The index behind the part that can be shown in one line: up to a block or the end."""
+    """The index after the part that can be shown in one line: up to a block or the end."""
     for at in range(stop.bad, len(stop.tokens)):
         if stop.tokens[at].type in ("LBRACE", "END"):
             return at
@@ -182,7 +182,7 @@ _BEHIND_PHRASE = frozenset(["COMMA", "LBRACE", "PREP", "END", "REJECTED", "ACCEP
 
 def _order(stop: Stop) -> bool:
     """`send k, signaled as s`; `memory m, misaligned 3 = counter(8)`."""
-    if stop.kind not in ("PREP", "EQ") or not stop.sentence or not _behind_modifier(stop):
+    if stop.kind not in ("PREP", "EQ") or not stop.sentence or not _after_modifier(stop):
         return False
     comma = _first_comma(stop)
     end = stop.bad + 1
@@ -214,14 +214,14 @@ def _block_alone(stop: Stop) -> bool:
     return True
 
 
-def _statement_behind_block(stop: Stop) -> bool:
+def _statement_after_block(stop: Stop) -> bool:
     """`post { … } send m`."""
     if stop.before_kind() != "RBRACE" or stop.kind in ("END", "COMMA", "LBRACE", "ELSE", "RBRACE"):
         return False
     stop.error(
         "MKS0100",
-        f"expected the end of the line behind `}}`, found {stop.found()}",
-        "a new statement begins on a new line or behind `;`; modifiers stand before the block",
+        f"expected the end of the line after `}}`, found {stop.found()}",
+        "a new statement begins on a new line or after `;`; modifiers stand before the block",
     )
     return True
 
@@ -280,7 +280,7 @@ def _open_range(stop: Stop) -> bool:
         return False
     stop.error(
         "MKS0100",
-        f"expected the end of the range behind `..`, found {stop.found()}",
+        f"expected the end of the range after `..`, found {stop.found()}",
         "the end may be left out only inside an index: m[512..]",
     )
     return True
@@ -300,7 +300,7 @@ MISTAKES: tuple[Callable[[Stop], bool], ...] = (
     _claim_on_expect,
     _two_fields_in_a_line,
     _order,
-    _statement_behind_block,
+    _statement_after_block,
     _modifier_without_comma,
     _if_without_block,
     _fraction,

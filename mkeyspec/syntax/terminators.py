@@ -2,7 +2,7 @@
 
 A statement ends at a new line or `;`. It goes on inside `( )` and `[ ]`, after a comma, an
 operator or a preposition, and before a line that starts with a connective (`rejected`, `known`,
-`when`, `or`, a preposition, an operator other than `-` …). What comes out has one END behind each
+`when`, `or`, a preposition, an operator other than `-` …). What comes out has one END after each
 statement and none at the edges of a block.
 
 Brackets are paired here, before the parser: one left open would swallow the rest of the file. A

@@ -124,9 +124,9 @@ def _number(token: Token, span: Span, diagnostics: Diagnostics) -> None:
     elif re.fullmatch(r"0[XB]\w*", text):
         help = f"the letter is lower case: {text[:2].lower()}{text[2:]}"
     elif text.lower().startswith("0x"):
-        help = "behind `0x` stand hexadecimal digits"
+        help = "after `0x` stand hexadecimal digits"
     elif text.lower().startswith("0b"):
-        help = "behind `0b` stand zeros and ones"
+        help = "after `0b` stand zeros and ones"
     else:
         help = "numbers look like 512, 0x1ff, 0b101, 1_000 or 4K"
     diagnostics.error("MKS0111", f"`{text}` is not a number", span, help=help)

@@ -79,7 +79,7 @@ class Stop:
         return self.first in ("NAME", "PEER")
 
     def span(self) -> Span:
-        """The bad token, or the place behind the last one."""
+        """The bad token, or the place after the last one."""
         token = self.token
         if token is not None:
             return Span(self.source, token.start_pos, token.end_pos)
@@ -117,19 +117,19 @@ class Stop:
         """What could have stood here, in words."""
         accepts = self.accepts
         last = self.before()
-        behind = f" behind `{_short(last.value)}`" if last is not None and last.value.strip() else ""
+        after = f" after `{_short(last.value)}`" if last is not None and last.value.strip() else ""
         if "INT" in accepts:
-            return "a value" + behind
+            return "a value" + after
         if "NAME" in accepts and "CMP" not in accepts and "COMMA" not in accepts:
-            return "a name" + behind
+            return "a name" + after
         if {"END", "$END", "RBRACE"} & accepts:
-            return "the end of the statement" + behind
+            return "the end of the statement" + after
         found = [word for kind, word in _WORDS if kind in accepts]
         if "CMP" in accepts:
             found = [word for word in found if word not in ("`in`", "`for`")]
         if not found:
-            return "something else" + behind
-        return (", ".join(found[:-1]) + " or " if len(found) > 1 else "") + found[-1] + behind
+            return "something else" + after
+        return (", ".join(found[:-1]) + " or " if len(found) > 1 else "") + found[-1] + after
 
     def found(self) -> str:
         """What stands here."""

@@ -36,7 +36,7 @@ class Crc(Expression):
 
     @property
     def field_size(self) -> int:
-        """Bytes behind every block."""
+        """Bytes after every block."""
         return _CRC_SIZE[self.type]
 
     @property
@@ -77,7 +77,7 @@ class T10Dif(Expression):
 
     @property
     def field_size(self) -> int:
-        """Bytes behind every block: guard (2), application tag (2), reference tag (4)."""
+        """Bytes after every block: guard (2), application tag (2), reference tag (4)."""
         return 8
 
     @property
@@ -120,7 +120,7 @@ def _seed_text(value: int, width: int) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Domain(Expression):
-    """A signature behind every `block` bytes. `but` overrides sig_type, block_size (the enum's value), comp_mask."""
+    """A signature after every `block` bytes. `but` overrides sig_type, block_size (the enum's value), comp_mask."""
 
     signature: Signature
     block: int

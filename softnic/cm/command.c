@@ -1,4 +1,4 @@
-/* One write() to /dev/infiniband/rdma_cm: a header, and the request of one command behind it. */
+/* One write() to /dev/infiniband/rdma_cm: a header, and the request of one command after it. */
 #include "cm.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static const struct shape {
     [RDMA_USER_CM_CMD_MIGRATE_ID] = ANSWERED(migrate_id, fd, END(migrate_resp, events_reported)),
 };
 
-/* As much of the answer as the library has room for: what is behind came with a later kernel. */
+/* As much of the answer as the library has room for: what follows came with a later kernel. */
 static int respond_with(uint64_t to, uint16_t room, const void *from, size_t size) {
     return user_write(to, from, size < room ? size : room);
 }

@@ -105,7 +105,7 @@ struct reach {
 /* The key object, if this PD and QP may use it with these rights. */
 enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t key, uint32_t rights,
                          struct key **out);
-/* Appends the memory behind [addr, addr + length) of a claimed key. */
+/* Appends the memory after [addr, addr + length) of a claimed key. */
 enum violation key_reach(const struct key *key, uint64_t addr, uint64_t length, bool write,
                          struct reach *reach);
 
@@ -185,7 +185,7 @@ uint64_t signature_strip(const struct bsf *sig, enum domain domain, const uint8_
 void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *raw,
                      uint64_t raw_length, uint64_t before, const uint8_t *fields, uint64_t stored,
                      uint8_t *stream, uint64_t length);
-/* The fields of whole blocks that stand in `stream` already, with room behind each. */
+/* The fields of whole blocks that stand in `stream` already, with room after each. */
 void signature_fields(const struct bsf *sig, enum domain domain, uint8_t *stream, uint64_t blocks,
                       uint64_t before);
 /* The same with the data taken from elsewhere: each byte is read once. Not for checksums. */
@@ -328,14 +328,14 @@ struct call { /* a WQE whose message is under way, or waits for its peer */
     uint8_t reason;    /* the syndrome if that lasts too long */
     size_t len;        /* of the bytes */
     uint64_t link;     /* on which it was sent; 0: it was not, or only asked about */
-    struct call *next; /* sent behind it */
+    struct call *next; /* sent after it */
 };
 void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
 void request_again(struct qp *qp); /* the timer ran out, or the peer may be ready */
 void request_flush(struct qp *qp); /* the WQE in hand ends with "flushed" */
 void request_drop(struct qp *qp);
-/* Sends a WQE behind others that have no answer yet. False: it has to wait for them. */
-bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
+/* Sends a WQE after others that have no answer yet. False: it has to wait for them. */
+bool request_after(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks);
 uint16_t request_blocks(const struct qp *qp); /* how much of the SQ is under way */
 /* The message that is under way goes on without its QP; adds what it holds. False: it waits for its
  * peer, and is not left. */
@@ -361,7 +361,7 @@ struct message {
     unsigned references;  /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);
-/* READY: to a question, instead of RNR. DROPPED: what it was sent behind was not taken. LATER,
+/* READY: to a question, instead of RNR. DROPPED: what it was sent after was not taken. LATER,
  * BUSY: not from the responder; it was sent, or can't be sent just now. */
 enum verdict {
     VERDICT_ACK,
@@ -422,9 +422,9 @@ bool fabric_is_up(void);
 uint32_t fabric_slot(void);
 /* the call at the head. LATER, BUSY, SILENCE: there is nobody */
 enum verdict fabric_send(struct qp *qp, bool ask);
-/* The same behind a message that was sent and has no answer; false: this one has to wait for that.
+/* The same after a message that was sent and has no answer; false: this one has to wait for that.
  */
-bool fabric_send_behind(const struct qp *qp, struct call *call, const struct call *front);
+bool fabric_send_after(const struct qp *qp, struct call *call, const struct call *front);
 /* Room for a message's payload that its destination sees as well; false: there is none, or it isn't
  * worth it. */
 bool fabric_region(uint32_t destination, uint64_t length, struct region *out);

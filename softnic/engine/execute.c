@@ -180,7 +180,7 @@ void RULE(wqe_execute)(struct qp *qp, enum fetch fetch, const uint8_t *bytes, si
 }
 
 /* What may be sent before its predecessors are answered. */
-static bool run_behind(struct qp *qp, uint16_t producer) {
+static bool run_after(struct qp *qp, uint16_t producer) {
     uint8_t bytes[WQE_BYTES];
     size_t len;
     uint16_t blocks;
@@ -188,7 +188,7 @@ static bool run_behind(struct qp *qp, uint16_t producer) {
     while (qp->state == STATE_RTS && qp->call && qp->call->sent && !round_is_over()) {
         uint16_t at = (uint16_t)(qp->sq_head + request_blocks(qp));
         if (at == producer || sq_fetch(qp, at, producer, bytes, &len, &blocks) != FETCH_FINE) break;
-        if (!request_behind(qp, bytes, len, blocks)) break;
+        if (!request_after(qp, bytes, len, blocks)) break;
         any = true;
     }
     return any;
@@ -214,6 +214,6 @@ bool qp_run(struct qp *qp, uint16_t producer) {
         if (holds(qp, fetch, bytes, len)) break;
         wqe_execute(qp, fetch, bytes, len, blocks);
     }
-    any |= run_behind(qp, producer);
+    any |= run_after(qp, producer);
     return any;
 }

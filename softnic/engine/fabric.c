@@ -78,7 +78,7 @@ enum verdict fabric_send(struct qp *qp, bool ask) {
     return send_call(link, qp, qp->call, ask, 0) ? VERDICT_LATER : VERDICT_BUSY;
 }
 
-bool fabric_send_behind(const struct qp *qp, struct call *call, const struct call *front) {
+bool fabric_send_after(const struct qp *qp, struct call *call, const struct call *front) {
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->number == front->link && !links[i]->broken)
             return send_call(links[i], qp, call, false, front->serial);
@@ -104,7 +104,7 @@ static void take_offer(struct link *link) {
     if (link->area) reply(link, chunk_new(TAKEN, 0, 0, NULL, 0));
 }
 
-/* A request that is behind one which was not taken is not taken either: the QP sends both again, in
+/* A request that is after one which was not taken is not taken either: the QP sends both again, in
  * order. */
 static bool is_dropped(struct link *link) {
     for (size_t i = 0; i < link->refusals; i++) {

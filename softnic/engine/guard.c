@@ -5,7 +5,7 @@
  * the copying loop ends the loop, any other goes to whom the application has set. What it sets, and
  * what it asks for, is kept here (../shim/signals.c stands before sigaction() and signal()), with
  * the flags and the mask that it wants. One who makes the system call himself gets the signal until
- * the next copy, and is in place again behind it. Other threads than ours, which may have the
+ * the next copy, and is in place again after it. Other threads than ours, which may have the
  * signals blocked, do not copy so. */
 #include <pthread.h>
 #include <sched.h>

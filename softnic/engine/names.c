@@ -5,7 +5,7 @@
  * A socket's file outlives a process that is killed, so a name is had by who has locked its byte in
  * the file `lock` there: the kernel takes locks back however a process ends (they are of the open
  * file: a forked child, which closes its copy, takes none with it). Every process of the fabric
- * shares the lock on byte 0; who can have it alone is the last one, or comes behind dead ones, and
+ * shares the lock on byte 0; who can have it alone is the last one, or comes after dead ones, and
  * removes the directory.
  *
  * Nothing is followed on the way: other users can write to /tmp, and may have taken our name there.

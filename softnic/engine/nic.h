@@ -230,7 +230,7 @@ struct cq {
     struct cq_attr attr;
     uint32_t number, producer;
     uint32_t consumer; /* as last seen */
-    /* the producer behind the last solicited CQE, and at the last event */
+    /* the producer after the last solicited CQE, and at the last event */
     uint32_t solicited, told;
     bool error;
     uint32_t comp_events, async_events; /* written so far */
@@ -326,7 +326,7 @@ struct qp {
     uint64_t progress;     /* when the last answer came, while ending */
     uint64_t stream_error; /* DCI: one bit per stream, of at most 64 */
     uint32_t async_events;
-    /* the WQE at the head, if its message is under way or waits for its peer; behind it what was
+    /* the WQE at the head, if its message is under way or waits for its peer; after it what was
      * sent ahead of its answer */
     struct call *call;
 };

@@ -1,7 +1,7 @@
 /* The trace's file, whose reader may be slow, stop, or leave: neither the device nor the
  * application waits for it, and no signal comes of it.
  *
- * Records pass through a buffer. A reader that is behind gets PATIENCE; after that records are lost
+ * Records pass through a buffer. A slow reader is given PATIENCE; then records are lost
  * and counted until it reads again. A reader that has left ends the trace.
  */
 #include <errno.h>

@@ -68,7 +68,7 @@ static enum violation nowhere(struct reach *reach, uint64_t length, bool write) 
     return bad;
 }
 
-/* Behind an mkey only the local right counts, and a signature or crypto mkey as an entry is raw
+/* After an mkey only the local right counts, and a signature or crypto mkey as an entry is raw
  * (hardware rule 14). */
 enum violation RULE(entry_claim)(const struct key *outer, uint32_t value, bool write,
                                  struct key **inner) {

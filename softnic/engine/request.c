@@ -16,9 +16,9 @@ static void call_free(struct call *call) {
     free(call);
 }
 
-/* What was sent behind the call at the head is not known any more: it is sent again from the queue,
+/* What was sent after the call at the head is not known any more: it is sent again from the queue,
  * or flushed there. */
-static void drop_behind(struct qp *qp) {
+static void drop_after(struct qp *qp) {
     struct call *call = qp->call ? qp->call->next : NULL;
     if (call) qp->call->next = NULL;
     for (struct call *next; call; call = next) {
@@ -29,7 +29,7 @@ static void drop_behind(struct qp *qp) {
 
 void request_drop(struct qp *qp) {
     if (!qp->call) return;
-    drop_behind(qp);
+    drop_after(qp);
     if (qp->call->sent) fabric_forget(qp);
     call_free(qp->call);
     qp->call = NULL;
@@ -47,7 +47,7 @@ static struct call *detach(struct qp *qp) {
 }
 
 static void fail(struct qp *qp, uint8_t syndrome) {
-    drop_behind(qp);
+    drop_after(qp);
     struct call *call = detach(qp);
     wqe_fail(qp, &call->wqe, syndrome);
     call_free(call);
@@ -61,7 +61,7 @@ static void succeed(struct qp *qp, uint32_t length) {
 
 void request_flush(struct qp *qp) {
     if (!qp->call) return;
-    drop_behind(qp);
+    drop_after(qp);
     struct call *call = detach(qp);
     wqe_fail(qp, &call->wqe, CQE_FLUSHED);
     call_free(call);
@@ -135,7 +135,7 @@ static bool at_once(const struct qp *qp, const struct message *message) {
 /* 0 or the syndrome with which the WQE fails before anything is sent. A READ and an atomic go out
  * before their scatter list is looked at, so that the responder's refusal comes first
  * (IBTA 9.7.5.1). */
-static uint8_t build(struct qp *qp, struct call *call, bool behind) {
+static uint8_t build(struct qp *qp, struct call *call, bool after) {
     const struct wqe *wqe = &call->wqe;
     if (reads(wqe->opcode)) {
         transfer_begin(&mine, qp->attr.pd, qp->number, qp->attr.send_cq);
@@ -157,7 +157,7 @@ static uint8_t build(struct qp *qp, struct call *call, bool behind) {
     message->length = atomic(wqe->opcode) ? 8 : mine.length;
     if (reads(wqe->opcode) || !mine.length) return 0;
     message->payload_length = mine.length;
-    if (behind && !transfer_is_quiet(&mine)) return CQE_LOCAL_QP_OP;
+    if (after && !transfer_is_quiet(&mine)) return CQE_LOCAL_QP_OP;
     if (at_once(qp, message)) {
         message->unread = &mine;
         return 0;
@@ -246,7 +246,7 @@ void request_answered(struct qp *qp, struct answer *answer) {
     }
     call->sent = false;
     qp->progress = now();
-    if (answer->verdict != VERDICT_ACK && answer->verdict != VERDICT_LATER) drop_behind(qp);
+    if (answer->verdict != VERDICT_ACK && answer->verdict != VERDICT_LATER) drop_after(qp);
     switch (answer->verdict) {
     case VERDICT_ACK:
         if (reads(call->wqe.opcode)) syndrome = place(qp, call, answer);
@@ -312,7 +312,7 @@ void request_start(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blo
     else deliver(qp, false);
 }
 
-/* ---- one behind the other ---------------------------------------------------------------- */
+/* ---- one after the other ---------------------------------------------------------------- */
 
 uint16_t request_blocks(const struct qp *qp) {
     uint16_t sum = 0;
@@ -326,9 +326,9 @@ static bool sends(uint8_t opcode) {
 }
 
 /* Sends and writes to another process need not wait for one another's answers: if one is not taken,
- * its responder takes none of those behind it (fabric.c). Nor do they change what the next one
+ * its responder takes none of those after it (fabric.c). Nor do they change what the next one
  * reads, nor tell an error at this end. */
-bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
+bool request_after(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t blocks) {
     enum { MOST = 16, BYTES = 4 << 20, STRONG_FENCE = 2 };
     struct call *front = qp->call;
     unsigned n = 1;
@@ -340,7 +340,7 @@ bool request_behind(struct qp *qp, const uint8_t *bytes, size_t len, uint16_t bl
     if (!call) return false;
     bool fine = sends(call->wqe.opcode) && call->wqe.qpn == qp->number &&
                 call->wqe.fence < STRONG_FENCE && !build(qp, call, true);
-    if (!fine || !fabric_send_behind(qp, call, front)) {
+    if (!fine || !fabric_send_after(qp, call, front)) {
         call_free(call);
         return false;
     }

@@ -39,7 +39,7 @@ bool job_fits(uint64_t length, uint64_t unit);
 
 /* The completion of a WQE that went well, if it asks for one. */
 void complete_success(struct qp *qp, const struct wqe *wqe, uint32_t length);
-/* Whether the send queue stops behind a WQE; sigerr: it found a signature error. */
+/* Whether the send queue stops after a WQE; sigerr: it found a signature error. */
 bool sq_stops(const struct qp *qp, bool sigerr);
 /* The WQE at the SQ's head, as sq_fetch gave it. */
 void wqe_execute(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len,

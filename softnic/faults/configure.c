@@ -69,7 +69,7 @@ static void mix_up(struct key *key, const struct umr *umr, struct change *change
     else if (change->sig) signature_keep(key->sig, change->sig);
 }
 
-/* The rights that the key has behind a UMR, from those before and those now. */
+/* The rights that the key has after a UMR, from those before and those now. */
 static void mix_rights(struct key *key, const struct umr *umr, uint32_t before) {
     struct notes *notes = notes_of(key);
     uint32_t given = key->rights;

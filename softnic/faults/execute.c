@@ -75,7 +75,7 @@ void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome) {
     right_wqe_fail(qp, wqe, syndrome);
 }
 
-/* A UMR that is carried out behind the WQE which follows it. */
+/* A UMR that is carried out after the WQE which follows it. */
 static struct {
     uint32_t qpn;
     size_t len;

@@ -76,10 +76,10 @@ static enum violation unrolled(const struct key *key, uint64_t addr, uint64_t le
 
 enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length, bool write,
                            struct reach *reach, int depth) {
-    bool mkey = key->type == KEY_MKEY, behind = addr - key->start + length == key->length + 1;
+    bool mkey = key->type == KEY_MKEY, beyond = addr - key->start + length == key->length + 1;
     if (fault(missing_layout_ignored) && mkey && key->layout == LAYOUT_NONE)
         return nowhere(length, write, reach);
-    if (fault(bounds_one_more) && mkey && length && behind) {
+    if (fault(bounds_one_more) && mkey && length && beyond) {
         enum violation bad = FINE;
         if (length > 1) bad = right_key_descend(key, addr, length - 1, write, reach, depth);
         return bad ? bad : nowhere(1, write, reach);

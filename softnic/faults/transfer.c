@@ -48,7 +48,7 @@ struct place *place_continued(const struct transfer *transfer, const struct key 
     return anew ? NULL : right_place_continued(transfer, key, addr);
 }
 
-/* The mkey that a place is of, and the address that was asked for behind it; NULL: memory alone. */
+/* The mkey that a place is of, and the address that was asked for after it; NULL: memory alone. */
 static struct named {
     const struct transfer *transfer;
     size_t place;
@@ -174,7 +174,7 @@ static const struct piece *pieces_of(const struct transfer *transfer, const stru
     return transfer->reach.piece + place->piece;
 }
 
-/* The first byte behind each 4 KiB boundary inside a piece: as it is in memory, or 0. */
+/* The first byte after each 4 KiB boundary inside a piece: as it is in memory, or 0. */
 static void pages_lost(const struct transfer *transfer, const struct place *place, uint8_t *bytes,
                        bool stays) {
     const struct piece *piece = pieces_of(transfer, place);

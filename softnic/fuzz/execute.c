@@ -1,7 +1,7 @@
 /* The engine at work on WQEs that nobody would post: real keys and addresses in them, and then some
  * of everything wrong.
  *
- *   execute SEED ROUNDS     each round fills the send queues of all QPs, with receives behind them,
+ *   execute SEED ROUNDS     each round fills the send queues of all QPs, with receives after them,
  * and works them off
  *
  * Nothing is expected but that it ends, within its memory. The same seed does the same.

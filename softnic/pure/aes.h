@@ -21,7 +21,7 @@ void aes_decrypt(const struct aes *aes, const uint8_t in[16], uint8_t out[16]);
  * out. */
 void aes_xts_double(uint8_t tweak[16]);
 /* XTS' inner loop: every block is whitened with its tweak before and after; the tweak is doubled
- * from block to block and left behind. */
+ * from block to block; the last one is returned in `tweak`. */
 void aes_xts_blocks(const struct aes *aes, bool decrypt, uint8_t tweak[16], const uint8_t *in,
                     uint8_t *out, size_t blocks);
 

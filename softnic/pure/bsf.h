@@ -19,7 +19,7 @@ struct signature_domain {
     enum signature_kind kind; /* SIGNATURE_NONE: no signature in this domain */
     uint8_t block_selector;   /* 1 512, 2 520, 3 4096, 4 4160, 6 4048; 0 none */
     uint16_t block;           /* bytes of data in a block; 0 none */
-    uint8_t field;            /* bytes of signature behind it: 8 or 4; 0 none */
+    uint8_t field;            /* bytes of signature after it: 8 or 4; 0 none */
     uint8_t bfs;              /* block format selector as written */
     bool ones;                /* the seed (of the checksum: where the sum starts) is all ones */
     bool repeat;
@@ -44,7 +44,7 @@ struct transaction {
 
 struct bsf {
     bool present;
-    uint8_t size;                  /* as written: 2, or 3 with a crypto part behind */
+    uint8_t size;                  /* as written: 2, or 3 with a crypto part after */
     bool sbs;                      /* both domains have one structure: copy_mask counts */
     uint8_t check_mask, copy_mask; /* bit 7: the first byte of a field. copy_mask is 0 unless sbs */
     uint32_t raw_size;

@@ -72,7 +72,7 @@ WITH_PCLMUL __m128i constants(const uint64_t by[2], bool reflected) {
                      : _mm_set_epi64x((long long)by[0], (long long)by[1]);
 }
 
-/* What is left of a lane and the data behind it, by 16 bytes. */
+/* What is left of a lane and the data after it, by 16 bytes. */
 WITH_PCLMUL void rest(__m128i a, __m128i near, bool reflected, const struct way *way, size_t at,
                       size_t length, uint8_t out[16]) {
     for (; length - at >= 16; at += 16) a = ahead(a, near, load(way, at, reflected));

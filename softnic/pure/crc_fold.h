@@ -1,5 +1,5 @@
-/* CRCs by carry-less multiplication: a long piece of data folded into 16 bytes that leave the same
- * register behind. */
+/* CRCs by carry-less multiplication: a long piece of data folded into 16 bytes that give the same
+ * register. */
 #ifndef SOFTNIC_PURE_CRC_FOLD_H
 #define SOFTNIC_PURE_CRC_FOLD_H
 

@@ -1,4 +1,4 @@
-/* T10-DIF: the tuple behind a block, its escapes, and the checksum that may stand for the CRC guard
+/* T10-DIF: the tuple after a block, its escapes, and the checksum that may stand for the CRC guard
  * (T10 SBC, RFC 1071). */
 #ifndef SOFTNIC_PURE_DIF_H
 #define SOFTNIC_PURE_DIF_H

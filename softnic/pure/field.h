@@ -1,4 +1,4 @@
-/* The field behind a block: computed piece by piece, compared under a mask, generated, copied. What
+/* The field after a block: computed piece by piece, compared under a mask, generated, copied. What
  * a device does with a `struct signature_domain` once it knows the block's data. */
 #ifndef SOFTNIC_PURE_FIELD_H
 #define SOFTNIC_PURE_FIELD_H

@@ -95,13 +95,13 @@ struct wqe {
     uint8_t element_size, columns, rows;
 };
 
-/* One whole WQE in a linear buffer; len may exceed ds * 16, what is behind is not looked at.
+/* One whole WQE in a linear buffer; len may exceed ds * 16, later bytes are not read.
  * `datagram`: a 48-byte address segment follows the ctrl. UMRs: only the ctrl here, the rest is
  * umr_decode's. False: ds is 0 or more than len, a segment is cut off, or the opcode is none of the
  * above; the ctrl's members are valid then if len is at least 16, all else is 0. */
 bool wqe_decode(const uint8_t *wqe, size_t len, bool datagram, struct wqe *out);
 
-/* The scatter list of an RQ WQE (of an SRQ WQE: behind its first 16 bytes). Stops at the ending
+/* The scatter list of an RQ WQE (of an SRQ WQE: after its first 16 bytes). Stops at the ending
  * entry, at `len` or at `room`; the number. */
 unsigned segs_decode(const uint8_t *bytes, size_t len, struct wqe_seg *out, unsigned room);
 

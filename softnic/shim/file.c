@@ -113,7 +113,7 @@ void fds_closing(unsigned first, unsigned last) {
     for (unsigned fd = first; fd <= last && fd < FDS; fd++) fd_closing((int)fd);
 }
 
-/* A forked child has copies of our fds but no NIC behind them: the device thread stayed with the
+/* A forked child has copies of our fds but no NIC for them: the device thread stayed with the
  * parent. Its files answer EIO, as after the removal of a device; it may open the device anew. */
 static void forked(void) {
     process = getpid();

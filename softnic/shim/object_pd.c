@@ -54,7 +54,7 @@ int query_pd(struct command *command) {
                                    sizeof(uint32_t));
 }
 
-/* The MAC address behind a GID: inside a link-local one; for another it is our own, since every
+/* The MAC address of a GID: inside a link-local one; for another it is our own, since every
  * peer is a software NIC. */
 static void gid_mac(const uint8_t gid[16], uint8_t mac[6]) {
     if (gid[0] == 0xfe && gid[1] == 0x80 && gid[11] == 0xff && gid[12] == 0xfe) {

@@ -116,7 +116,7 @@ bool user_is_mapped(uint64_t start, uint64_t length);
 /* mapped, and readable or writable */
 bool user_is_allowed(uint64_t start, uint64_t length, bool write);
 
-/* The functions of libc behind the interposers. */
+/* The functions of libc that the interposers call. */
 struct libc {
     int (*open)(const char *, int, ...);
     int (*close)(int);

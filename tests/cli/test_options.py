@@ -86,7 +86,7 @@ Model.post = failing
 
 
 def pytest_runtest_protocol(item, nextitem):
-    '''As pytest-rerunfailures does: what fails runs once more, and nothing is told of the run behind its failure.'''
+    '''As pytest-rerunfailures does: what fails runs once more, and nothing is told of the run after its failure.'''
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for last in (False, True):

@@ -64,7 +64,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(project: Project, command:
 
 
 @pytest.mark.parametrize(("name", "code"), [("good", 2), ("bad", 1)])
-def test_a_full_disk_behind_the_output(project: Project, name: str, code: int) -> None:
+def test_a_full_disk(project: Project, name: str, code: int) -> None:
     done = shell(project, f"mkeyspec run cases/{name}.mks > /dev/full")
     assert done.returncode == code
     assert done.stderr == "mkeyspec: error[MKS0902]: can't write standard output: No space left on device\n"
@@ -158,7 +158,7 @@ def test_a_run_goes_on_without_a_journal(project: Project) -> None:
 
 
 @pytest.mark.parametrize("limit", [10, 500])
-def test_behind_a_cut_journal_no_row_is_blamed(project: Project, limit: int) -> None:
+def test_after_a_cut_journal_no_row_is_blamed(project: Project, limit: int) -> None:
     """Whether a line is cut in its middle or not: what is in it of a row that had begun may have ended."""
     project.put("conftest.py", FULL.format(limit=limit, then="os._exit(0)"))
     done = project.mkeyspec("run", "cases/good.mks")

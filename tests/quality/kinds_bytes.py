@@ -1,4 +1,4 @@
-"""Bytes of registered buffers that change by themselves: between steps, during a transfer, behind a completion."""
+"""Bytes of registered buffers that change by themselves: between steps, during a transfer, after a completion."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def before_data(subject: Subject, region: Region) -> list[int]:
     return some(subject, range(GUARD))
 
 
-def behind_data(subject: Subject, region: Region) -> list[int]:
+def after_data(subject: Subject, region: Region) -> list[int]:
     return some(subject, range(region.memory.length - GUARD, region.memory.length))
 
 
 def in_gaps(subject: Subject, region: Region) -> list[int]:
-    """Bytes of a buffer that no layout and no request names: between strides, beside parts, behind the last block."""
+    """Bytes of a buffer that no layout and no request names: between strides, beside parts, after the last block."""
     memory = subject.names.get(region.number)
     if memory is None:
         return []
@@ -53,7 +53,7 @@ def in_gaps(subject: Subject, region: Region) -> list[int]:
 
 WHERE: dict[str, tuple[str, Offsets]] = {
     "buffer": ("of a buffer of the case", named_data), "far_buffer": ("of a short form's far buffer", other_data),
-    "guard_before": ("before a buffer's data", before_data), "guard_behind": ("behind a buffer's data", behind_data),
+    "guard_before": ("before a buffer's data", before_data), "guard_after": ("after a buffer's data", after_data),
     "gap": ("that no layout names", in_gaps),
 }  # fmt: skip
 

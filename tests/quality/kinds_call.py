@@ -297,8 +297,8 @@ class Unable(Disturbance):
         raise Unsupported("this firmware has no such thing")
 
 
-@places("skipped_behind_a_flip")
-def skipped_behind_a_flip(subject: Subject) -> Iterator[Place]:
+@places("skipped_after_a_flip")
+def skipped_after_a_flip(subject: Subject) -> Iterator[Place]:
     later = [call.step for call in subject.record.calls if call.name in ("post", "mkey", "memory", "qp_pair")]
     for region in subject.record.regions:
         for step in range(region.step + 1, max(later, default=-1) + 1):

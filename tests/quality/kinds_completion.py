@@ -161,7 +161,7 @@ def swapped(subject: Subject) -> Iterator[Place]:
         if second is None or second.step != first.step or second.completion == first.completion:
             continue
         if not far(subject, first):
-            yield Place(first.step, f"{told(first)} comes behind the next", partial(Swap, (qp, queue, place)))
+            yield Place(first.step, f"{told(first)} comes after the next", partial(Swap, (qp, queue, place)))
 
 
 def elsewhere(change: Callable[[Tap, Completion], Completion | None]) -> Callable[[Tap, Completion], Sequence[Held]]:
@@ -323,7 +323,7 @@ def invented(make: Callable[[int], tuple[str, int, dict[str, Any]]], polls: int 
                 if polls and not any(
                     seen.step >= step and not subject.connected_anew(number, step, seen.step) for seen in line
                 ):
-                    continue  # nothing comes behind it
+                    continue  # nothing comes after it
 
                 def act(
                     tap: Tap,

@@ -302,7 +302,7 @@ def event_late(subject: Subject) -> Iterator[Place]:
 
 
 class EventEarly(Disturbance):
-    """SQ_DRAINED comes behind a post that is not the one which drains the queue."""
+    """SQ_DRAINED comes after a post that is not the one which drains the queue."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -332,7 +332,7 @@ def event_early(subject: Subject) -> Iterator[Place]:
         if len(ends) == 1 and ends[0] is not None and ends[0].handle == handle:
             if any(type(request).__name__ in MOVING for request in call.args[1]):
                 return
-            yield Place(call.step, f"sq_drained comes behind post {call.number}", partial(EventEarly, call.number))
+            yield Place(call.step, f"sq_drained comes after post {call.number}", partial(EventEarly, call.number))
 
 
 MOVING = ("Send", "Write", "Read")

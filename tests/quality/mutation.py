@@ -215,21 +215,21 @@ def of_completions(step: Any, entries: Entries) -> Iterator[tuple[str, Any | Non
 
     yield "drop.completes", replace(step, claim=())
     for at, entry in enumerate(entries):
-        before, behind = entries[:at], entries[at + 1 :]
-        yield with_entries("change.entry_removed", (*before, *behind))
-        yield with_entries("change.entry_added", (*before, entry, entry, *behind))
+        before, after = entries[:at], entries[at + 1 :]
+        yield with_entries("change.entry_removed", (*before, *after))
+        yield with_entries("change.entry_added", (*before, entry, entry, *after))
         opcode = "rdma_read" if entry.opcode != "rdma_read" else "send"
-        yield with_entries("change.entry_opcode", (*before, replace(entry, opcode=opcode), *behind))
+        yield with_entries("change.entry_opcode", (*before, replace(entry, opcode=opcode), *after))
         if not any(name == "byte_len" for name, _ in entry.members):
             more = replace(entry, members=(*entry.members, ("byte_len", 123457)))
-            yield with_entries("change.entry_more", (*before, more, *behind))
+            yield with_entries("change.entry_more", (*before, more, *after))
         for place, (name, value) in enumerate(entry.members):
             other = value ^ 1 if isinstance(value, int) else "tm_err" if isinstance(value, str) else None
             if other is not None:
                 members = (*entry.members[:place], (name, other), *entry.members[place + 1 :])
-                yield with_entries("change.entry_member", (*before, replace(entry, members=members), *behind))
+                yield with_entries("change.entry_member", (*before, replace(entry, members=members), *after))
         fewer = tuple(member for member in entry.members if member[0] == "id")
         if fewer != entry.members:
-            yield with_entries("weaken.entry_members", (*before, replace(entry, members=fewer), *behind))
-        if behind and behind[0] != entry:
-            yield with_entries("change.entry_order", (*before, behind[0], entry, *behind[1:]))
+            yield with_entries("weaken.entry_members", (*before, replace(entry, members=fewer), *after))
+        if after and after[0] != entry:
+            yield with_entries("change.entry_order", (*before, after[0], entry, *after[1:]))

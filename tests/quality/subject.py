@@ -102,7 +102,7 @@ class Bench:
     """The same for a device that is slow, and right."""
     expectations: Expectations = field(default_factory=Expectations)
     tidy: Callable[[Device, bool], None] = lambda device, green: None
-    """Called behind every run: the device, and whether the row passed."""
+    """Called after every run: the device, and whether the row passed."""
     profile: Profile = PROFILE
     """What the judge is told of the device."""
 
@@ -155,7 +155,7 @@ class Subject:
         return self.row.row.steps
 
     def step(self, number: int) -> plan.Step | None:
-        """The step of this number; None before the first and behind the last."""
+        """The step of this number; None before the first and after the last."""
         return self.steps[number] if 0 <= number < len(self.steps) else None
 
     def line(self, number: int) -> int:

@@ -302,7 +302,7 @@ class Tap:
             self.put(handle, queue, held)
 
     def put(self, handle: int, queue: str, held: Held) -> None:
-        """Behind everything else that is in this queue."""
+        """After everything else that is in this queue."""
         self.queues.setdefault((handle, queue), deque()).append(held)
 
     def events(self) -> list[AsyncEvent]:

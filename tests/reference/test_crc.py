@@ -101,7 +101,7 @@ def test_near_misses_differ_as_the_bitwise_twin_says(kind: str, changed: str) ->
 @settings(deadline=None)
 @given(st.binary(min_size=1, max_size=5000))
 def test_crc32_ones_is_bzip2s(data: bytes) -> None:
-    """The CRC of the first block of a bzip2 stream, behind its magic number, is of the data as they are."""
+    """The CRC of the first block of a bzip2 stream, after its magic number, is of the data as they are."""
     assert crc_blocks(CRC32, data, len(data), ones("crc32")).tobytes() == bz2.compress(data)[10:14]
 
 
@@ -117,7 +117,7 @@ def test_as_anycrc(kind: str, data: bytes, seeded: bool) -> None:
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @pytest.mark.parametrize("block", [64, 4096])
 def test_buffers_that_are_not_contiguous(kind: str, block: int) -> None:
-    """A library may silently compute over the bytes behind a strided view instead of over the view's."""
+    """A library may silently compute over the bytes after a strided view instead of over the view's."""
     whole = np.random.default_rng(1).integers(0, 256, 4 * block, np.uint8)
     crc = PARAMETERS[kind]
     for strided in (whole[::2], whole[::-1], whole.reshape(-1, 4)[:, 1:3]):

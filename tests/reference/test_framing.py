@@ -27,7 +27,7 @@ def test_frame_and_split(block: int, size: int, count: int, draw: st.DataObject)
 
 @settings(deadline=None)
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(0, 4), st.data())
-def test_a_partial_last_block_passes_behind_the_last_field(
+def test_a_partial_last_block_passes_after_the_last_field(
     block: int, size: int, count: int, draw: st.DataObject
 ) -> None:
     rest = draw.draw(st.integers(0, block - 1))

@@ -98,7 +98,7 @@ def test_notes_name_ids_that_exist(entry: Requirement) -> None:
 
 
 def known_ids(suite: plan.Suite) -> dict[str, set[str]]:
-    """Id to the cases of a suite whose statements carry it behind `known`."""
+    """Id to the cases of a suite whose statements carry it after `known`."""
     found: dict[str, set[str]] = defaultdict(set)
     for case in suite.cases:
         for row in case.rows:

@@ -28,7 +28,7 @@ class Crooked:
         self.dead: Exception | None = None
         """Every call but `release` and `close` raises this."""
         self.after_post: Callable[[Qp], None] | None = None
-        """Called behind every accepted section but the rig's markers: scribbles on memories."""
+        """Called after every accepted section but the rig's markers: scribbles on memories."""
         self.errno: int | None = None
         """What `post` returns, without posting anything."""
         self.record: SignatureError | None = None

@@ -115,7 +115,7 @@ def content(name: str, data: ByteString, line: int = 7) -> Expect:
 
 
 def generating(blocks: int = 2) -> tuple[Step, ...]:
-    """Transmit `blocks` blocks of 512 bytes with a CRC32 put behind each on the wire."""
+    """Transmit `blocks` blocks of 512 bytes with a CRC32 put after each on the wire."""
     length = blocks * 512
     signature = SetSignature(None, CRC32, 0xF0)
     return (

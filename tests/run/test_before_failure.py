@@ -1,4 +1,4 @@
-"""Behind a failure that a case claims: what was posted before it is judged as if nothing had failed."""
+"""After a failure that a case claims: what was posted before it is judged as if nothing had failed."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def other(wr_id: int, **members: Any) -> Twisted:
     return Twisted(lambda found: [replace(one, **members) if one.wr_id == wr_id else one for one in found])
 
 
-def behind_the_error(status: str) -> Twisted:
-    """The completion 1 comes behind the first error."""
+def after_the_error(status: str) -> Twisted:
+    """The completion 1 comes after the first error."""
     held: list[Completion] = []
 
     def twist(found: list[Completion]) -> list[Completion]:
@@ -79,11 +79,11 @@ def test_a_completion_before_the_failure_is_missed() -> None:
 
 
 @pytest.mark.parametrize("status", ["success", "wr_flush_err", "loc_prot_err"])
-def test_nothing_of_it_comes_behind_the_failure(status: str) -> None:
-    assert told(WRITTEN, behind_the_error(status)) == ["MKS2005:9"]
+def test_nothing_of_it_comes_after_the_failure(status: str) -> None:
+    assert told(WRITTEN, after_the_error(status)) == ["MKS2005:9"]
 
 
-def test_what_is_behind_the_failure_is_flushed() -> None:
+def test_what_is_after_the_failure_is_flushed() -> None:
     text = one(
         "post, nowait { read k[0 +: 64] but lkey 9 from w, signaled, id 1; write m to w, signaled, id 2 }",
         "poll completes { error, id 1, status loc_prot_err; error, id 2, status wr_flush_err }",
@@ -155,7 +155,7 @@ def test_whatever_a_failed_qp_has_is_flushed(text: str, line: int) -> None:
 
 
 class Late(Model):
-    """A completion (`which`) is told again so many seconds, or polls, later; what is behind it in its queue waits."""
+    """A completion (`which`) is told again so many seconds, or polls, later; what is after it in its queue waits."""
 
     def __init__(self, which: Callable[[Completion], bool], seconds: float = 0.0, polls: int = 0) -> None:
         super().__init__(Profile())
@@ -237,7 +237,7 @@ def test_an_error_comes_out_of_its_own_queue_and_in_its_order() -> None:
     assert told(FLUSHED, Twisted(swap)) != ["pass"]
 
 
-def test_the_marker_behind_a_failure_is_flushed() -> None:
+def test_the_marker_after_a_failure_is_flushed() -> None:
     def marker(each: Completion) -> bool:
         return each.wr_id > 1 << 32 and each.status == "wr_flush_err" and each.queue == "send"
 

@@ -41,7 +41,7 @@ TAIL = """\
 
 
 def case(*cancels: str, options: str = "signaled, id 2", listed: str = "; rdma_write, id 2") -> str:
-    """Two fenced writes behind the bad one; the cancels are line 20 and on."""
+    """Two fenced writes after the bad one; the cancels are line 20 and on."""
     text = HEAD.replace("OPTIONS", options) + "".join(f"    {line}\n" for line in cancels)
     return text + TAIL.replace("LIST", listed)
 
@@ -91,14 +91,14 @@ def test_nothing_of_that_number() -> None:
     assert told(case("cancel 1 on q", "cancel 2 on q"), Counts(lambda right: right or 1)) == ["MKS2110:20"]
 
 
-def test_one_that_asked_for_no_completion_is_pending_behind_one_that_did() -> None:
+def test_one_that_asked_for_no_completion_is_pending_after_one_that_did() -> None:
     text = case("cancel 2 on q", options="id 2", listed="")
     assert told(text) == ["pass"]
     assert told(text, Counts(lambda right: 1)) == ["MKS2110:20"]
 
 
 def test_one_that_may_be_over_may_be_counted_or_not() -> None:
-    """Unsignaled, and nothing behind it has completed: the driver counts what it has not retired."""
+    """Unsignaled, and nothing after it has completed: the driver counts what it has not retired."""
     text = case("cancel 1 on q", "cancel 2 on q").replace("w, signaled, id 1", "w, id 1")
     text = text.replace("{ rdma_write, id 1; ", "{ ")
     for count in (0, 1):

@@ -127,8 +127,8 @@ def test_what_was_looked_at_since_is_not_suspected() -> None:
     [failure] = failures(tested, *plain(), into(5), looked, into(7))
     assert (failure.code, failure.at) == ("MKS2103", at(7))
     stored = Store(at(6), Part("m", 0, 64), Counter(64))
-    before, behind = failures(tested, *plain(), into(5), stored, into(7))
-    assert (before.at, behind.at) == (at(5), at(7)), "the first was found when the store wrote over it"
+    before, after = failures(tested, *plain(), into(5), stored, into(7))
+    assert (before.at, after.at) == (at(5), at(7)), "the first was found when the store wrote over it"
 
 
 def test_a_guard_too() -> None:

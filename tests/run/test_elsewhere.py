@@ -282,10 +282,10 @@ def test_the_default_pair_that_the_case_does_not_use_is_as_it_was() -> None:
     assert failure.code == "MKS2204"
 
 
-# Behind a reset --------------------------------------------------------------------------------
+# After a reset --------------------------------------------------------------------------------
 
 
-def test_a_receive_that_waits_is_taken_again_behind_a_reset() -> None:
+def test_a_receive_that_waits_is_taken_again_after_a_reset() -> None:
     """A receive that no message has used is posted again (docs/language.md, Claims), and nothing is wrong with it."""
     tested, device = rig()
     refused = Post(at(9), (Configure(at(9), "k", (SetAccess(0),) * 2, False, SIGNALED),), claim=(Rejected("complete"),))
@@ -308,7 +308,7 @@ def test_a_receive_that_waits_is_taken_again_behind_a_reset() -> None:
 
 
 def test_a_completion_of_an_earlier_case_is_not_taken_for_one_of_this() -> None:
-    """A pair that two cases have, one behind the other, tells a completion of the first in place of the second's."""
+    """A pair that two cases have, one after the other, tells a completion of the first in place of the second's."""
     tested, device = rig()
     poll, old = device.device.poll, list[Any]()
 
@@ -335,7 +335,7 @@ FAILING = Transmit(at(12), Part("k", 0, 65), "send", claim=(Rejected("completion
 
 
 @pytest.mark.parametrize("signaled", [True, False])
-def test_what_is_flushed_comes_behind_the_failure(signaled: bool) -> None:
+def test_what_is_flushed_comes_after_the_failure(signaled: bool) -> None:
     """What was posted before the failing request is not flushed: a queue's completions come in order."""
     tested, device = rig()
     target = Memory(at(8), "w", 64, Counter(64), peer=True)

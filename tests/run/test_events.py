@@ -30,7 +30,7 @@ def pair_of(device: Telling) -> QpPair:
 
 
 class Telling(Model):
-    """Tells one event behind the first write, made by `event` out of the default pair."""
+    """Tells one event after the first write, made by `event` out of the default pair."""
 
     def __init__(self, event: Callable[[Telling], AsyncEvent]) -> None:
         super().__init__(Profile())
@@ -111,20 +111,20 @@ def test_sq_drained_is_of_the_owners_send_queue() -> None:
 
 
 def test_an_event_of_no_pair_is_told_at_the_case() -> None:
-    """Not at the first line of the file; and with the statement behind which it was seen."""
+    """Not at the first line of the file; and with the statement after which it was seen."""
     text = one("write m to w", "expect w == m")
     seen: list[int] = []
 
-    def behind_the_first(device: Telling) -> AsyncEvent:
+    def after_the_first(device: Telling) -> AsyncEvent:
         seen.append(1)
         return AsyncEvent("device_fatal")
 
-    found = verdicts(text + text.replace("case a", "case b"), Telling(behind_the_first))
+    found = verdicts(text + text.replace("case a", "case b"), Telling(after_the_first))
     assert isinstance(found[1], Verdict)
     assert not isinstance(found[0], Verdict)
     assert [(one.code, one.at.line) for one in found[0]] == [("MKS2203", 3)]
-    assert ("seen behind", "10:5") in found[0][0].details
-    later = Telling(behind_the_first)
+    assert ("seen after", "10:5") in found[0][0].details
+    later = Telling(after_the_first)
     later.told = True
     verdicts(text, later)
     later.told = False

@@ -161,7 +161,7 @@ def test_a_request_that_overtakes_another_is_told_at_once() -> None:
     device.twist = lambda found: found[::-1]
     [failure] = failures(tested, plain()[0], W, section(WRITE, WRITE))
     assert failure.code == "MKS2005"
-    assert "behind a later one's" in failure.message
+    assert "after a later one's" in failure.message
 
 
 # A claimed rejection -------------------------------------------------------------------------
@@ -215,7 +215,7 @@ DEPARTS = changed(
 
 
 def scribbling(device: Any, index: int) -> None:
-    """Behind the next section a byte of the index-th memory changes."""
+    """After the next section a byte of the index-th memory changes."""
 
     def once(qp: Any) -> None:
         device.after_post = None
@@ -260,7 +260,7 @@ def test_a_skip_in_the_middle_excuses_nothing_that_came_before() -> None:
     assert codes(tested, *plain(), W, section(unsignaled(BAD)), raw) == ["MKS2201"]
 
 
-def test_a_skip_in_the_middle_excuses_what_the_statements_behind_it_would_have_looked_at() -> None:
+def test_a_skip_in_the_middle_excuses_what_the_statements_after_it_would_have_looked_at() -> None:
     raw = Post(at(20), (RawWqe(at(20), Literal(b"\0" * 64), SIGNALED),))
     tested, device = rig()
     device.post = refusing_raw(device)
@@ -298,7 +298,7 @@ def checking(data: Any) -> tuple[Step, ...]:
 
 
 def test_a_check_while_a_request_is_under_way_does_not_stand_for_the_last_one() -> None:
-    """The check came before the transfer was over and found nothing; the error behind it was asked for by nobody."""
+    """The check came before the transfer was over and found nothing; the error after it was asked for by nobody."""
     tested, device = rig(deadline=0.2)
     ok = Check(at(7), "k", ("ok",))
     write = Write(at(6), (Part("k", 0, 1024),), Part("w", 0, 1024), None, SIGNALED)

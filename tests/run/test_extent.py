@@ -35,7 +35,7 @@ BESIDE = HEAD % "m[64 +: 64]"
 ELSEWHERE = HEAD % "n"
 UPPER, LOWER = "    expect m[64 +: 64] == counter(64)\n", "    expect m[0 +: 64] in [fill(1, 64), unchanged]\n"
 CASES = {
-    "behind": BESIDE + REFUSED + MOVED + LOWER + UPPER,
+    "after": BESIDE + REFUSED + MOVED + LOWER + UPPER,
     "before": BESIDE + MOVED + REFUSED + UPPER + LOWER,
     "at once": BESIDE + REFUSED + MOVED + "    expect m == any(64) ++ counter(64)\n",
     "one of": BESIDE + MOVED + REFUSED + "    expect m in [any(64) ++ fill(2, 64), any(64) ++ counter(64)]\n",
@@ -47,7 +47,7 @@ CASES = {
     configure both { access local_write; layout list(m[0 +: 64], n) }
     expect both == any(64) ++ counter(64)
 """,
-    "over it, behind": HEAD % "m[0 +: 64]" + REFUSED + MOVED + "    expect m[0 +: 64] == counter(64)\n",
+    "over it, after": HEAD % "m[0 +: 64]" + REFUSED + MOVED + "    expect m[0 +: 64] == counter(64)\n",
 }
 
 
@@ -105,7 +105,7 @@ def test_what_was_not_refused_is_compared(name: str) -> None:
 
 
 def test_what_was_refused_and_is_there_in_part_is_compared() -> None:
-    [found] = told(CASES["behind"], Beside(5, refuses=False))
+    [found] = told(CASES["after"], Beside(5, refuses=False))
     assert found.startswith("MKS2102:")
 
 

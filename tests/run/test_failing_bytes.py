@@ -1,4 +1,4 @@
-"""MKS2101 to MKS2106, and the ledger behind them: each is seen failing for one wrong bit, and passing without it."""
+"""MKS2101 to MKS2106. Each fails for one wrong bit and passes without it."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_byte_that_changes_after_it_was_matched() -> None:
 
 
 def test_what_a_store_writes_over_is_judged_before() -> None:
-    """Behind it nothing tells any more what the device had written there."""
+    """After it nothing tells any more what the device had written there."""
     tested, device = rig()
     device.after_post = lambda qp: device.flip(0, GUARD + 5)
     over = Store(at(8), Part("m", 4, 8), Literal(b"\xee" * 8))
@@ -170,8 +170,8 @@ def test_what_a_store_writes_over_is_judged_before() -> None:
     ("index", "offset", "message"),
     [
         (0, GUARD - 1, "the guard before `m`"),
-        (0, GUARD + 64, "the guard behind `m`"),
-        (1, GUARD + 64 + 63, "the guard behind `wire`"),
+        (0, GUARD + 64, "the guard after `m`"),
+        (1, GUARD + 64 + 63, "the guard after `wire`"),
     ],
 )
 def test_a_guard_that_was_written(index: int, offset: int, message: str) -> None:
@@ -194,7 +194,7 @@ def test_guards_are_judged_even_where_a_case_ended_early() -> None:
     assert codes(tested, *plain()) == ["MKS2004", "MKS2104"]
 
 
-def test_behind_a_rejection_the_wire_must_not_have_changed() -> None:
+def test_after_a_rejection_the_wire_must_not_have_changed() -> None:
     tested, device = rig()
     claimed = Transmit(at(5), Part("k", 60, 64), "send", claim=(Rejected("completion"),))
     assert run(tested, *plain(), claimed).status == "pass"

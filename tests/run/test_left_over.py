@@ -37,14 +37,14 @@ QUIET_BAD = Write(at(10), (Part("k", 1, 64),), Part("w", 0, 64))
 def test_a_second_completion_for_one_request() -> None:
     tested, device = rig()
     device.twist = double
-    assert codes(tested, *plain()) == ["MKS2201", "MKS2201"], "of the request, and of the marker behind it"
+    assert codes(tested, *plain()) == ["MKS2201", "MKS2201"], "of the request, and of the marker after it"
 
 
 def test_a_completion_of_no_request() -> None:
     tested, device = rig()
     device.twist = lambda found: [*found, *change(wr_id=77)(found)]
-    [failure, behind_the_marker] = failures(tested, *plain())
-    assert failure.code == behind_the_marker.code == "MKS2201"
+    [failure, after_the_marker] = failures(tested, *plain())
+    assert failure.code == after_the_marker.code == "MKS2201"
     assert "of no request of this case" in failure.message
 
 

@@ -24,7 +24,7 @@ SHORT = {
 }
 
 
-def behind(form: str) -> str:
+def after(form: str) -> str:
     return "expect wire == m" if form.startswith("transmit") else "expect m == fill(3, 64)"
 
 
@@ -32,10 +32,10 @@ def behind(form: str) -> str:
 def test_the_short_forms_have_lists(form: str) -> None:
     """The completions of the send queue that the request is posted to."""
     entry = SHORT[form]
-    assert told(one(form.format(f"completes {{ {entry} }}"), behind(form))) == ["pass"]
+    assert told(one(form.format(f"completes {{ {entry} }}"), after(form))) == ["pass"]
     wrong = ("", "driver1", f"{entry}; {entry}", f"{entry.split(',')[0]}, id 99")
     for listed in wrong:
-        assert told(one(form.format(f"completes {{ {listed} }}"), behind(form))) == ["MKS2005:9"], listed
+        assert told(one(form.format(f"completes {{ {listed} }}"), after(form))) == ["MKS2005:9"], listed
 
 
 def test_of_a_short_form_the_other_end_is_judged_as_without_a_list() -> None:
@@ -195,7 +195,7 @@ class Stale(Model):
                 if self.count == 2:
                     peer = self.tables["peer"].keys
                     regions = [one for one in self._memories.values() if peer.get(one.index) is one]
-                    regions[1].data[64:72] = 0xAA  # behind `w`
+                    regions[1].data[64:72] = 0xAA  # after `w`
         return result
 
 

@@ -84,7 +84,7 @@ def test_a_dci_completes_in_order(members: str, stream: str, other: str, red: bo
     ("members", "stream", "other", "red"),
     [("", "", "", True), (STREAMS, ", stream 1", ", stream 1", True), (STREAMS, ", stream 1", ", stream 2", False)],
 )
-def test_all_that_is_behind_a_failure_is_flushed(members: str, stream: str, other: str, red: bool) -> None:
+def test_all_that_is_after_a_failure_is_flushed(members: str, stream: str, other: str, red: bool) -> None:
     """Signaled or not. Another stream goes on, and an unsignaled request there has no completion."""
     text = dci(members, stream, other, " rejected at completion")
     assert told(text) == ["pass"]
@@ -182,7 +182,7 @@ def test_byte_len_of_a_read_of_a_far_key(lines: tuple[str, ...]) -> None:
     assert told(one(*lines), FarCount(Profile())) == ["MKS2005:13"]
 
 
-def test_byte_len_of_a_read_behind_the_configuration_in_its_section() -> None:
+def test_byte_len_of_a_read_after_the_configuration_in_its_section() -> None:
     text = one(
         "memory b[516]",
         "peer memory z = counter(512)",
@@ -207,7 +207,7 @@ class More(Model):
         return super().post(qp, wide, abort=abort)
 
 
-def test_bytes_behind_those_of_a_shorter_transmit_are_not_its_wire() -> None:
+def test_bytes_after_those_of_a_shorter_transmit_are_not_its_wire() -> None:
     text = one("transmit k by write, but length 32", "expect wire[0 +: 32] == m[0 +: 32]")
     assert told(text) == ["pass"]
     assert told(text, More(Profile())) == ["MKS2103:9"]

@@ -61,7 +61,7 @@ class Denying(Known):
 
 @pytest.mark.parametrize("looks", ["expect w in [m, unchanged]", "expect w == any", "store w = fill(9, 64)", ""])
 def test_a_section_that_was_refused_has_moved_nothing(looks: str) -> None:
-    """Whatever the case says of the bytes behind it, and whether it claims the refusal or admits it."""
+    """Whatever the case says of the bytes after it, and whether it claims the refusal or admits it."""
     text = AT_COMPLETE.replace("expect w in [m, unchanged]", looks)
     named = looks.startswith("expect")
     assert told(text, Refusing()) == ["pass"]
@@ -158,7 +158,7 @@ class Wrong(Unconfigured):
         return [replace(one, byte_len=1) if one.opcode == "recv" else one for one in super().poll(qp)]
 
 
-def test_behind_a_new_configuration_it_is_judged_again() -> None:
+def test_after_a_new_configuration_it_is_judged_again() -> None:
     assert told(KEYS, Wrong())[0].startswith("MKS2005")
 
 

@@ -25,8 +25,8 @@ BEYOND = "write k[32 +: 64] to w, signaled, id 12"
 MINE = "rejected at completion with local_protection"
 
 
-def section(*lines: str, claim: str = MINE, behind: str = "expect v == any\nexpect w == any") -> str:
-    return BASE + "post {\n" + "\n".join(lines) + "\n}\n    " + claim + "\n" + behind
+def section(*lines: str, claim: str = MINE, after: str = "expect v == any\nexpect w == any") -> str:
+    return BASE + "post {\n" + "\n".join(lines) + "\n}\n    " + claim + "\n" + after
 
 
 def verdict(body: str, statuses: dict[int, str]) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ def test_the_request_that_breaks_the_rule_is_the_one_that_fails(other: str, clai
     assert "breaks no rule" in message
 
 
-def test_a_request_behind_it_is_not_the_one_either() -> None:
+def test_a_request_after_it_is_not_the_one_either() -> None:
     body = section(BEYOND, "write m to v, signaled, id 13")
     assert verdict(body, {}) == []
     [(code, _)] = verdict(body, {12: "success", 13: "loc_prot_err"})

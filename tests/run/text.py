@@ -25,7 +25,7 @@ KEY = """\
 
 
 def compiled(text: str) -> tuple[Case, ...]:
-    """The cases of a file with this text behind its two first lines."""
+    """The cases of a file with this text after its two first lines."""
     with TemporaryDirectory(prefix="mkeyspec-") as folder:
         path = Path(folder) / "a.mks"
         path.write_text(f'mks 1\nsuite "a"\n{text}', encoding="utf-8")
@@ -35,7 +35,7 @@ def compiled(text: str) -> tuple[Case, ...]:
 
 
 def one(*lines: str) -> str:
-    """A case of these lines behind `KEY`'s: the first is line 9."""
+    """A case of these lines after `KEY`'s: the first is line 9."""
     return "case a\n    verifies LAY-01\n" + KEY + "".join(f"    {line}\n" for line in lines)
 
 

@@ -138,7 +138,7 @@ def datagrams() -> None:
     client = active.ready(0x200, port, space=PS_UDP)
     active.connect(client, conn_param(data=b"who"))
     request = passive.event(CONNECT_REQUEST)
-    assert request.param[8 + 32 : 8 + 35] == b"who"  # behind qp_num, qkey and the address vector
+    assert request.param[8 + 32 : 8 + 35] == b"who"  # after qp_num, qkey and the address vector
     assert request.param[8 + 32 + 256] == 180
     assert passive.qp_attr(request.id, 1)["qkey"] == 0x01234567
     passive.accept(request.id, conn_param(9, b"me"), uid=0x101)
@@ -153,7 +153,7 @@ def datagrams() -> None:
 
 
 def rejections() -> None:
-    """A REJ has a reason and data; one that nobody listens behind says that no such service is there."""
+    """A REJ has a reason and data; a REJ for a port without a listener has the reason "no such service"."""
     passive, _, port = server()
     active = Channel()
     client = active.ready(0x200, port)

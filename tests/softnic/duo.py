@@ -96,7 +96,7 @@ def receiver(count, size=1 << 16):
 
 
 def error_after_sends():
-    """What was rung before a modify to ERR goes out and is told as it went; what comes behind is flushed."""
+    """What was rung before a modify to ERR goes out and is told as it went; what comes later is flushed."""
 
     def requester(line, peer):
         end = meet(line)
@@ -195,7 +195,7 @@ def closed_link():
 
 
 def receiver_not_ready():
-    """Share of a processor that half a second of RNR retries with 4 MiB behind them takes; then it arrives."""
+    """Share of a processor that half a second of RNR retries with 4 MiB after them takes; then it arrives."""
     size = 4 << 20
 
     def responder(line):
@@ -393,7 +393,7 @@ def killed_among_large_messages():
     return [play(requester, receiver(0)) for _ in range(3)]
 
 
-# One behind the other ------------------------------------------------------------------------
+# One after the other ------------------------------------------------------------------------
 
 
 def receives_come_late():
@@ -432,7 +432,7 @@ def late(size):
 
 
 def a_bad_key_among_writes():
-    """What was posted behind a write that is refused does not land, though it was rung with it."""
+    """What was posted after a write that is refused does not land, though it was rung with it."""
     size = 1 << 16
 
     def responder(line):
@@ -487,7 +487,7 @@ def drained():
 
 
 def writes_around_a_read():
-    """A read sees what was written before it, and nothing that was posted behind it."""
+    """A read sees what was written before it, and nothing that was posted after it."""
 
     def requester(line, peer):
         end = meet(line)

@@ -1,5 +1,5 @@
 /* A preload that gives the process pages of 64 KiB, as some arm64 and POWER kernels do: what is not
- * aligned to them is refused. To be loaded behind the software NIC. */
+ * aligned to them is refused. To be loaded after the software NIC. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/ioctl.h>

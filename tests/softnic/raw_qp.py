@@ -214,11 +214,11 @@ class RawQP:
         start: int = 0,
         length: int = 0,
         offset: int = 0,
-        behind: bytes | None = None,
+        after: bytes | None = None,
         octowords: int | None = None,
         log_page: int = 0,
     ) -> None:
-        """Posts a UMR. `behind` is what follows the mkey context if it is not the entries and the BSF themselves."""
+        """Posts a UMR. `after` is what follows the mkey context if it is not the entries and the BSF themselves."""
         low = offset & 0xFFFF if flags & OFFSET else len(bsf) // 16
         control = struct.pack(
             ">B3xHHQI28x", flags, len(entries) // 16 if octowords is None else octowords, low, mask, offset >> 16
@@ -233,7 +233,7 @@ class RawQP:
             length,
             log_page,
         )
-        self.post(0x25, control + context + (entries + bsf if behind is None else behind), imm=key)
+        self.post(0x25, control + context + (entries + bsf if after is None else after), imm=key)
 
     def configured(self, key: int, entries: list[bytes], length: int, **more: int) -> int:
         """A key made usable with a list of entries; the key itself."""

@@ -1,4 +1,4 @@
-"""Scenarios of commands with one thing wrong: which errno, and that nothing is left behind."""
+"""Scenarios of commands with one thing wrong: which errno, and that no object remains."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def refusals() -> None:
 
 
 def undone() -> None:
-    """What can't be answered is not left behind: its number comes again."""
+    """An object whose answer could not be written does not remain: its number is used again."""
     device = Device()
     pd, _ = device.pd()
     start = device.memory(4096)

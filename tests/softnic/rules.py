@@ -145,7 +145,7 @@ def wire_offsets():
 
 
 def layout_entries():
-    """Two blocks whose layout entries end anywhere, and 100 bytes behind them: fields, the rest, the error."""
+    """Two blocks whose layout entries end anywhere, and 100 bytes after them: fields, the rest, the error."""
     one, two = pair()
     key = one.signed()
     tail = bytes(range(100))
@@ -195,7 +195,7 @@ def configured_and_used():
 
 
 def pipelining():
-    """On a QP with signature pipelining: a write, a send with a bad field, and a send behind it that is called off."""
+    """On a QP with signature pipelining: a write, a send with a bad field, and a send after it that is called off."""
     one, two = pair(create_flags=dve.MLX5DV_QP_CREATE_SIG_PIPELINING)
     key = one.signed()
     one.mr.write(A5 + BAD, 520)

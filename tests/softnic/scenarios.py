@@ -62,7 +62,7 @@ def discovery() -> None:
 
 
 def lazy() -> None:
-    """A process that never looks for devices leaves nothing behind, not even while it runs."""
+    """A process that never looks for devices creates no file, not even while it runs."""
     assert SYSFS
     assert not Path(SYSFS).name.startswith(".")
     assert Path(SYSFS).name not in names(str(Path(SYSFS).parent))

@@ -2,7 +2,7 @@
  * bookkeeping would.
  *
  * For a queue of STALE_ENTRIES blocks of 64 bytes, an array of 4-byte entries (sq.wqe_head) is full
- * of STALE_HEAD, one of 8-byte entries (sq.wrid) of STALE_ID. Preloaded, behind the software NIC.
+ * of STALE_HEAD, one of 8-byte entries (sq.wrid) of STALE_ID. Preloaded, after the software NIC.
  */
 #include <dlfcn.h>
 #include <stdint.h>

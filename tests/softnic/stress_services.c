@@ -117,7 +117,7 @@ void play_datagrams(struct dice *dice, struct ibv_context *context) {
         datagrams += count - by_rc;
         shared_receives += count;
     }
-    if (roll(dice, 2)) receive(&at, roll(dice, RECEIVES)); /* left behind */
+    if (roll(dice, 2)) receive(&at, roll(dice, RECEIVES)); /* not polled */
     MUST(!ibv_destroy_qp(one) && !ibv_destroy_qp(rc) && !ibv_destroy_qp(two));
     close_service(&at);
 }

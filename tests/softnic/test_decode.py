@@ -131,7 +131,7 @@ def test_any_transport_wqe(
     if len(body) > 62 * 16:
         return
     element = wqe(opcode, body, imm=imm, fm_ce_se=fm_ce_se, index=index, stream=stream)
-    record = pure.described(pure.DATAGRAM_WQE if datagram else pure.WQE, element + b"behind")
+    record = pure.described(pure.DATAGRAM_WQE if datagram else pure.WQE, element + b"after")
     assert (record["opcode"], record["index"], record["qpn"]) == (NAMES[opcode], index, "0x000041")
     assert record["ctrl"]["imm"] == f"0x{imm:08x}"
     assert record["ctrl"]["dci_stream"] == stream
@@ -155,15 +155,15 @@ def test_any_transport_wqe(
     assert record.get("data", []) == shown
 
 
-def umr(translation: bytes, bsf: bytes = b"", flags: int = 0x80, behind: bytes | None = None) -> bytes:
+def umr(translation: bytes, bsf: bytes = b"", flags: int = 0x80, after: bytes | None = None) -> bytes:
     control = struct.pack(">B3xHHQ", flags, len(translation) // 16, len(bsf) // 16, 0x203C2001) + bytes(32)
     context = struct.pack(">BxBxIIIQQ", 0x40, 0x7C, 0xFFFFFF00, 0, 0x44000007, 0x1000, 0x2000) + bytes(32)
-    return wqe(0x25, control + context + (translation + bsf if behind is None else behind), imm=0x300)
+    return wqe(0x25, control + context + (translation + bsf if after is None else after), imm=0x300)
 
 
 def test_umr_that_is_not_inline() -> None:
     """The first word of the pointer is reserved; how much lies there is said by klm_octowords."""
-    record = pure.described(pure.WQE, umr(bytes(64), flags=0, behind=pointer(0, 7, 0x9000) + bytes(48)))
+    record = pure.described(pure.WQE, umr(bytes(64), flags=0, after=pointer(0, 7, 0x9000) + bytes(48)))
     assert record["pointer"] == {"mkey": "0x00000007", "addr": "0x9000"}
     assert "data" not in record
     assert record["umr"]["klm_octowords"] == 4
@@ -212,9 +212,9 @@ MALFORMED = {
     "memcpy without destination": wqe(0x2F, bytes(32)),
     "memcpy of three segments": wqe(0x2F, bytes(64)),
     "memcpy from inline data": wqe(0x2F, bytes(16) + inline(b"abc") + pointer(1, 2, 3)),
-    "inline data behind the end": wqe(0x0A, struct.pack(">I", 0x800003FF) + bytes(12)),
+    "inline data after the end": wqe(0x0A, struct.pack(">I", 0x800003FF) + bytes(12)),
     "umr without an mkey context": wqe(0x25, bytes(48)),
-    "umr with entries behind the end": umr(bytes(64))[:-16].replace(b"\x41\x0c", b"\x41\x0b"),
+    "umr with entries after the end": umr(bytes(64))[:-16].replace(b"\x41\x0c", b"\x41\x0b"),
     "repeat block with too many entries": umr(struct.pack(">IIIHH", 16, 0x400, 3, 0, 4) + bytes(48)),
     "bsf of 16 bytes": umr(bytes(64), bytes(16)),
     "bsf with block selector 5": umr(bytes(64), struct.pack(">BBBBIII", 0x80, 0, 5, 0, 0, 0x22000000, 0) + bytes(48)),

@@ -1,4 +1,4 @@
-"""The field behind a block: generated, checked under masks and escapes, copied.
+"""The field after a block: generated, checked under masks and escapes, copied.
 
 Values by the bitwise judge and from the hardware's published error reports; the BSFs are laid out here by hand.
 """

@@ -42,7 +42,7 @@ def test_scenario(library: Path, tmp_path: Path, scenario: str) -> None:
     done = _start(library, scenario, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert list(tmp_path.iterdir()) == [], "a process leaves nothing behind"
+    assert list(tmp_path.iterdir()) == [], "no file is left when a process ends"
 
 
 def test_as_many_qps_as_announced_on_a_fabric(library: Path, tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def test_sends_that_wait_for_receives_keep_their_order(personality: str) -> None
 
 
 @BOTH_WAYS
-def test_nothing_lands_behind_a_write_that_is_refused(personality: str) -> None:
+def test_nothing_lands_after_a_write_that_is_refused(personality: str) -> None:
     """IBTA 9.9.3: the responder's queue pair is in error then."""
     landed = [True, True, False, False]
     assert duo("a_bad_key_among_writes", personality) == [[OK], [OK, OK, REMOTE_ACCESS, FLUSHED], landed]

@@ -65,7 +65,7 @@ def field(data: bytes, register: int = 0xFFFFFFFF) -> bytes:
 
 
 def wire() -> None:
-    """Generated behind the data on the wire; a length of no special size, from two pieces of memory, both seeds."""
+    """Generated after the data on the wire; a length of no special size, from two pieces of memory, both seeds."""
     for zero in (False, True):
         nic = RawQP()
         nic.write(TEXT)
@@ -93,7 +93,7 @@ def published_values() -> None:
 
 
 def continued() -> None:
-    """One signature over three keys: the first begins it, the last writes it; also read alone, behind the data."""
+    """One signature over three keys: the first begins it, the last writes it; also read alone, after the data."""
     for alone in (False, True):
         nic = RawQP()
         nic.write(TEXT)
@@ -164,7 +164,7 @@ def masked() -> None:
 
 
 def memory() -> None:
-    """The memory domain: the field is written behind the data in memory, and checked when it is read from there."""
+    """The memory domain: the field is written after the data in memory, and checked when it is read from there."""
     nic = RawQP()
     format_ = bsf(1000, MEM_INIT | MEM_GEN, 0, CRC32C << 24 | psv(nic))
     key = signed(nic, [nic.sge(0x8000, 1004)], 1004, format_)
@@ -209,7 +209,7 @@ def local() -> None:
 
 
 def outside() -> None:
-    """Half a field, or bytes behind it, are out of the key's range."""
+    """Half a field, or bytes after it, are out of the key's range."""
     for start, length in ((0, 1002), (0, 1005), (1001, 3), (1000, 3), (1004, 1)):
         nic = RawQP()
         key = signed(nic, [nic.sge(0, 1000)], 1000, bsf(1000, WIRE_INIT | WIRE_GEN, CRC32C << 24 | psv(nic)))

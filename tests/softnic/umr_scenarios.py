@@ -43,8 +43,8 @@ def pointer() -> None:
     nic.write(padded([nic.sge(100, 7), nic.sge(0, 9)]), 0x8000)
     for word in (0, 64, 4, 0xFFFFFFFF):
         key = nic.mkey(mkc(nic.pdn))
-        behind = klm(word, nic.lkey, nic.start + 0x8000) + bytes(48)
-        nic.umr(key, USE, flags=0, length=16, octowords=4, behind=behind)
+        after = klm(word, nic.lkey, nic.start + 0x8000) + bytes(48)
+        nic.umr(key, USE, flags=0, length=16, octowords=4, after=after)
         assert nic.finish() == 0, word
         assert nic.through(key, 16) == TEXT[100:107] + TEXT[:9]
 
@@ -56,7 +56,7 @@ def pointer_to_a_long_list() -> None:
     entries = [nic.sge(4 * n % 4096, 1) for n in range(700)]
     nic.write(padded(entries), 0x8000)
     key = nic.mkey(mkc(nic.pdn, room=704))
-    nic.umr(key, USE, flags=0, length=700, octowords=700, behind=klm(0, nic.lkey, nic.start + 0x8000))
+    nic.umr(key, USE, flags=0, length=700, octowords=700, after=klm(0, nic.lkey, nic.start + 0x8000))
     assert nic.finish() == 0
     assert nic.through(key, 700) == bytes(TEXT[4 * n % 4096] for n in range(700))
     signed = nic.mkey(mkc(nic.pdn, bsf=True, bsf_room=4))
@@ -70,14 +70,14 @@ def pointer_to_a_long_list() -> None:
 
 def pointer_refused() -> None:
     """No pointer, a key of nobody, memory outside of it: the QP says so and the key stays as it was."""
-    for behind, syndrome in ((b"", QP_OPERATION), (klm(0, 0xABCD00, 0), PROTECTION)):
+    for after, syndrome in ((b"", QP_OPERATION), (klm(0, 0xABCD00, 0), PROTECTION)):
         nic = RawQP()
         key = nic.mkey(mkc(nic.pdn))
-        nic.umr(key, USE, flags=0, length=16, octowords=4, behind=behind)
+        nic.umr(key, USE, flags=0, length=16, octowords=4, after=after)
         assert nic.finish() == syndrome
     nic = RawQP()
     key = nic.mkey(mkc(nic.pdn))
-    nic.umr(key, USE, flags=0, length=16, octowords=4, behind=klm(64, nic.lkey, nic.start + nic.size - 63))
+    nic.umr(key, USE, flags=0, length=16, octowords=4, after=klm(64, nic.lkey, nic.start + nic.size - 63))
     assert nic.finish() == PROTECTION
 
 
@@ -155,7 +155,7 @@ def crypto_from_creation() -> None:
 
 
 def offset() -> None:
-    """A translation offset writes entries there; what is in front of them and behind stays."""
+    """A translation offset writes entries there; what is before them and after them stays."""
     nic = RawQP()
     nic.write(TEXT)
     key = nic.mkey(mkc(nic.pdn))
@@ -166,11 +166,11 @@ def offset() -> None:
     assert nic.finish() == 0
     expected = [*range(0, 400, 100), *range(2000, 2400, 100), *range(800, 1200, 100)]
     assert nic.through(key, 120) == b"".join(TEXT[at : at + 10] for at in expected)
-    # Behind the end: more entries; and one not inline.
+    # After the end: more entries; and one not inline.
     nic.umr(key, LEN, changed, flags=INLINE | OFFSET, offset=12, length=160)
     assert nic.finish() == 0
     nic.write(padded([nic.sge(3000, 10)] * 4), 0x8000)
-    nic.umr(key, 0, flags=OFFSET, offset=0, octowords=4, behind=klm(0, nic.lkey, nic.start + 0x8000))
+    nic.umr(key, 0, flags=OFFSET, offset=0, octowords=4, after=klm(0, nic.lkey, nic.start + 0x8000))
     assert nic.finish() == 0
     expected = [3000] * 4 + expected[4:] + [*range(2000, 2400, 100)]
     assert nic.through(key, 160) == b"".join(TEXT[at : at + 10] for at in expected)
@@ -205,7 +205,7 @@ def offset_in_a_repeat_block() -> None:
 
 
 def offset_beyond() -> None:
-    """Entries behind the key's room are refused, also where only the upper 32 bits of the offset say so."""
+    """Entries after the key's room are refused, also where only the upper 32 bits of the offset say so."""
     for at in (13, 16, 0xFFFF, 1 << 16, 1 << 47, (1 << 48) - 4):
         nic = RawQP()
         key = nic.mkey(mkc(nic.pdn, room=16))

@@ -51,7 +51,7 @@ _area = _Area()
 def place(data: bytes) -> int:
     """The address of a copy, valid for the next hundred or so.
 
-    There is room behind each for 65,535 bytes, the longest that an attribute can claim: an answer that is
+    There is room after each for 65,535 bytes, the longest that an attribute can claim: an answer that is
     written as far as a wrong length says must not destroy this very process.
     """
     _area.used = (_area.used + 63) // 64 * 64 % (1 << 19)

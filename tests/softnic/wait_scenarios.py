@@ -240,7 +240,7 @@ def through_an_mkey() -> None:
 
 
 def cancelled() -> None:
-    """To ERR, with what is behind; after a reset the queue is as new."""
+    """To ERR, with the requests after it; after a reset the queue is as new."""
     nic = RawQP(size=4096)
     post_wait(nic, EQUAL, 1)
     nic.rdma_write(nic.sge(64, 8), nic.lkey, nic.start + 128)
@@ -356,7 +356,7 @@ def forked() -> None:
 
 
 def two_processes() -> None:
-    """The word is written by another process of the fabric; what waits behind goes to that process."""
+    """The word is written by another process of the fabric; the requests after the WAIT go to that process."""
     nic = RawQP(size=4096, move=False)
     with subprocess.Popen(
         [sys.executable, __file__, "peer"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -194,7 +194,7 @@ def post_raw(end, wqes):
 
 
 def completions():
-    """The statuses that come for: four that go well, and a bad one with three behind it, each of one kind."""
+    """The statuses that come for: four that go well, and a bad one with three after it, each of one kind."""
     seen = {}
     for ce in range(4):
         one, two = pair()

@@ -1,4 +1,4 @@
-"""The parser: the tree it builds, what it never does, and the grammar behind it."""
+"""The parser: the tree it builds, what it never does, and the grammar it is made from."""
 
 from __future__ import annotations
 

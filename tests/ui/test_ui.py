@@ -7,7 +7,7 @@ comment on the line where the diagnostic starts, and its whole output stands bes
     expect wire == f(           #~ MKS0104 never closed  #~ MKS0201 no `f`
     #~^ MKS0310 compared with           (of the line above; `^^`: two lines above)
 
-The words behind a code are a part of its message. A diagnostic that is not expected fails, and so
+The words after a code are a part of its message. A diagnostic that is not expected fails, and so
 does an expected one that is missing; both halves are kept because blessed output is easily
 accepted unread. `BLESS=1 pytest tests/ui` writes the `.out` files anew. Files whose names begin
 with `_` are used by others and are no tests.

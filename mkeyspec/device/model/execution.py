@@ -78,7 +78,7 @@ class Execution:
         if status != SUCCESS:
             dct.fail(queue, _stream(work))
         elif queue.tripped and queue.attributes.sig_pipelining and queue.state == RTS:
-            # The request with the error is over; nothing behind it begins (XCAN-01, HW-05).
+            # The request with the error is over; nothing after it begins (XCAN-01, HW-05).
             queue.state = SQD
             self.events.append(AsyncEvent("sq_drained", queue.qp))
 

@@ -138,7 +138,7 @@ class KeyTable:
         return found
 
     def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
-        """Append the memory behind [start, start + length) of a claimed key.
+        """Append the memory after [start, start + length) of a claimed key.
 
         `start` is an address of a region, an offset into an mkey (LAY-05).
         """

@@ -26,7 +26,7 @@ class Room(NamedTuple):
     """What a QP's capabilities come to (X-LIM-01)."""
 
     inline: int
-    """Bytes behind the fixed part of a configuration WQE: layout and signature attributes go there."""
+    """Bytes after the fixed part of a configuration WQE: layout and signature attributes go there."""
     max_inline_data: int
     slots: int
     """Work requests that fit in the send queue."""

@@ -1,7 +1,7 @@
 """A section as the driver sees it: from start to complete or abort, before anything is executed.
 
 An error is collected and told at the end, and then nothing of the section is posted (SIG-23, ledger 2.1):
-setters keep quiet behind an error, builders don't, so that of several faults the last builder's is told.
+setters keep quiet after an error, builders don't, so that of several faults the last builder's is told.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class DriverSection:
         self._settled()
 
     def _stray(self, setter: Setter) -> None:
-        """A setter by itself: right only behind a configuration that still waits for one (SIG-25)."""
+        """A setter by itself: right only after a configuration that still waits for one (SIG-25)."""
         self._setter(setter)
         self._settled()
 

@@ -214,7 +214,7 @@ class Arithmetic:
         return self.framed(target, data, fields), bad
 
     def framed(self, target: SigDomain, data: Bytes, fields: Bytes) -> Bytes:
-        """Each block with its field behind it (CRC-08)."""
+        """Each block with its field after it (CRC-08)."""
         return frame(data, target.block, fields, partial=True)
 
     def _taken_apart(self, source: SigDomain, stream: Bytes) -> tuple[Bytes, Bytes]:
@@ -227,7 +227,7 @@ class Arithmetic:
         return split(stream, source.block, source.field, partial=True)
 
     def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
-        """The field of every block of `data`, as it stands behind the block."""
+        """The field of every block of `data`, as it stands after the block."""
         if domain.crc is not None:
             return crc_blocks(domain.crc, data, domain.block, domain.seed)
         return dif_blocks(

@@ -97,7 +97,7 @@ def decode(given: RawWqe, number: int, qp_type: str) -> RawWork:
 
 
 def _body(wr_id: int, opcode: int, imm: int, rest: _Rest, stream: int | None) -> tuple[Request, DcAddress | None]:
-    """Segments behind the control segment. `stream`: of a DCI, whose WQEs carry an address."""
+    """Segments after the control segment. `stream`: of a DCI, whose WQEs carry an address."""
     if opcode == NOP:
         return Nop(), None if stream is None else DcAddress(0, 0, stream)
     dc = None if stream is None else _address(rest, stream)
@@ -135,11 +135,11 @@ def _data(rest: _Rest, *, inline: bool) -> tuple[Sge, ...]:
         count = _int(segment[:4])
         if count & INLINE:
             length = count & INLINE_BYTES
-            # The first twelve bytes stand in the segment's own unit; the rest fills whole units behind it.
-            behind = rest.take(max(0, length - 12 + UNIT - 1) // UNIT * UNIT)
+            # The first twelve bytes stand in the segment's own unit; the rest fills whole units after it.
+            after = rest.take(max(0, length - 12 + UNIT - 1) // UNIT * UNIT)
             if not inline:
                 raise _Cut
-            sges.append(Inline(0, length, 0, (segment[4:] + behind)[:length]))
+            sges.append(Inline(0, length, 0, (segment[4:] + after)[:length]))
         else:
             sges.append(Sge(_int(segment[8:16]), count, _int(segment[4:8])))
     return tuple(sges)

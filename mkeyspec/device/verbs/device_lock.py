@@ -1,8 +1,8 @@
-"""One run a NIC: a lock file per device, held for the run and shared by the processes of it.
+"""Device lock: one run per NIC. A lock file per device, held for the run and shared by its processes.
 
-The lock is the kernel's (`flock`), so that it goes with the processes that hold it, however they end: the file that
-stays behind means nothing. It names the run, for the message. Workers of one run hold it together; `MKEYSPEC_LEASE`
-in their environment tells them whose it is.
+The lock is the kernel's (`flock`), so it is released when the processes that hold it end, in whatever way. A lock
+file that remains means nothing. It names the run, for the message. All workers of one run hold the lock;
+`MKEYSPEC_LEASE` in their environment names the owner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""pyverbs, whichever release is installed: its modules, its classes, and the numbers behind its names.
+"""pyverbs, whichever release is installed: its modules, its classes, and the numbers of its names.
 
 Releases differ in three ways only: up to 49 the enumerations are in `pyverbs.enums`, from 59 in
 `pyverbs.libibverbs_enums`, in between in both; their members are names of the module, or of scoped classes, or

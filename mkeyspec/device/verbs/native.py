@@ -74,7 +74,7 @@ class _CryptoCaps(ctypes.Structure):
 
 
 class _Mlx5Context(ctypes.Structure):
-    """struct mlx5dv_context up to crypto_caps, and room for what later releases have behind it."""
+    """struct mlx5dv_context up to crypto_caps, and room for what later releases have after it."""
 
     _fields_ = (
         ("version", ctypes.c_uint8),
@@ -158,7 +158,7 @@ def look(address: int, length: int) -> bytes | None:
 
 
 def pointers(target: object) -> Iterator[int]:
-    """The words of a pyverbs object behind its header that may be pointers."""
+    """The words of a pyverbs object after its header that may be pointers."""
     raw = look(id(target), type(target).__basicsize__)
     header = object.__basicsize__
     if raw is not None:

@@ -196,7 +196,7 @@ class SectionCalls:
             access = fit(setter.access_flags, U32, "access_flags")
             self.calls.append(lambda: qp.wr_set_mkey_access_flags(access))
         elif isinstance(setter, SetList):
-            # pyverbs hands over a copy and frees it behind the call, as a caller's array on the stack would go.
+            # pyverbs hands over a copy and frees it after the call, as a caller's array on the stack would go.
             sges = [self._sge(sge) for sge in setter.sges]
             self.calls.append(lambda: qp.wr_set_mkey_layout_list(sges))
         elif isinstance(setter, SetInterleaved):

@@ -114,7 +114,7 @@ class Bench:
     # Data ------------------------------------------------------------------------------------
 
     def transmit(self, key: int, length: int, by: str = "send", start: int = 0) -> tuple[str, bytes]:
-        """(status at the requester, wire bytes); the wire buffer has room behind, which must stay as it is."""
+        """(status at the requester, wire bytes); the wire buffer has bytes after them, which must not change."""
         wire = self.memory(length + 64, peer=True)
         here = (Sge(start, length, key),)
         there = Sge(wire.addr, length, wire.lkey)

@@ -109,7 +109,7 @@ DATA = counter(3 * 512)
 
 
 def framed(data: bytes, which: int) -> bytes:
-    """Behind every block its field, by the bitwise twin."""
+    """After every block its field, by the bitwise twin."""
     bg, app, ref = ((0xFFFF, 0x5678, 0xF0DEBC9A), (0, 0x1357, 16))[which - 1]
     blocks = [data[at : at + 512] for at in range(0, len(data), 512)]
     return b"".join(block + bitwise.dif("t10", block, bg, app, ref, True, k) for k, block in enumerate(blocks))
@@ -370,7 +370,7 @@ def test_rows_that_the_table_leaves_out() -> None:
 
 
 def test_room_in_the_work_request() -> None:
-    """X-LIM-01: each of signature and crypto takes 64 bytes behind the layout: 28 SGEs with both, of 512 bytes."""
+    """X-LIM-01: each of signature and crypto takes 64 bytes after the layout: 28 SGEs with both, of 512 bytes."""
     for n, with_sig, number in ((28, True, 0), (29, True, NOMEM), (32, False, 0), (33, False, NOMEM)):
         bench = Vault()
         mem = bench.memory(64)

@@ -62,8 +62,8 @@ def test_rights(by: str, access: int) -> None:
 
 
 @pytest.mark.parametrize("by", TX + RX)
-def test_rights_of_the_memory_behind(by: str) -> None:
-    """3.1: behind an mkey reading is free, and writing takes LOCAL_WRITE, a peer's too."""
+def test_rights_of_the_memory_of_an_mkey(by: str) -> None:
+    """3.1: through an mkey, reading needs no access flag of the memory; writing needs LOCAL_WRITE, also by a peer."""
     for access, ok in ((0, by in TX), (LW, True), (RW | RR | RA, by in TX)):
         bench = Bench()
         mkey = bench.over(bench.memory(counter(8), access=access))
@@ -333,9 +333,9 @@ def test_remote_invalidate() -> None:
 def test_remote_invalidate_that_is_refused(which: str) -> None:
     """MKY-08, X-OPEN-27: an error at both ends, nothing delivered, nothing invalidated."""
     bench = Bench()
-    behind = bench.memory(counter(8))
-    mkey = bench.over(behind, flags=INDIRECT)
-    key = {"no flag": mkey.rkey, "memory": behind.rkey, "nothing": 0}[which]
+    after = bench.memory(counter(8))
+    mkey = bench.over(after, flags=INDIRECT)
+    key = {"no flag": mkey.rkey, "memory": after.rkey, "nothing": 0}[which]
     mem = invalidating_send(bench, key)
     assert (statuses(bench.peer), statuses(bench.owner)) == (["rem_inv_req_err"], ["loc_prot_err"])
     assert bench.bytes_of(mem) == b"\xee" * 8

@@ -217,7 +217,7 @@ def test_what_waits_takes_room() -> None:
     bench.listen(taken)
     assert bench.resume() == 0
     assert bench.post(bench.say(7)) == errno.ENOMEM
-    # With a signaled one behind the rest, whose completion is polled, all of the room is there again.
+    # With a signaled one after the rest, whose completion is polled, all of the room is there again.
     again = Pipeline(max_send_wr=4)
     again.listen(2 * taken)
     again.post(again.move(again.key(BAD)))

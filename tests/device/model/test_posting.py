@@ -241,7 +241,7 @@ def test_a_raw_wqe_asks_for_its_own_completion() -> None:
         assert bench.raw(wqe(bench.number, 8, *segments, ce=QUIET)) == [(6, "loc_prot_err", "")]
 
 
-def test_a_builder_behind_a_raw_wqe_keeps_its_opcode() -> None:
+def test_a_builder_after_a_raw_wqe_keeps_its_opcode() -> None:
     bench = Writer()
     assert bench.post(RawWqe(1, 0, wqe(bench.number, 0)), Write(2, SIGNALED, (), 0, 0)) == 0
     assert [done.opcode for done in bench.owner] == ["driver2", "rdma_write"]
@@ -280,7 +280,7 @@ def test_what_raw_wqes_are_not_read_or_posted() -> None:
 
 
 def test_a_raw_wqe_on_a_dci() -> None:
-    """48 bytes of address stand behind the control segment: key, then number with its top bit set."""
+    """48 bytes of address stand after the control segment: key, then number with its top bit set."""
     bench = Writer(QpAttributes(type="dci", send_ops=RAW))
     target = bench.device.dct(0x1122334455667788)
     mem, far = bench.memory(counter(16)), bench.memory(16, peer=True)

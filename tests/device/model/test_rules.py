@@ -135,7 +135,7 @@ BROKEN: dict[str, tuple[int, Rule]] = {
 
 @pytest.mark.parametrize(("number", "rule"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_rule_fails_the_section(number: int, rule: Rule) -> None:
-    """SIG-23, CFG-04: nothing of the section is executed, before or behind; the QP stays in order."""
+    """SIG-23, CFG-04: nothing of the section is executed, before or after; the QP stays in order."""
     bench = Bench()
     mem, wire = bench.memory(b"payload."), bench.memory(8, peer=True)
     bench.mkey(INDIRECT)
@@ -252,7 +252,7 @@ def test_points_that_a_profile_moves() -> None:
 
 
 def test_the_send_queue_fills() -> None:
-    """ledger 2.1, X-LIM-05: ENOMEM, until a completion behind is polled."""
+    """ledger 2.1, X-LIM-05: ENOMEM, until a later completion is polled."""
     bench = Bench(qp=QpAttributes(max_send_wr=2))
     mem = bench.memory(8)
     mkey = bench.mkey()

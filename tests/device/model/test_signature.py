@@ -74,7 +74,7 @@ def flipped(data: bytes, at: int, bit: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "seed", "data", "stored"), probe_rows())
-def test_the_published_field_stands_behind_the_block(kind: str, seed: str, data: bytes, stored: bytes) -> None:
+def test_the_published_field_stands_after_the_block(kind: str, seed: str, data: bytes, stored: bytes) -> None:
     bench = Bench()
     tags = b"" if len(stored) > 2 else b"\x56\x78\xf0\xde\xbc\x9a"
     mem = bench.memory(data)
