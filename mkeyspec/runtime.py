@@ -72,6 +72,7 @@ from mkeyspec.value.bytestring import (
     Repeat,
     Slice,
     Strip,
+    Xor,
     XtsDecrypt,
     XtsEncrypt,
 )
@@ -160,6 +161,7 @@ __all__ = [
     "Unchanged",
     "Wire",
     "Write",
+    "Xor",
     "XtsDecrypt",
     "XtsEncrypt",
     "case",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mkeyspec.value.changed_bytes import Flip, Merge, Patch, check_inside, flip, merge, patch
+from mkeyspec.value.changed_bytes import Flip, Merge, Patch, Xor, check_inside, flip, merge, patch, xor
 from mkeyspec.value.encrypted_bytes import XtsDecrypt, XtsEncrypt, xts_decrypt, xts_encrypt
 from mkeyspec.value.node import EMPTY, ByteString, Counter, Fill, Join, Literal, Random, Repeat, Slice
 from mkeyspec.value.signed_bytes import Field, Framed, Strip, field, framed, strip
@@ -30,6 +30,7 @@ __all__ = [
     "Repeat",
     "Slice",
     "Strip",
+    "Xor",
     "XtsDecrypt",
     "XtsEncrypt",
     "counter",
@@ -44,6 +45,7 @@ __all__ = [
     "repeat",
     "slice_of",
     "strip",
+    "xor",
     "xts_decrypt",
     "xts_encrypt",
 ]

@@ -1,4 +1,4 @@
-"""Byte strings with some bytes changed: a bit inverted, a part replaced, two merged."""
+"""Byte strings with some bytes changed: a bit inverted, a part replaced, two merged, two exclusive-or."""
 
 from __future__ import annotations
 
@@ -116,6 +116,35 @@ def merge(a: ByteString, b: ByteString, positions: Sequence[int]) -> ByteString:
     for position in positions:
         check_inside(a, position, 1)
     return Merge(a, b, tuple(positions)) if positions else a
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Xor(ByteString):
+    """The bytes of `a` and `b`, of one length, exclusive-or."""
+
+    a: ByteString
+    b: ByteString
+
+    @property
+    def length(self) -> int:
+        return self.a.length
+
+    def inside(self) -> tuple[object, ...]:
+        return (self.a, self.b)
+
+    def compute(self) -> bytes:
+        both = int.from_bytes(self.a.data, "big") ^ int.from_bytes(self.b.data, "big")
+        return both.to_bytes(self.length, "big")
+
+    def reasons(self, i: int) -> Steps:
+        return (f"exclusive or with {self.b.data[i]:#04x}", *self.a.explain(i))
+
+
+def xor(a: ByteString, b: ByteString) -> ByteString:
+    """The exclusive or of two byte strings of one length."""
+    if a.length != b.length:
+        raise ValueError(f"{a.length} bytes exclusive-or {b.length}")
+    return Xor(a, b) if a.length else a
 
 
 def check_inside(of: ByteString, start: int, length: int) -> None:

@@ -28,7 +28,10 @@ from tests.plugin.project import Project
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "design").glob("*.md"))]
+PAGES = [
+    README,
+    *(page for folder in ("", "design", "howto") for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+]
 RUNNING, SABOTAGE = ROOT / "docs" / "running.md", ROOT / "docs" / "sabotage.md"
 ALGORITHMS = {"CRC-16", "CRC-32", "CRC-64"}
 """Names that look like a requirement's id."""

@@ -28,6 +28,7 @@ from mkeyspec.value.bytestring import (
     Repeat,
     Slice,
     Strip,
+    Xor,
     XtsDecrypt,
     XtsEncrypt,
     counter,
@@ -42,6 +43,7 @@ from mkeyspec.value.bytestring import (
     repeat,
     slice_of,
     strip,
+    xor,
     xts_decrypt,
     xts_encrypt,
 )
@@ -81,6 +83,7 @@ WRITTEN = [
     "Flip(Counter(512), 17, 3)",
     "Patch(Counter(512), 17, Literal(b'xy'))",
     "Merge(Counter(512), Fill(0, 512), (1, 2, 511))",
+    "Xor(Counter(512), Fill(0xff, 512))",
     "XtsEncrypt(Counter(512), Counter(32))",
     "XtsDecrypt(Counter(512), Counter(32), 0, 256)",
     "XtsEncrypt(Counter(512), Counter(32), 0x10)",
@@ -191,6 +194,7 @@ def test_bytes_of_the_changes() -> None:
     assert Flip(base, 17, 3).data == naive(17) + bytes([17 ^ 8]) + naive(512)[18:]
     assert Patch(base, 17, Literal(b"xy")).data == naive(17) + b"xy" + naive(512)[19:]
     assert Merge(base, Fill(0xEE, 512), (0, 511)).data == b"\xee" + naive(512)[1:511] + b"\xee"
+    assert Xor(base, Fill(0xF0, 512)).data == bytes(byte ^ 0xF0 for byte in naive(512))
     assert Slice(base, 5, 3).data == bytes([5, 6, 7])
 
 
@@ -235,6 +239,7 @@ SMALL, LARGE = Domain(Crc(0, 0), 256), Domain(Crc(0, 0), 516)
         (patch(Counter(4), 2, EMPTY), Counter(4)),
         (patch(Counter(4), Range(1, 2), Fill(1, 2)), Patch(Counter(4), 1, Fill(1, 2))),
         (flip(Counter(4), Range(1, 2)), Flip(Counter(4), 1)),
+        (xor(EMPTY, EMPTY), EMPTY),
         (merge(Counter(4), Fill(1, 4), []), Counter(4)),
         (merge(Counter(4), Fill(1, 4), [3, 1]), Merge(Counter(4), Fill(1, 4), (3, 1))),
     ],
@@ -291,6 +296,7 @@ REFUSED = [
     (lambda: flip(Counter(8), 0, 8), "bits 0 to 7"),
     (lambda: patch(Counter(8), 7, Fill(0, 2)), "not within"),
     (lambda: patch(Counter(8), Range(0, 3), Fill(0, 2)), "2 bytes in place of 3"),
+    (lambda: xor(Counter(8), Counter(7)), "8 bytes exclusive-or 7"),
     (lambda: merge(Counter(8), Counter(7), (0,)), "8 bytes merged with 7"),
     (lambda: merge(Counter(8), Fill(0, 8), (8,)), "byte 8"),
     (lambda: repeat(Counter(8), -1), "-1 times"),
@@ -362,6 +368,7 @@ T10_DOMAIN = Domain(T10Dif(1, 0xFFFF, 0x5678, 0xF0DEBC9A, 1), 512)
         (Flip(Fill(1, 4), 2, 5), 1, ("fill(0x01, 4)",)),
         (Patch(Fill(1, 4), 2, Literal(b"x")), 2, ("patched, byte 0 of 1", "literal, byte 0 of 1")),
         (Patch(Fill(1, 4), 2, Literal(b"x")), 3, ("fill(0x01, 4)",)),
+        (Xor(Counter(4), Fill(0x80, 4)), 2, ("exclusive or with 0x80", "counter(4), byte 2")),
         (Merge(Fill(1, 4), Counter(4), (2,)), 2, ("merged from the second", "counter(4), byte 2")),
         (Merge(Fill(1, 4), Counter(4), (2,)), 3, ("merged from the first", "fill(0x01, 4)")),
         (Join((Fill(1, 4), Random(4, 9))), 5, ("part 2 of 2, byte 1", "random(4, seed=9), byte 1")),

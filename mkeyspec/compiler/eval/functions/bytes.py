@@ -135,6 +135,13 @@ BYTE_FUNCTIONS: tuple[Function, ...] = (
         "`a`, with the bytes at `positions` taken from `b`.",
         bytestring.merge,
     ),
+    Function(
+        "xor",
+        (Parameter("a", "bytes"), Parameter("b", "bytes")),
+        "bytes",
+        "The exclusive or of two byte strings of one length.",
+        bytestring.xor,
+    ),
     _xts("xts_encrypt", "encrypted"),
     _xts("xts_decrypt", "decrypted"),
 )
