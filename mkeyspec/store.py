@@ -25,6 +25,7 @@ from mkeyspec.emit.module_path import module_name, source_name
 from mkeyspec.files import resource
 from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
+from mkeyspec.files.suite_root import real, suite_root
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.compile import Compiled
@@ -191,7 +192,7 @@ class Store:
             if name not in there:
                 return f"{name} is gone"
         if header.inputs != self._inputs_digest(names):
-            return f"{' or '.join(names)} has changed"
+            return f"{' or '.join(names)} has changed, or the root of the suite"
         return "" if header.compiler == compiler_digest() else "another compiler made it"
 
     def _has_sources(self, source: PurePosixPath) -> bool:
@@ -245,20 +246,30 @@ class Store:
     def _header(self, path: Path, source: str, compiled: Compiled, warnings: tuple[str, ...] = ()) -> Header:
         used = []
         own = Path(os.path.abspath(path))
-        for input in compiled.loaded.inputs if compiled.loaded is not None else ():
-            if input.path is not None and Path(os.path.abspath(input.path)) != own:
-                used.append(source_name(input.path, self.project))
+        for file in compiled.loaded.asked if compiled.loaded is not None else ():
+            if file != own:
+                used.append(source_name(file, self.project))
         inputs = self._inputs_digest((source, *used)) or ""
         return Header(source, tuple(used), inputs, compiler_digest(), __version__, warnings)
 
     def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
-        """The checksum of the named files as they are now; None if one can't be read."""
-        if not all((self.project / name).is_file() for name in names):  # a pipe would wait for ever
+        """The checksum of a source and of what it uses as they are now: their bytes, the suite's root, where links lead.
+
+        None if one can't be read, or is not to be (MKS0808).
+        """
+        files = [self.project / name for name in names]
+        if not all(file.is_file() for file in files):  # a pipe would wait for ever
+            return None
+        root = suite_root(files[0], self.project)
+        places = [real(file) for file in files]
+        if not all(place.is_relative_to(root) for place in places):
             return None
         try:
-            return digest_of_files((name, (self.project / name).read_bytes()) for name in names)
+            read = [(name, file.read_bytes()) for name, file in zip(names, files, strict=True)]
         except OSError:
             return None
+        beside = [os.path.relpath(root, real(self.project)), *(str(place.relative_to(root)) for place in places)]
+        return digest_of_files([*read, *((name, b"") for name in beside)])
 
     def write(self, module: Path, text: str) -> None:
         """Put `text` in place of `module` at once: whoever reads it sees the old or the new one, whole."""
@@ -339,19 +350,10 @@ def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
 
 
 def compile_source(path: Path, project: Path) -> Compiled:
-    """Compile one source; nothing is written.
-
-    A suite that marks no root of its own has the project's. A link out of the project is refused (MKS0808).
-    """
+    """Compile one source; nothing is written. Files are named from the project, whatever the suite's root."""
     from mkeyspec.compiler.compile import compile_file
-    from mkeyspec.compiler.loader import MARKERS, find_root
 
-    root, around = find_root(path), project.resolve()
-    marked = any((root / marker).exists() for marker in MARKERS)
-    leads_out = path.parent.resolve().is_relative_to(around) and not path.resolve().is_relative_to(around)
-    if leads_out or (not marked and root.is_relative_to(around)):
-        root = around
-    return compile_file(path, root=root)
+    return compile_file(path, root=suite_root(path, project), base=project)
 
 
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:

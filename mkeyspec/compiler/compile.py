@@ -57,15 +57,16 @@ class Compiled:
     loaded: Loaded | None
 
 
-def compile_file(path: Path, *, root: Path | None = None, levels: Levels = PLAIN) -> Compiled:
-    """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`).
+def compile_file(path: Path, *, root: Path | None = None, base: Path | None = None, levels: Levels = PLAIN) -> Compiled:
+    """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`). Files are named from `base`,
+    or from the root.
 
     `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     try:
-        loaded = load(path, diagnostics, root)
+        loaded = load(path, diagnostics, root, base)
         suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
     except TooManyErrors:
         suite = None

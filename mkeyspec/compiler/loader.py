@@ -1,9 +1,8 @@
 """Files of a suite: which may be read, how, and what a file gets from those it uses.
 
-The *root* is the nearest directory at or above a file that holds `mkeyspec.toml`, `pyproject.toml`
-or `.git`, else the file's own directory. Nothing outside the root is ever read. `use "common.mks"`
-is relative to the directory of the file it stands in and may go up, as far as the root. It brings
-in the used file's `let`s, and those that it uses itself; its cases, if it has any, are not.
+Nothing outside the suite's root (`files.suite_root`) is ever read. `use "common.mks"` is relative to
+the directory of the file it stands in and may go up, as far as the root. It brings in the used
+file's `let`s, and those that it uses itself; its cases, if it has any, are not.
 
 A file without a case but with a `let` is a *library*: fine to use, and nothing to run. A file with
 neither is an error.
@@ -21,12 +20,11 @@ from pathlib import Path
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.files.suite_root import MARKERS, find_root, mode, real
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.parser import parse
 
 SUFFIX = ".mks"
-MARKERS = ("mkeyspec.toml", "pyproject.toml", ".git")
-"""What a suite's root holds."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _HIDDEN = re.compile(
@@ -37,35 +35,13 @@ _HIDDEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file and what it uses. `library`: lets of the used files in order, then its own; `inputs`: all files read."""
+    """A file and what it uses. `library`: lets of the used files in order, then its own; `inputs`: all files read;
+    `asked`: the used files by the names that led to them, which may be links."""
 
     file: ast.File
     library: tuple[ast.Let, ...]
     inputs: tuple[Source, ...]
-
-
-def find_root(path: Path) -> Path:
-    """The root of the suite to which the file (or directory) `path` belongs; absolute, without symlinks."""
-    start = _real(path)
-    if not stat.S_ISDIR(_mode(start)):
-        start = start.parent
-    for directory in (start, *start.parents):
-        if any(_mode(directory / marker) for marker in MARKERS):
-            return directory
-    return start
-
-
-def _mode(path: Path) -> int:
-    """The kind of file at `path`; 0 where there is none that we may see."""
-    try:
-        return path.stat().st_mode
-    except (OSError, ValueError):
-        return 0
-
-
-def _real(path: Path) -> Path:
-    """`path` without symlinks; unlike `Path.resolve` it takes a circle of links as well."""
-    return Path(os.path.realpath(path))
+    asked: tuple[Path, ...] = ()
 
 
 def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
@@ -75,11 +51,11 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
     with its place: bytes that are not UTF-8, control characters, characters that hide or reorder.
     """
     try:
-        mode = _mode(path)
-        if stat.S_ISDIR(mode):
+        kind = mode(path)
+        if stat.S_ISDIR(kind):
             _refuse(diagnostics, "MKS0801", "this is a directory, not a file", name)
             return None
-        if mode and not stat.S_ISREG(mode):  # a pipe would wait for ever
+        if kind and not stat.S_ISREG(kind):  # a pipe would wait for ever
             _refuse(diagnostics, "MKS0801", "this is not a regular file", name)
             return None
         with path.open("rb") as stream:
@@ -141,35 +117,38 @@ def _clean(source: Source, diagnostics: Diagnostics) -> bool:
 def source_name(path: Path, root: Path) -> str:
     """`path` as diagnostics name it: relative to the root, with `/`; as it is where it is not below the root."""
     try:
-        return _real(path).relative_to(root).as_posix()
+        return real(path).relative_to(root).as_posix()
     except ValueError:
         return path.as_posix()
 
 
-def load(path: Path, diagnostics: Diagnostics, root: Path | None = None) -> Loaded | None:
+def load(path: Path, diagnostics: Diagnostics, root: Path | None = None, base: Path | None = None) -> Loaded | None:
     """The file at `path`, parsed, with the lets it uses; None if nothing of it is usable.
+
+    Files are named from `base` if they are below it, else from the root.
 
     A file without a case is a library: nothing to collect, or, when it was named to be run,
     `report_nothing_to_run`. Every problem is in `diagnostics`.
     """
-    home = _real(root or find_root(path))
-    real = _real(path)
-    name = source_name(path, home)
-    if root is not None and not _inside(real, home):
+    home = real(root or find_root(path))
+    place = real(path)
+    names = home if base is None or not _inside(place, real(base)) else real(base)
+    name = source_name(path, names)
+    if root is not None and not _inside(place, home):
         _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
         return None
-    loading = _Loading(home, diagnostics)
-    source = read(real, name, diagnostics)
+    loading = _Loading(home, names, diagnostics)
+    source = read(place, name, diagnostics)
     if source is None:
         return None
-    file = loading.parsed(source, real)
+    file = loading.parsed(source, place)
     if file is None:
         return None
-    lets = loading.lets(file, real)
+    lets = loading.lets(file, place)
     if not file.cases and not file.lets and not _wrong(diagnostics, source):
         _nothing(source, diagnostics)
         return None
-    return Loaded(file, tuple(lets), tuple(loading.inputs))
+    return Loaded(file, tuple(lets), tuple(loading.inputs), tuple(loading.asked))
 
 
 def _wrong(diagnostics: Diagnostics, source: Source) -> bool:
@@ -209,10 +188,13 @@ def _inside(path: Path, root: Path) -> bool:
 class _Loading:
     """One `load`: what was read, and which files are on the way."""
 
-    def __init__(self, root: Path, diagnostics: Diagnostics) -> None:
+    def __init__(self, root: Path, names: Path, diagnostics: Diagnostics) -> None:
         self.root = root
+        self.names = names
+        """Where files are named from."""
         self.diagnostics = diagnostics
         self.inputs: list[Source] = []
+        self.asked: dict[Path, None] = {}
         self.files: dict[Path, ast.File | None] = {}
         self.seen: dict[Path, list[ast.Let]] = {}
         """What files see that are loaded completely."""
@@ -267,7 +249,7 @@ class _Loading:
         chain = [*self.on_the_way, path]
         if target in chain:
             ring = [*chain[chain.index(target) :], target]
-            names = " -> ".join(source_name(p, self.root) for p in ring)
+            names = " -> ".join(source_name(p, self.names) for p in ring)
             self.diagnostics.error("MKS0809", "files use each other in a circle", use.span, notes=(Note(names),))
             return []
         if target not in self.files:
@@ -275,7 +257,7 @@ class _Loading:
                 self.diagnostics.error(limits.USE_FILES.code, limits.USE_FILES.broken(), use.span)
                 return []
             self.files[target] = None
-            source = read(target, source_name(target, self.root), self.diagnostics)
+            source = read(target, source_name(target, self.names), self.diagnostics)
             if source is not None:
                 self.parsed(source, target)
         file = self.files[target]
@@ -299,17 +281,18 @@ class _Loading:
         if written.startswith("/") or not _inside(lexical, self.root):
             self._outside(use, "`use` does not leave the suite's root")
             return None
-        real = _real(asked)
-        if not _inside(real, self.root):
+        target = real(asked)
+        if not _inside(target, self.root):
             self._outside(use, f"`{written}` is a link out of the suite's root")
             return None
-        if not stat.S_ISREG(_mode(real)):
+        if not stat.S_ISREG(mode(target)):
             names = sorted(self._neighbours(lexical.parent))
             close = [n for n in names if n.casefold() == lexical.name.casefold()]
-            help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.root)}"
+            help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.names)}"
             self.diagnostics.error("MKS0807", f"there is no file `{written}`", use.span, help=help)
             return None
-        return real
+        self.asked[lexical if real(lexical) == target else target] = None
+        return target
 
     def _outside(self, use: ast.Text, message: str) -> None:
         holds = ", ".join(f"`{m}`" for m in MARKERS)

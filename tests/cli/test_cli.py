@@ -591,3 +591,17 @@ def test_pytest_alone_does_not_succeed_where_nothing_was_judged(
     done = project.pytest("cases", "-k", *arguments)
     assert done.code == code
     assert ("no row came to a verdict" in done.out) == ("lacks" in arguments)
+
+
+def test_a_file_is_named_from_the_project_whatever_its_root(project: Project) -> None:
+    """A suite may have a root of its own below the project; who reads a message looks from the project."""
+    project.put("cases/sub/mkeyspec.toml", "")
+    project.put("cases/sub/library.mks", LIBRARY + "let broken = nowhere\n")
+    project.put("cases/sub/b.mks", BROKEN.replace('"broken"\n', '"broken"\nuse "library.mks"\n'))
+    found = json.loads(project.mkeyspec("check", "cases", "--format", "json").out)["diagnostics"]
+    named = {one["file"] for one in found if one["severity"] == "error"}
+    assert named == {"cases/sub/b.mks", "cases/sub/library.mks"}
+    assert "file=cases/sub/b.mks," in project.mkeyspec("check", "cases", "--format", "github").out
+    project.put("cases/sub/library.mks", LIBRARY)
+    project.put("cases/sub/b.mks", GOOD.replace("    verifies CRC-02, LAY-05\n", ""))
+    assert "cases/sub/b.mks:4:6: warning[MKS0606]" in project.mkeyspec("run", "cases", "-k", "passes").out

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.compiler.loader import Loaded, find_root, load, report_nothing_to_run
+from mkeyspec.compiler.loader import Loaded, load, report_nothing_to_run
 from mkeyspec.diagnostics import limits, render
 from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.files.suite_root import find_root
 
 CASE = "\ncase c\n    send m\n"
 

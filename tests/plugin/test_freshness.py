@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from importlib import metadata
 from typing import Any, ClassVar
 
@@ -190,3 +191,56 @@ def test_another_release_of_a_library_is_another_compiler(library: str, monkeypa
     real = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "0.0.0" if name == library else real(name))
     assert store.compiler_digest.__wrapped__() != before
+
+
+# What decides besides the text ----------------------------------------------------------------
+
+
+def _inner(project: Project) -> None:
+    """A suite of `cases/sub` that uses what is above it."""
+    project.put("cases/library.mks", LIBRARY)
+    project.put("cases/sub/a.mks", USER.replace('"library.mks"', '"../library.mks"'))
+
+
+def _gives_a_root(project: Project) -> None:
+    project.put("cases/sub/mkeyspec.toml", "")
+
+
+def _becomes_a_link(project: Project) -> None:
+    """The same text, from outside of the project."""
+    outside = project.path.parent / f"{project.path.name}.outside.mks"
+    (project.path / "cases/sub/a.mks").rename(outside)
+    (project.path / "cases/sub/a.mks").symlink_to(outside)
+
+
+def _links_the_library(project: Project) -> None:
+    outside = project.path.parent / f"{project.path.name}.library.mks"
+    (project.path / "cases/library.mks").rename(outside)
+    (project.path / "cases/library.mks").symlink_to(outside)
+
+
+@pytest.mark.parametrize("change", [_gives_a_root, _becomes_a_link, _links_the_library])
+def test_what_check_refuses_does_not_run(project: Project, change: Callable[[Project], None]) -> None:
+    _inner(project)
+    assert project.mkeyspec("run", "cases", "-k", "passes").code == 0
+    change(project)
+    assert "MKS0808" in project.mkeyspec("check", "cases").out
+    assert project.pytest("generated", "-k", "passes").counts.get("passed") is None
+    done = project.mkeyspec("run", "cases", "-k", "passes")
+    assert (done.code, "MKS0808" in done.out) == (2, True)
+    assert not project.module("cases/sub/test_a.py").exists()
+
+
+def test_a_link_to_another_library_is_a_change(project: Project) -> None:
+    """`use` names a link, and the file that it led to is as it was."""
+    one, other = project.put("cases/one.mks", LIBRARY), project.put("cases/other.mks", LIBRARY.replace("64", "32"))
+    link = project.path / "cases/library.mks"
+    link.symlink_to(one)
+    project.put("cases/a.mks", USER)
+    assert project.pytest("-k", "passes").counts["passed"] == 3
+    before = project.module().read_text()
+    link.unlink()
+    link.symlink_to(other)
+    assert project.pytest("generated", "-k", "passes").counts.get("passed") is None
+    assert project.pytest("-k", "passes").counts["passed"] == 3
+    assert project.module().read_text() != before
