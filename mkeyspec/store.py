@@ -253,7 +253,7 @@ class Store:
         return Header(source, tuple(used), inputs, compiler_digest(), __version__, warnings)
 
     def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
-        """The checksum of a source and of what it uses as they are now: their bytes, the suite's root, where links lead.
+        """The checksum of a source and what it uses as they are now: their bytes, the suite's root, where links lead.
 
         None if one can't be read, or is not to be (MKS0808).
         """

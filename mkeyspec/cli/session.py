@@ -136,7 +136,7 @@ class Tally:
             parts.append(f"{self.reruns} rerun{'s' if self.reruns > 1 else ''}")
         if interrupted:
             parts.append("interrupted")
-        elif not self.rows:
+        elif not self.rows and not self.not_run:
             parts.append("for no case was selected")
         return ", ".join(parts)
 

@@ -42,7 +42,6 @@ from mkeyspec.compiler.statements.shape import check_sentences
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
-from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import id_meant
 from mkeyspec.requirements import ledger
 from mkeyspec.syntax import ast
@@ -108,7 +107,7 @@ def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally
     shared = CaseState(case, diagnostics, spans, library)
     rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally)
     verifies = tuple(name.text for name in case.verifies)
-    if not any(found.severity == "error" and _within(found.span, case.span) for found in diagnostics.found):
+    if not any(found.severity == "error" and case.span.holds(found.span) for found in diagnostics.found):
         lint_case(rows, verifies, spans, case.name.span, diagnostics)
         library.budget.outcomes.report(case, diagnostics)
         if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
@@ -117,10 +116,6 @@ def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value
     return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated)
-
-
-def _within(place: Span, around: Span) -> bool:
-    return place.source is around.source and around.start <= place.start < around.end
 
 
 # Requirement ids -----------------------------------------------------------------------------

@@ -165,11 +165,26 @@ class _Case(_Names):
     def check(self) -> None:
         for need in self.case.needs:
             if isinstance(need, ast.Binary):
-                self.expr(need)
+                self.need(need)
         self.statements(self.case.body, False)
         for name in self.watched:
             if name.text not in self.used:
                 self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
+
+    def need(self, expr: ast.Expr) -> None:
+        """A need is of the whole case: no name of its rows is known there."""
+        rows = {ref.span.start: ref for ref in refs_of(expr) if ref.name in self.later}
+        for ref in rows.values():
+            self.used.add(ref.name)
+            self.diagnostics.error(
+                "MKS0208",
+                f"`{ref.name}` is of a row, and `needs` is of the whole case",
+                ref.span,
+                notes=(Note("declared here", self.later[ref.name]),),
+                help="a number, or a `let` of the file; where rows have other needs, write a case for each",
+            )
+        if not rows:
+            self.expr(expr)
 
     # Names -----------------------------------------------------------------------------------
 

@@ -56,3 +56,7 @@ class Span(NamedTuple):
     def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of `other`."""
         return Span(self.source, self.start, other.end)
+
+    def holds(self, other: Span) -> bool:
+        """Whether `other` begins inside this one."""
+        return other.source is self.source and self.start <= other.start < self.end

@@ -130,6 +130,15 @@ def _doubled_sign(stop: Stop) -> bool:
     return False
 
 
+def _heading(stop: Stop) -> bool:
+    """`suite "a" b`: a line that takes its text and nothing else."""
+    word = stop.tokens[0].value if stop.tokens else ""
+    if word not in ("suite", "use") or stop.bad < 2 or not stop.sentence:
+        return False
+    stop.error("MKS0117", f"`{word}` takes one text in quotes", f'{word} "…"')
+    return True
+
+
 def _modifier_without_comma(stop: Stop) -> bool:
     """`write a to b signaled`."""
     if stop.kind not in ("NAME", "BUT") or not stop.sentence:
@@ -267,11 +276,16 @@ def _if_without_block(stop: Stop) -> bool:
 
 
 def _fraction(stop: Stop) -> bool:
-    """`1.5`."""
-    if (stop.before_kind(), stop.kind) in (("INT", "DOT"), ("DOT", "INT")):
+    """`1.5`; `needs block.4048`."""
+    if (stop.before_kind(), stop.kind) not in (("INT", "DOT"), ("DOT", "INT")):
+        return False
+    named = stop.before(2)
+    if stop.kind == "INT" and named is not None and named.type == "NAME":
+        help = f'needs "{named.value}.{stop.value}"' if stop.first == "NEEDS" else ""
+        stop.error("MKS0111", "the part of a name after `.` begins with a letter", help)
+    else:
         stop.error("MKS0111", "numbers are whole")
-        return True
-    return False
+    return True
 
 
 def _open_range(stop: Stop) -> bool:
@@ -298,6 +312,7 @@ MISTAKES: tuple[Callable[[Stop], bool], ...] = (
     _connective_alone,
     _block_alone,
     _claim_on_expect,
+    _heading,
     _two_fields_in_a_line,
     _order,
     _statement_after_block,

@@ -605,3 +605,10 @@ def test_a_file_is_named_from_the_project_whatever_its_root(project: Project) ->
     project.put("cases/sub/library.mks", LIBRARY)
     project.put("cases/sub/b.mks", GOOD.replace("    verifies CRC-02, LAY-05\n", ""))
     assert "cases/sub/b.mks:4:6: warning[MKS0606]" in project.mkeyspec("run", "cases", "-k", "passes").out
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--collect-only"])
+def test_what_was_selected_and_not_run_is_told_so(project: Project, option: str) -> None:
+    last = project.mkeyspec("run", option).out.splitlines()[-1]
+    assert re.search(r"\b\d+ not run", last)
+    assert "for no case was selected" not in last

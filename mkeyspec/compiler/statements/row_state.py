@@ -41,6 +41,8 @@ class CaseState:
         """Those that the case writes."""
         if scope is not None:
             for expr in case.needs:
+                if any(expr.span.holds(found.span) for found in diagnostics.errors):
+                    continue  # its names were said to be wrong
                 try:
                     self.needs.append(written_need(expr, scope))
                 except Fault as found:
