@@ -5,6 +5,7 @@ Each class states the facts that several passes need (`Request`), so that no pas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
@@ -110,7 +111,6 @@ class Request:
 
     `word`: as the language writes it. `opcode`: of its successful completion (ibv_poll_cq(3), ibv_wc_opcode; mlx5dv.h,
     MLX5DV_WC_*). `operation`: the bit that the QP must have been created with (constants.QpOps), 0: every QP has it.
-    `addressed`: it goes to the other end, so on a DCI it names a DCT.
     """
 
     __slots__ = ()
@@ -118,7 +118,6 @@ class Request:
     word: ClassVar[str]
     opcode: ClassVar[str] = ""
     operation: ClassVar[int] = 0
-    addressed: ClassVar[bool] = False
     at: At
     options: Options
 
@@ -161,8 +160,22 @@ class Request:
         return ()
 
 
+class Configuring(Request):
+    """A request that configures an mkey, and moves no data."""
+
+    __slots__ = ()
+
+    mkey: str
+
+
+class Addressed(Request):
+    """A request that moves data between the two ends, so that on a DCI it names a DCT."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Configure(Request):
+class Configure(Configuring):
     """`setters` in the order they are called, repeats included; num_setters is their count unless overridden."""
 
     word: ClassVar[str] = "configure"
@@ -197,7 +210,7 @@ class StraySetter(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class MrList(Request):
+class MrList(Configuring):
     word: ClassVar[str] = "mr_list"
     opcode: ClassVar[str] = "driver1"
     operation: ClassVar[int] = int(QpOps.MR_LIST)
@@ -213,7 +226,7 @@ class MrList(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class MrInterleaved(Request):
+class MrInterleaved(Configuring):
     word: ClassVar[str] = "mr_interleaved"
     opcode: ClassVar[str] = "driver1"
     operation: ClassVar[int] = int(QpOps.MR_INTERLEAVED)
@@ -229,12 +242,11 @@ class MrInterleaved(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Send(Request):
+class Send(Addressed):
     """SEND / SEND_IMM (`imm`) / SEND_INV (`invalidate`: an mkey or memory of the other side, by name)."""
 
     word: ClassVar[str] = "send"
     opcode: ClassVar[str] = "send"
-    addressed: ClassVar[bool] = True
 
     at: At
     data: tuple[Part, ...]
@@ -257,10 +269,9 @@ class Send(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Write(Request):
+class Write(Addressed):
     word: ClassVar[str] = "write"
     opcode: ClassVar[str] = "rdma_write"
-    addressed: ClassVar[bool] = True
 
     at: At
     data: tuple[Part, ...]
@@ -277,10 +288,9 @@ class Write(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Request):
+class Read(Addressed):
     word: ClassVar[str] = "read"
     opcode: ClassVar[str] = "rdma_read"
-    addressed: ClassVar[bool] = True
 
     at: At
     into: tuple[Part, ...]
@@ -292,24 +302,35 @@ class Read(Request):
         return (*local, End(self.source, total(self.into), remote_read("read")))
 
 
+class Atomic(Addressed):
+    """A request that reads and writes 8 bytes of the other end at once; the bytes that were there land in `into`."""
+
+    __slots__ = ()
+
+    into: Part
+    source: Part
+
+    def ends(self) -> tuple[End, ...]:
+        local = End(self.into, ATOMIC_BYTES, local_write(self.word))
+        return (local, End(self.source, ATOMIC_BYTES, remote_atomic(self.word)))
+
+    def reads(self) -> tuple[Part, ...]:
+        return (self.source,)
+
+    def needs(self) -> tuple[str, ...]:
+        return ("atomic",)
+
+
 @dataclass(frozen=True, slots=True)
-class FetchAdd(Request):
+class FetchAdd(Atomic):
     word: ClassVar[str] = "fetch_add"
     opcode: ClassVar[str] = "fetch_add"
-    addressed: ClassVar[bool] = True
 
     at: At
     into: Part
     source: Part
     add: Int
     options: Options = PLAIN
-
-    def ends(self) -> tuple[End, ...]:
-        local = End(self.into, ATOMIC_BYTES, local_write("fetch_add"))
-        return (local, End(self.source, ATOMIC_BYTES, remote_atomic("fetch_add")))
-
-    def needs(self) -> tuple[str, ...]:
-        return ("atomic",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,5 +392,13 @@ def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int
 
 Wr = Union[Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, Invalidate, Memcpy, RawWqe]
 
-CONFIGURING = (Configure, MrList, MrInterleaved)
-"""The requests that configure an mkey."""
+QP_REQUESTS: Mapping[str, frozenset[str]] = {
+    "uc": frozenset({"send", "send_imm", "send_inv", "write", "invalidate", "recv"}),
+    "ud": frozenset({"send", "send_imm", "recv"}),
+    "dci": frozenset({"send", "send_imm", "write", "read", "fetch_add", "recv"}),
+    # An XRC_SEND QP talks to an XRC_RECV QP, and a raw packet QP to an Ethernet: neither has another end here.
+    "xrc_send": frozenset(),
+    "raw_packet": frozenset(),
+}
+"""Data requests of each QP type but RC, which has them all (ibv_wr_post(3), the table of its types); a DCI's receives
+are its targets'."""

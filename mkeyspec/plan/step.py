@@ -29,6 +29,10 @@ class _Step:
         """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
         return ()
 
+    def ends(self) -> tuple[End, ...]:
+        """The buffers and mkeys whose bytes its requests move, but for those of a receive that waits."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Memory(_Step):
@@ -150,6 +154,9 @@ class Post(_Step):
     def needs(self) -> tuple[str, ...]:
         return tuple(need for request in self.requests for need in request.needs())
 
+    def ends(self) -> tuple[End, ...]:
+        return tuple(end for request in self.requests for end in request.ends())
+
 
 @dataclass(frozen=True, slots=True)
 class Transmit(_Step):
@@ -172,6 +179,9 @@ class Transmit(_Step):
         """The mkey, and how it is used."""
         return End(self.part, self.part.length, TRANSMIT[self.by])
 
+    def ends(self) -> tuple[End, ...]:
+        return (self.end(),)
+
 
 @dataclass(frozen=True, slots=True)
 class Receive(_Step):
@@ -191,6 +201,9 @@ class Receive(_Step):
     def end(self) -> End:
         """The mkey, and how it is used."""
         return End(self.part, self.data.length, RECEIVE[self.by])
+
+    def ends(self) -> tuple[End, ...]:
+        return (self.end(),)
 
 
 @dataclass(frozen=True, slots=True)

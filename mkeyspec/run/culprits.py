@@ -120,7 +120,7 @@ class MkeyReach:
             case plan.Send():
                 receives = self.receives.get(self.queue(step.qp, not step.peer))
                 yield request.at, receives.pop(0) if receives else (), _names(self.bytes_of(request.data))
-            case plan.Write() | plan.Read() | plan.FetchAdd() | plan.Memcpy():
+            case plan.Addressed() | plan.Memcpy():
                 empty = isinstance(request, plan.Memcpy) and request.source.length == 0
                 written = () if empty else self.bytes_of(request.writes(), request.options.but)
                 yield request.at, written, _names(self.bytes_of(request.reads()))

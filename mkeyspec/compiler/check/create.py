@@ -27,17 +27,6 @@ OPERATIONS = {
 
 _OPEN = {"dci": MKEY_OPS}
 
-REQUESTS: dict[str, frozenset[str]] = {
-    "uc": frozenset({"send", "send_imm", "send_inv", "write", "invalidate", "recv"}),
-    "ud": frozenset({"send", "send_imm", "recv"}),
-    "dci": frozenset({"send", "send_imm", "write", "read", "fetch_add", "recv"}),
-    # An XRC_SEND QP talks to an XRC_RECV QP, and a raw packet QP to an Ethernet: neither has another end here.
-    "xrc_send": frozenset(),
-    "raw_packet": frozenset(),
-}
-"""Data requests of each QP type but RC, which has them all (ibv_wr_post(3), the table of its types); a DCI's receives
-are its targets'."""
-
 DEK_BYTES = (32, 64)
 KEYTAG_BYTES = 8
 

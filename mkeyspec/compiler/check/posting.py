@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look, count, place
-from mkeyspec.compiler.check.create import REQUESTS
 from mkeyspec.compiler.check.state import MemoryState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.live import Int
@@ -43,7 +42,7 @@ def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False,
 def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
     """Whether QPs of the type have such a request at all, and a datagram can be so long."""
     kind = look.qp.type
-    has = REQUESTS.get(kind)
+    has = plan.QP_REQUESTS.get(kind)
     if has is None:
         return
     if not has:
@@ -81,7 +80,7 @@ def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, 
         )
 
 
-def look_boundary(look: Look, request: plan.FetchAdd) -> None:
+def look_boundary(look: Look, request: plan.Atomic) -> None:
     """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
     part = request.source
     thing = look.world.things.get(part.name)

@@ -241,7 +241,7 @@ class AbstractState:
 
     def _unknown(self, step: plan.Post, by: str) -> None:
         for request in step.requests:
-            if isinstance(request, plan.CONFIGURING):
+            if isinstance(request, plan.Configuring):
                 key = self.mkey(request.mkey)
                 if key is not None:
                     self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
@@ -326,7 +326,7 @@ def _at_complete(claim: plan.Claim, requests: Iterable[plan.Wr]) -> bool:
     """Refused as a section; or, if later, in requests that do nothing but configure."""
     if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in claim) or not claim:
         return True
-    return all(isinstance(request, plan.CONFIGURING) for request in requests)
+    return all(isinstance(request, plan.Configuring) for request in requests)
 
 
 def _qp_state(step: plan.Qp, created: bool) -> QpState:

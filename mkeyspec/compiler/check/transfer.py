@@ -48,10 +48,11 @@ def look_receive(look: Look, step: plan.Receive) -> None:
 
 def look_request(look: Look, request: plan.Wr) -> None:
     """A work request other than the configuring ones and stray setters."""
-    look_posted(look, request, data=request.addressed, operation=request.operation)
-    if request.addressed:
+    addressed = isinstance(request, plan.Addressed)
+    look_posted(look, request, data=addressed, operation=request.operation)
+    if addressed:
         look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
-    if request.addressed or isinstance(request, plan.Invalidate):
+    if addressed or isinstance(request, plan.Invalidate):
         look_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
     for end in request.ends():
         _part(look, request, end)
@@ -59,7 +60,7 @@ def look_request(look: Look, request: plan.Wr) -> None:
         case plan.Send():
             _receive(look, request)
             _remote_invalidate(look, request)
-        case plan.FetchAdd():
+        case plan.Atomic():
             look_boundary(look, request)
         case plan.Memcpy():
             if request.source.length != 0:

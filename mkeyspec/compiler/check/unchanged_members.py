@@ -87,7 +87,7 @@ def _request(request: plan.Wr, mkeys: frozenset[str]) -> Iterator[_Set]:
         case plan.Memcpy():
             there = {"length": request.source.length}
             yield from _parts((request.source, request.to), mkeys)
-        case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd():
+        case plan.Addressed():
             local, remote = request.local(), request.remote()
             yield from _parts(local, mkeys)
             if local:

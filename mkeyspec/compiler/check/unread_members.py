@@ -81,7 +81,7 @@ def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
         case plan.Memcpy():
             yield from _unread(request.source.but, LOCAL, request.source, f"the source has {_listed(LOCAL)}")
             yield from _unread(request.to.but, COPY_TO, request.to, f"the target has {_listed(COPY_TO)}")
-        case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd():
+        case plan.Addressed():
             local, remote = request.local(), request.remote()
             yield from _parts(local, LOCAL)
             if remote is not None:

@@ -262,20 +262,7 @@ def look_poll(undecided: Undecided, step: plan.Poll, span: Span) -> None:
 
 def names_of(step: plan.Step) -> Iterator[str]:
     """The buffers and mkeys that the data requests of a step name."""
-    if isinstance(step, (plan.Transmit, plan.Receive)):
-        yield step.part.name
-    elif isinstance(step, plan.Post):
-        for request in step.requests:
-            if isinstance(request, plan.Send):
-                yield from (part.name for part in request.data)
-            elif isinstance(request, plan.Write):
-                yield from (part.name for part in (*request.data, request.to))
-            elif isinstance(request, plan.Read):
-                yield from (part.name for part in (*request.into, request.source))
-            elif isinstance(request, plan.FetchAdd):
-                yield from (request.into.name, request.source.name)
-            elif isinstance(request, plan.Memcpy):
-                yield from (request.source.name, request.to.name)
+    return (end.part.name for end in step.ends())
 
 
 def reached(ledger: BufferContents, part: Part, span: Span) -> list[Segment]:

@@ -58,7 +58,7 @@ def derived_needs(world: AbstractState, step: plan.Step, device_numbers: bool) -
     if isinstance(step, plan.Record):
         return
     if isinstance(step, (plan.Transmit, plan.Receive, plan.Recv)) or (
-        isinstance(step, plan.Post) and any(one.addressed or isinstance(one, plan.RawWqe) for one in step.requests)
+        isinstance(step, plan.Post) and any(isinstance(one, (plan.Addressed, plan.RawWqe)) for one in step.requests)
     ):
         transfers = f"transfer.{world.qp(step.qp).type}"
         if transfers in CAPABILITIES:

@@ -50,7 +50,7 @@ def _finish(
     if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
-            if isinstance(one, plan.CONFIGURING):
+            if isinstance(one, plan.Configuring):
                 row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, claims_rejection(claim))

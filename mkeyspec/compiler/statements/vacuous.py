@@ -114,7 +114,7 @@ def _only_configures(step: plan.Step) -> bool:
     """A section that moves nothing, and is to go through."""
     if not isinstance(step, plan.Post) or step.claim or step.known is not None or step.abort:
         return False
-    return all(isinstance(request, plan.CONFIGURING) for request in step.requests)
+    return all(isinstance(request, plan.Configuring) for request in step.requests)
 
 
 def _there(row: RowState, observed: plan.Content) -> ByteString | None:

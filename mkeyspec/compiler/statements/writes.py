@@ -51,7 +51,7 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
                 continue
             row.ledger.write_into(target.part.name)
             _write(row, target, span if both else None, row.spans.get(request), exact=not request_but(request))
-            if not target.part.but and not isinstance(request, plan.FetchAdd):
+            if not target.part.but and not isinstance(request, plan.Atomic):
                 moved_into(row, target.part, target.length, row.spans.get(request))
 
 
@@ -150,20 +150,10 @@ def _open(row: RowState, step: Transfer, span: Span) -> None:
 
 def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Target]:
     """Where a data request writes, if it goes through; a message takes the first receive that waits."""
-    into: tuple[Part, ...] = ()
-    sources: tuple[Part, ...] = ()
-    if isinstance(request, plan.Write):
-        into, sources = (request.to,), request.data
-    elif isinstance(request, plan.Read):
-        into, sources = request.into, (request.source,)
-    elif isinstance(request, plan.Memcpy):
-        into, sources = (request.to,), (request.source,)
-    elif isinstance(request, plan.FetchAdd):
-        into, sources = (request.into, request.source), (request.source,)
+    into, sources = request.writes(), request.reads()
     if request.meets_receive() and waiting:
         taken = waiting.pop(0)
-        if isinstance(request, plan.Send):
-            into, sources = taken, request.data
+        into = into or taken  # what a WRITE with immediate carries does not go to the receive
     left = _length(request.data) if isinstance(request, (plan.Send, plan.Write)) else None
     if isinstance(request, plan.Memcpy):
         length = dict(request_options(request).but).get("length")
