@@ -22,7 +22,9 @@ from mkeyspec.compiler.eval.functions.lists import LIST_FUNCTIONS
 from mkeyspec.compiler.eval.functions.signatures import SIGNATURE_FUNCTIONS
 from mkeyspec.compiler.eval.functions.table import KINDS
 from mkeyspec.compiler.eval.values import Function, Parameter, Word
-from mkeyspec.compiler.statements.verbs import PLACE_NAMES, PLACES, REQUEST_NAMES, Slot, Verb
+from mkeyspec.compiler.statements.registry import CASE, PLACES
+from mkeyspec.compiler.statements.shape import Shape, Slot
+from mkeyspec.compiler.statements.work_requests import SHAPES
 from mkeyspec.device.profile.profile import OFFERS, Profile
 from mkeyspec.diagnostics import limits as limit
 from mkeyspec.diagnostics.codes import CODES
@@ -153,7 +155,7 @@ def slot(name: str, part: Slot | None) -> str:
     return f"`{name}` {part.what}" if part.required else f"`{name}` {part.what}, if wanted"
 
 
-def parts(verb: Verb) -> list[str]:
+def parts(verb: Shape) -> list[str]:
     """What a verb takes, a line each."""
     found = []
     if verb.operand is not None:
@@ -162,11 +164,11 @@ def parts(verb: Verb) -> list[str]:
     if verb.value is not None:
         found.append(slot("=", verb.value))
     if verb.lines is not None:
-        found.append(f"lines of {PLACE_NAMES[verb.lines]}" + ("" if verb.lines_required else ", if wanted"))
+        found.append(f"lines of {verb.lines.name}" + ("" if verb.lines_required else ", if wanted"))
     return found
 
 
-def verb_text(verb: Verb) -> str:
+def verb_text(verb: Shape) -> str:
     lines = [f"### `{verb.name}`", "", f"`{verb.example}`", ""]
     rows = []
     if taken := parts(verb):
@@ -185,7 +187,7 @@ def verb_text(verb: Verb) -> str:
     return "\n".join([*lines, *(f"- {name}: {text}" for name, text in rows)])
 
 
-def line_table(verbs: Iterable[Verb]) -> str:
+def line_table(verbs: Iterable[Shape]) -> str:
     rows = []
     for verb in verbs:
         what = "; ".join(parts(verb) + [slot(name, part) for name, part in verb.modifiers.items()])
@@ -196,19 +198,18 @@ def line_table(verbs: Iterable[Verb]) -> str:
 
 
 def verbs() -> str:
-    statements = [verb for verb in PLACES["case"].values() if verb.name not in REQUEST_NAMES]
-    requests = [verb for verb in PLACES["case"].values() if verb.name in REQUEST_NAMES]
+    statements = [verb for verb in CASE.shapes.values() if verb not in SHAPES]
     text = [
         flow(VERBS),
         "## Statements of a case",
         *map(verb_text, statements),
         "## Work requests",
         flow(REQUESTS),
-        *map(verb_text, requests),
+        *map(verb_text, SHAPES),
     ]
-    for place, words in PLACES.items():
-        if place not in ("case", "section"):
-            text += [f"## Lines of {PLACE_NAMES[place]}", line_table(words.values())]
+    for place in PLACES.values():
+        if place.word not in ("case", "section"):
+            text += [f"## Lines of {place.name}", line_table(place.shapes.values())]
     return page("Verbs", *text)
 
 
@@ -237,7 +238,7 @@ def word_list(names: Sequence[str]) -> str:
 def labels() -> list[tuple[str, tuple[str, ...]]]:
     """What labels show, by the verbs that show the same."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for verb in PLACES["case"].values():
+    for verb in CASE.shapes.values():
         if verb.shows:
             found.setdefault(verb.shows, []).append(f"`{verb.name}`")
     return [(f"label of {', '.join(verbs)}", shows) for shows, verbs in found.items()]

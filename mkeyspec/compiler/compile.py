@@ -8,11 +8,11 @@
 Then, case by case:
 
 5. Requirements: the ids that a case names are in the ledger (this module).
-6. Shape: each statement is what the table of verbs says it takes (`statements.shape`).
+6. Shape: each statement has the parts that its record says (`statements.check_shapes`).
 7. Expand: the body is walked once for each row, which is one combination of `for` values (`expand.expand`). In that
    walk each statement is evaluated (`eval`),
-8. lowered to a step of the plan (`statements.lower`), and the step
-9. checked against the rules of the man pages, in the state that the steps before it left (`check.check_step`).
+8. lowered to a step of the plan (`statements.lower`, by the records of `statements`), and the step
+9. checked against the rules of the man pages, in the state that the steps before it left (`statements.check_step`).
 10. Warn of what a case without errors can hardly mean (`check.lint`, `eval.branches`).
 
 And last, of all that was found:
@@ -36,9 +36,9 @@ from mkeyspec.compiler.expand.count import count_rows, most_rows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
 from mkeyspec.compiler.loader import Loaded, load
 from mkeyspec.compiler.resolve import resolve
+from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.lower import Lowering
 from mkeyspec.compiler.statements.row_state import CaseState
-from mkeyspec.compiler.statements.shape import check_sentences
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
@@ -101,10 +101,10 @@ def _too_many_rows(cases: tuple[ast.Case, ...], library: Scope, diagnostics: Dia
 def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally) -> plan.Case:
     """A case with its rows; rows with a mistake are left out."""
     _check_ids(case, diagnostics)
-    check_sentences(case, diagnostics)
+    sentences = check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     spans = Spans(case.name.span)
-    shared = CaseState(case, diagnostics, spans, library)
+    shared = CaseState(case, sentences, diagnostics, spans, library)
     rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally)
     verifies = tuple(name.text for name in case.verifies)
     if not any(found.severity == "error" and case.span.holds(found.span) for found in diagnostics.found):

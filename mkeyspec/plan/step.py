@@ -33,6 +33,11 @@ class _Step:
         """The buffers and mkeys whose bytes its requests move, but for those of a receive that waits."""
         return ()
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        """The end of a pair of QPs that it is about: the pair's name (None: the default one), and whether it is the
+        peer's."""
+        return None, False
+
 
 @dataclass(frozen=True, slots=True)
 class Memory(_Step):
@@ -157,6 +162,9 @@ class Post(_Step):
     def ends(self) -> tuple[End, ...]:
         return tuple(end for request in self.requests for end in request.ends())
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, self.peer
+
 
 @dataclass(frozen=True, slots=True)
 class Transmit(_Step):
@@ -182,6 +190,9 @@ class Transmit(_Step):
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, False
+
 
 @dataclass(frozen=True, slots=True)
 class Receive(_Step):
@@ -205,6 +216,9 @@ class Receive(_Step):
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, False
+
 
 @dataclass(frozen=True, slots=True)
 class Recv(_Step):
@@ -216,6 +230,9 @@ class Recv(_Step):
     peer: bool = False
     label: Optional[str] = None
     options: Options = PLAIN
+
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, self.peer
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +277,9 @@ class Await(_Step):
     qp: Optional[str] = None
     known: Optional[Known] = None
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, False
+
 
 @dataclass(frozen=True, slots=True)
 class Poll(_Step):
@@ -270,6 +290,9 @@ class Poll(_Step):
     peer: bool = False
     claim: Claim = ()
     known: Optional[Known] = None
+
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, self.peer
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +307,9 @@ class Cancel(_Step):
     def needs(self) -> tuple[str, ...]:
         return ("pipelining",)
 
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, False
+
 
 @dataclass(frozen=True, slots=True)
 class Resume(_Step):
@@ -292,6 +318,9 @@ class Resume(_Step):
 
     def needs(self) -> tuple[str, ...]:
         return ("pipelining",)
+
+    def queue(self) -> tuple[Optional[str], bool]:
+        return self.qp, False
 
 
 @dataclass(frozen=True, slots=True)

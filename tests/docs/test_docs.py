@@ -15,8 +15,8 @@ import pytest
 from docs import make_tables
 from mkeyspec.cli.entry import _parser
 from mkeyspec.compiler.compile import compile_file
-from mkeyspec.compiler.statements.shape import check_sentences
-from mkeyspec.compiler.statements.verbs import PLACES
+from mkeyspec.compiler.statements.check_shapes import check_sentences
+from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.device.profile.profile import Profile, parse
 from mkeyspec.diagnostics.codes import CODES
 from mkeyspec.diagnostics.diagnostic import Diagnostics
@@ -95,8 +95,8 @@ def test_verbs_examples_are_sentences() -> None:
         "completes": "poll q completes {{ {} }}",
     }  # fmt: skip
     wrong = []
-    for place, verbs in PLACES.items():
-        for verb in verbs.values():
+    for place, here in PLACES.items():
+        for verb in here.shapes.values():
             example = verb.example.replace("…", "00")
             diagnostics = Diagnostics()
             file = parse_text(Source(verb.name, f"mks 1\ncase c\n    {around[place].format(example)}\n"), diagnostics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mkeyspec.compiler.statements.verbs import PLACES
+from mkeyspec.compiler.statements.registry import PLACES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 ANNOUNCED = {"compare_swap", "compare", "swap"}
@@ -29,17 +29,17 @@ def test_terms_are_in_order() -> None:
 
 
 def test_every_statement_is_there() -> None:
-    assert set(PLACES["case"]) - set(words("Statements")) == set()
-    assert set(words("Statements")) - set(PLACES["case"]) <= ANNOUNCED
+    assert set(PLACES["case"].shapes) - set(words("Statements")) == set()
+    assert set(words("Statements")) - set(PLACES["case"].shapes) <= ANNOUNCED
 
 
 def test_every_field_is_there() -> None:
-    fields = {name for place, verbs in PLACES.items() if place != "case" for name in verbs}
+    fields = {name for place in PLACES.values() if place.word != "case" for name in place.shapes}
     assert fields - set(words("Statements")) - set(words("Fields")) == set()
     assert set(words("Fields")) <= fields
 
 
 def test_every_modifier_is_there() -> None:
-    modifiers = {name for verbs in PLACES.values() for verb in verbs.values() for name in verb.modifiers}
+    modifiers = {name for place in PLACES.values() for verb in place.shapes.values() for name in verb.modifiers}
     assert modifiers - set(words("Modifiers")) == set()
     assert set(words("Modifiers")) - modifiers <= ANNOUNCED

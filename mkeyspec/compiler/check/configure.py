@@ -22,12 +22,12 @@ _KINDS = (
 )
 
 
-def look_configure(look: Look, request: plan.Configure, strays: int) -> None:
-    """`strays`: setters that follow further on in the section, outside (SIG-25)."""
+def look_configure(look: Look, request: plan.Configure) -> None:
+    """All rules of mlx5dv_wr_mkey_configure and of the setters called after it."""
     but = request.options.but
     _inline(look, request, but)
     _attributes(look, request)
-    _counts(look, request, strays)
+    _counts(look, request)
     _repeats(look, request)
     for setter in request.setters:
         if isinstance(setter, plan.SetAccess):
@@ -96,13 +96,15 @@ def _attributes(look: Look, request: plan.Configure) -> None:
         )
 
 
-def _counts(look: Look, request: plan.Configure, strays: int) -> None:
+def _counts(look: Look, request: plan.Configure) -> None:
     called = len(request.setters)
     announced, forced = overridden(request.options.but, "num_setters", called)
     if announced is None or announced == called:
         return
     if announced > called:
-        # Setters that come too late are one fault, the place they stand in (SIG-25), not two.
+        # Setters that come too late, outside of the configuration, are one fault, their place (SIG-25), not two.
+        requests = look.step.requests if isinstance(look.step, plan.Post) else ()
+        strays = sum(isinstance(one, plan.StraySetter) for one in requests)
         if announced > called + strays:
             message = f"num_setters {announced}, and {count(called, 'setter')} called"
             look.broken("too_few_setters", message, request, "num_setters", forced=forced)

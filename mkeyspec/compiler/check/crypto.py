@@ -5,12 +5,12 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.create import look_keytag
 from mkeyspec.compiler.check.state import AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.signature import Domain
 
 AES_XTS = 0
+KEYTAG_BYTES = 8
 _AFTER = int(CryptoOrder.SIGNATURE_AFTER_CRYPTO_ON_TX)
 _BEFORE = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX)
 
@@ -113,3 +113,16 @@ def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
 
 def _text(domain: Domain) -> str:
     return f"{domain.signature.describe()} every {domain.block}"
+
+
+def look_keytag(look: Look, length: int, thing: plan.Step | plan.Setter, fallback: object = None) -> None:
+    """`char keytag[8]` of mlx5dv_dek_init_attr and of mlx5dv_crypto_attr."""
+    if length != KEYTAG_BYTES:
+        look.broken(
+            "keytag_size",
+            f"a keytag has {KEYTAG_BYTES} bytes, and this one {length}",
+            thing,
+            "keytag",
+            fallback=fallback,
+            help="keytag fill(1, 8)",
+        )

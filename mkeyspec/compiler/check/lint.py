@@ -5,46 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import SigMask
 from mkeyspec.compiler.check.context import place
 from mkeyspec.compiler.check.rules import Spans
-from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString, Fill, Framed, Repeat
 from mkeyspec.value.layout import Part
-from mkeyspec.value.signature import Domain, T10Dif
+from mkeyspec.value.signature import T10Dif
 
 EQUAL_BLOCKS_MEANT = frozenset({"CRC-05", "DIF-06"})
 """Requirements (a seed starts every block anew) whose cases want blocks that are all equal."""
 
-KIND_MASK = {
-    "bad_guard": int(SigMask.T10DIF_GUARD),
-    "bad_apptag": int(SigMask.T10DIF_APPTAG),
-    "bad_reftag": int(SigMask.T10DIF_REFTAG),
-}
-"""The bits of check_mask that can lead to each kind of error of a T10-DIF."""
-
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
-
-
-def lint_step(world: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> None:
-    """Warnings about one step, before it happens in `world`."""
-    if isinstance(step, (plan.Transmit, plan.Receive)):
-        _use(world, step, step.part, spans, diagnostics)
-    elif isinstance(step, plan.Check):
-        _check(world, step, spans, diagnostics)
-    elif isinstance(step, plan.Post) and not step.abort:
-        # Later requests of a section see the configurations before them.
-        several = len(step.requests) > 1
-        now = world.copy() if several else world
-        for request in step.requests:
-            for end in request.ends():
-                _use(now, request, end.part, spans, diagnostics)
-            _both_ends(now, step, request, spans, diagnostics)
-            if several:
-                now.request(request, (step.qp, not step.peer))
 
 
 def lint_case(
@@ -74,7 +48,7 @@ def lint_case(
 # Steps -----------------------------------------------------------------------------------------
 
 
-def _use(
+def lint_use(
     world: AbstractState, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     key = world.mkey(part.name)
@@ -106,41 +80,9 @@ def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Dia
     )
 
 
-def _check(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
-    """A kind of error that check_mask, or the type of the signature, rules out."""
-    if {"ok", *KIND_MASK}.issubset(step.kind):
-        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
-    key = world.mkey(step.mkey)
-    domain = step.domain
-    if key is None or key.unknown or domain is None or "ok" in step.kind:
-        return
-    if domain not in (key.mem, key.wire):
-        return  # of a transfer before the last configuration
-    never = [kind for kind in step.kind if not _reportable(domain, key, kind)]
-    if not never:
-        return
-    kinds = " or ".join(never)
-    if isinstance(domain.signature, T10Dif):
-        why = f"check_mask {key.check_mask:#04x} covers no byte of it"
-    elif "bad_guard" in never:
-        why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
-    else:
-        why = f"{domain.signature.kind} has no tags"
-    diagnostics.warning(
-        "MKS0605",
-        f"{kinds} cannot be reported: {why}",
-        spans.get(step),
-        page=f"{_SIG} check_mask, MSK-01",
-    )
-
-
-def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
-    if isinstance(domain.signature, T10Dif):
-        return bool(key.check_mask & KIND_MASK.get(kind, 0xFF))
-    return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
-
-
-def _both_ends(world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics) -> None:
+def lint_both_ends(
+    world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()
     far: tuple[Part, ...] = () if remote is None else (remote,)

@@ -44,15 +44,15 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
     re-configured or reset, as required" (sig_block(3), Notes): property by property, only what the use relies on.
     """
     lost = key.unknown & needed(key, use)
-    if lost and not _is_as_open(look, key):
+    if lost and not is_as_open(look, key):
         look.broken(
             "unknown_state",
-            f"`{part.name}` is in an unknown state {_since(key)}"
+            f"`{part.name}` is in an unknown state {since(key)}"
             if lost == needed(key, use) or key.unknown == ALL
-            else f"{_names(lost)} of `{part.name}` {'is' if lost & (lost - 1) == 0 else 'are'} unknown {_since(key)}",
+            else f"{_names(lost)} of `{part.name}` {'is' if lost & (lost - 1) == 0 else 'are'} unknown {since(key)}",
             part,
             fallback=request,
-            help=_mend(part.name, key, use),
+            help=how_to_fix(part.name, key, use),
         )
         return False
     if key.invalidated is not None:
@@ -67,7 +67,7 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
     return True
 
 
-def _is_as_open(look: Look, key: AbstractMkey) -> bool:
+def is_as_open(look: Look, key: AbstractMkey) -> bool:
     """Whether the step may be refused itself, and the key is unknown since a statement of which that is so."""
     return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
 
@@ -82,13 +82,13 @@ def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> b
                 continue
             seen.add(name)
             left.append(inner)
-            if inner.unknown & LAYOUT and not _is_as_open(look, inner):
+            if inner.unknown & LAYOUT and not is_as_open(look, inner):
                 look.broken(
                     "unknown_state",
-                    f"`{name}`, to which the layout of `{part.name}` leads, is in an unknown state {_since(inner)}",
+                    f"`{name}`, to which the layout of `{part.name}` leads, is in an unknown state {since(inner)}",
                     part,
                     fallback=request,
-                    help=_mend(name, inner, None),
+                    help=how_to_fix(name, inner, None),
                 )
                 return False
     return True
@@ -105,7 +105,7 @@ def _keys_of(layout: Layout | None) -> Iterator[str]:
             yield target.name
 
 
-def _since(key: AbstractMkey) -> str:
+def since(key: AbstractMkey) -> str:
     words = {"abort": "the abort", "undecided": "the statement that may be refused"}
     what = words.get(key.unknown_by, "the section refused")
     return "" if key.unknown_at is None else f"after {what} at {place(key.unknown_at)}"
@@ -120,59 +120,8 @@ def _names(properties: int) -> str:
     return " and ".join(names)
 
 
-def _mend(name: str, key: AbstractMkey, use: plan.Use | None) -> str:
+def how_to_fix(name: str, key: AbstractMkey, use: plan.Use | None) -> str:
     reset = ", reset_signature" if key.has(MkeyFlag.BLOCK_SIGNATURE) else ""
     access = "access …; " if use is None or use.right else ""
     crypto = "; crypto { … }" if key.has(MkeyFlag.CRYPTO) else ""
     return f"configure {name}{reset} {{ {access}layout …{crypto} }}"
-
-
-def look_check(look: Look, step: plan.Check) -> None:
-    """mlx5dv_mkey_check of an mkey that can have no signature (XCHK-01)."""
-    if not look_exists(look, step, step.mkey):
-        return
-    key = look.mkey(step.mkey)
-    if key is not None and not key.has(MkeyFlag.BLOCK_SIGNATURE):
-        look.broken(
-            "check_without_signature",
-            f"`{step.mkey}` was created without BLOCK_SIGNATURE",
-            step,
-            notes=look.declared(step.mkey),
-            help=f"mkey {step.mkey} {{ block_signature }}",
-        )
-    elif key is not None and key.unknown_by == "undecided" and key.unknown and not _is_as_open(look, key):
-        look.broken(
-            "unknown_state",
-            f"`{step.mkey}` is in an unknown state {_since(key)}",
-            step,
-            help=f"{_mend(step.mkey, key, None)}; or `accepted or rejected at mkey_check`",
-        )
-
-
-def look_cancel(look: Look, step: plan.Cancel) -> None:
-    """A WR is cancelled on a QP in SQD; only a QP with signature pipelining gets there here (XCAN-01, XCAN-06)."""
-    qp = look.world.qp(step.qp)
-    look.broken(
-        "cancel_state",
-        "whether the QP is in SQD by now is seen at run time"
-        if qp.sig_pipelining
-        else "the QP cannot be in SQD: it has no sig_pipelining",
-        step,
-        help="" if qp.sig_pipelining else f"qp {step.qp or 'q'} {{ sig_pipelining }}",
-        certain=not qp.sig_pipelining,
-    )
-
-
-def look_retag(look: Look, step: plan.Retag) -> None:
-    """The tag can be set on mkeys with UPDATE_TAG (MKY-06)."""
-    if not look_exists(look, step, step.mkey):
-        return
-    key = look.mkey(step.mkey)
-    if key is not None and not key.has(MkeyFlag.UPDATE_TAG):
-        look.broken(
-            "update_tag_flag",
-            f"`{step.mkey}` was created without UPDATE_TAG",
-            step,
-            notes=look.declared(step.mkey),
-            help=f"mkey {step.mkey} {{ update_tag }}",
-        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look, count, place
-from mkeyspec.compiler.check.state import MemoryState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.live import Int
 
@@ -77,24 +76,4 @@ def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, 
             request,
             notes=() if look.qp.at is None else (Note(f"the QP is declared at {place(look.qp.at)}"),),
             help=f"a QP of the case's own: qp q {{ {member} {pieces} }}",
-        )
-
-
-def look_boundary(look: Look, request: plan.Atomic) -> None:
-    """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
-    part = request.source
-    thing = look.world.things.get(part.name)
-    start = part.start
-    if not isinstance(start, int) or part.but or request.options.but:
-        return
-    if isinstance(thing, MemoryState):
-        start += thing.misaligned
-    if start % plan.ATOMIC_BYTES:
-        above = start % plan.ATOMIC_BYTES
-        look.broken(
-            "atomic_boundary",
-            f"the remote address of an atomic must be a multiple of 8, and this one is {above} above",
-            part,
-            fallback=request,
-            help=f"{part.name}[0 +: 8]",
         )

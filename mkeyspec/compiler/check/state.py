@@ -6,14 +6,13 @@ the pages: what they leave open is `None` or *unknown* here, and no rule is brok
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part, layout_length
-from mkeyspec.value.live import Int, Live
+from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
@@ -176,101 +175,12 @@ class AbstractState:
         thing = None if name is None else self.things.get(name)
         return thing if isinstance(thing, QpState) else DEFAULT_QP
 
-    # Time passes ---------------------------------------------------------------------------
-
-    def apply(self, step: plan.Step, rejected: bool | None = None) -> None:
-        """The world after `step`. `rejected`: it was refused; None: as its claim says.
-
-        `accepted or rejected …` goes on as if accepted.
-        """
-        if isinstance(step, (plan.Transmit, plan.Receive)):
-            self._used(step.part.name)
-        elif isinstance(step, plan.Post):
-            self._post(step, plan.is_rejected(step.claim) if rejected is None else rejected)
-        elif isinstance(step, plan.Check):
-            key = self.mkey(step.mkey)
-            if key is not None and any(kind != "ok" for kind in step.kind):
-                self.things[step.mkey] = key._replace(reported=True)
-        elif isinstance(step, plan.Retag):
-            key = self.mkey(step.mkey)
-            if key is not None:
-                self.things[step.mkey] = key._replace(tag=step.tag)
-        elif isinstance(step, plan.Cancel):
-            self.receives[step.qp, True] = None  # which of its SENDs still took theirs is seen when the case runs
-        elif isinstance(step, plan.Recv):
-            end = step.qp, step.peer
-            waiting = self.receives.get(end, ())
-            self.receives[end] = None if waiting is None else (*waiting, step.into)
-            self._used(*(part.name for part in step.into))
-        else:
-            self._declare(step, rejected)
-
-    def _declare(self, step: plan.Step, rejected: bool | None) -> None:
-        if isinstance(step, plan.Memory):
-            self.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access, step.misaligned)
-        elif isinstance(step, plan.Mkey):
-            flags, _ = overridden(step.but, "create_flags", step.flags)
-            entries, _ = overridden(step.but, "max_entries", step.entries)
-            if step.entries == Live(step.name, "max_entries"):
-                entries = MOST_ENTRIES  # not said: lowering gives it what its largest layout needs
-            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
-            self.things[step.name] = AbstractMkey(step.at, flags, entries, step.peer, step.pd, created)
-        elif isinstance(step, plan.Qp):
-            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
-            self.things[step.name] = _qp_state(step, created)
-        elif isinstance(step, plan.Pd):
-            self.things[step.name] = OtherState(step.at, "pd", step.peer)
-        elif isinstance(step, plan.Dek):
-            created = not (plan.is_rejected(step.claim) if rejected is None else rejected)
-            self.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created)
-        elif isinstance(step, plan.Dct):
-            self.things[step.name] = OtherState(step.at, "dct")
-
-    def _post(self, step: plan.Post, rejected: bool) -> None:
-        refused = rejected and _at_complete(step.claim, step.requests)
-        if not (step.abort or refused):
-            for request in step.requests:
-                self.request(request, (step.qp, not step.peer))
-            if rejected:
-                self.receives[step.qp, True] = self.receives[step.qp, False] = None
-            elif may_be_refused(step.claim):
-                self._unknown(step, "undecided")
-            return
-        # "the MKey may be left in an unknown state" (sig_block(3), Notes).
-        self._unknown(step, "abort" if step.abort else "section")
-
-    def _unknown(self, step: plan.Post, by: str) -> None:
-        for request in step.requests:
-            if isinstance(request, plan.Configuring):
-                key = self.mkey(request.mkey)
-                if key is not None:
-                    self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
-
     def receive(self, far: Posted) -> tuple[Part, ...] | None:
         """The parts of the receive that the next message meets at that end of a QP."""
         waiting = self.receives.get(far)
         return waiting[0] if waiting else None
 
-    def request(self, request: plan.Wr, far: Posted) -> None:
-        """The world after one work request of a section that was carried out. `far`: the end that it goes to."""
-        waiting = self.receives.get(far)
-        if waiting and request.meets_receive():
-            self.receives[far] = waiting[1:]
-        self._used(*(end.part.name for end in request.ends()))
-        match request:
-            case plan.Configure():
-                self._configure(request)
-            case plan.MrList() | plan.MrInterleaved():
-                setters = (plan.SetAccess(request.access), plan.SetLayout(request.layout))
-                self._configure(plan.Configure(request.at, request.mkey, setters))
-            case plan.Invalidate():
-                self._invalidated(request.mkey, request.at)
-            case plan.Send(invalidate=str() as name):
-                key = self.mkey(name)
-                if key is not None and key.has(MkeyFlag.REMOTE_INVALIDATE):
-                    self._invalidated(name, request.at)
-
-    def _configure(self, request: plan.Configure) -> None:
+    def configure(self, request: plan.Configure) -> None:
         key = self.mkey(request.mkey)
         if key is None:
             return
@@ -302,7 +212,7 @@ class AbstractState:
         changes["unknown"] = unknown
         self.things[request.mkey] = key._replace(**changes)
 
-    def _invalidated(self, name: str, at: plan.At) -> None:
+    def invalidate(self, name: str, at: plan.At) -> None:
         """Its configuration is cleared (mkey_configure(3), Usage); it must be configured anew."""
         key = self.mkey(name)
         if key is not None:
@@ -310,7 +220,7 @@ class AbstractState:
                 key.at, key.flags, key.entries, key.peer, key.pd, key.created, invalidated=at, tag=key.tag
             )
 
-    def _used(self, *names: str) -> None:
+    def used(self, *names: str) -> None:
         for name in names:
             key = self.mkey(name)
             if key is not None:
@@ -322,16 +232,10 @@ def may_be_refused(claim: plan.Claim) -> bool:
     return any(isinstance(outcome, plan.Rejected) for outcome in claim) and not plan.is_rejected(claim)
 
 
-def _at_complete(claim: plan.Claim, requests: Iterable[plan.Wr]) -> bool:
-    """Refused as a section; or, if later, in requests that do nothing but configure."""
-    if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in claim) or not claim:
-        return True
-    return all(isinstance(request, plan.Configuring) for request in requests)
-
-
-def _qp_state(step: plan.Qp, created: bool) -> QpState:
+def qp_state(step: plan.Qp) -> QpState:
+    """The pair as the step creates it."""
     known: dict[str, Any] = {name: value for name, value in step.members if name in QpState._fields}
     if known.get("type", "rc") != "rc":
         known.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
-    state = DEFAULT_QP._replace(at=step.at, pd=step.pd, created=created)._replace(**known)
+    state = DEFAULT_QP._replace(at=step.at, pd=step.pd, created=not plan.is_rejected(step.claim))._replace(**known)
     return state._replace(room=room_of(state.max_send_sge, state.max_inline_data))

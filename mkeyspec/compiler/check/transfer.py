@@ -11,7 +11,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check import access, mkey_state
 from mkeyspec.compiler.check.context import Look, count
-from mkeyspec.compiler.check.posting import look_boundary, look_posted, look_sges, look_type
+from mkeyspec.compiler.check.posting import look_posted, look_sges, look_type
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, OtherState, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
@@ -21,95 +21,21 @@ CQE_PAYLOAD = 64
 """Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
 
 
-SHORT_FORMS = {
-    "peer_read": "read",
-    "write_imm": "write",
-    "peer_write": "write",
-    "peer_write_imm": "write",
-    "recv": "send",
-}
-"""What is posted by an operation of `transmit` and `receive` that is called otherwise."""
-
-CONTROL_BYTES = 16
-"""struct mlx5_wqe_ctrl_seg, which mlx5dv_wr_raw_wqe reads."""
-
-
-def look_transmit(look: Look, step: plan.Transmit) -> None:
-    look_posted(look, step, data=True)
-    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.part.length)
-    _part(look, step, step.end(), of_peer=False)
-
-
-def look_receive(look: Look, step: plan.Receive) -> None:
-    look_posted(look, step, data=True)
-    look_type(look, step, SHORT_FORMS.get(step.by, step.by), step.data.length)
-    _part(look, step, step.end(), of_peer=False)
-
-
 def look_request(look: Look, request: plan.Wr) -> None:
-    """A work request other than the configuring ones and stray setters."""
+    """The rules of a request that moves data: where it is posted, and each buffer or mkey that it uses."""
     addressed = isinstance(request, plan.Addressed)
     look_posted(look, request, data=addressed, operation=request.operation)
     if addressed:
         look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
-    if addressed or isinstance(request, plan.Invalidate):
         look_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
     for end in request.ends():
-        _part(look, request, end)
-    match request:
-        case plan.Send():
-            _receive(look, request)
-            _remote_invalidate(look, request)
-        case plan.Atomic():
-            look_boundary(look, request)
-        case plan.Memcpy():
-            if request.source.length != 0:
-                look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
-        case plan.RawWqe():
-            if request.wqe.length < CONTROL_BYTES:
-                needs = f"a WQE begins with {CONTROL_BYTES} bytes of control segment"
-                look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
-        case plan.Invalidate():
-            if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
-                look.broken(
-                    "aborted_post_send",
-                    "ibv_post_send posts at once: no abort takes it back",
-                    request,
-                    help=f"invalidate {request.mkey}",
-                )
-            mkey_state.look_exists(look, request, request.mkey)
-
-
-def look_configuration_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
-    """Where a configuration is posted; False if there is no such mkey."""
-    look_posted(look, request, operation=request.operation)
-    return mkey_state.look_exists(look, request, request.mkey)
-
-
-def look_recv(look: Look, step: plan.Recv) -> None:
-    """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
-    look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
-    if look.qp.type == "dci" and not step.peer:
-        look.broken(
-            "qp_type_operation",
-            "a DCI has no receive queue: what it is sent arrives at a DCT",
-            step,
-            help=f"peer recv … on {step.qp}",
-        )
-    else:
-        look_type(look, step, "recv")
-    for part in step.into:
-        key = look.mkey(part.name)
-        if key is None or not mkey_state.look_exists(look, step, part.name):
-            continue
-        if not key.unknown or mkey_state.look_state(look, step, part, key, plan.RECEIVE["recv"]):
-            mkey_state.look_inside(look, step, part, key)
+        look_part(look, request, end)
 
 
 # One key of one request ------------------------------------------------------------------------
 
 
-def _part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
+def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
     """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
     part, length, use = of_request
     thing = look.world.things.get(part.name)
@@ -149,7 +75,7 @@ def _part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_pee
     need = memory_need(thing, length)
     end = None if need is None or not isinstance(reach.start, int) else reach.start + need.bytes
     access.look_entries(look, request, part, use, thing, end)
-    _bounds(look, request, part, use, thing, reach, need)
+    look_bounds(look, request, part, use, thing, reach, need)
     _crypto(look, request, part, thing, length, need)
 
 
@@ -169,33 +95,6 @@ def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state
             notes=look.declared(part.name),
             help=f"both ends of a request have the same length: memory {part.name}[{end}], or fewer bytes",
         )
-
-
-def _receive(look: Look, request: plan.Send) -> None:
-    """The receive that a SEND meets must have room for it, in its buffers or behind its mkeys."""
-    step = look.step
-    if not isinstance(step, plan.Post) or request.options.dct is not None:
-        return
-    into = look.world.receive((step.qp, not step.peer))
-    length, room = plan.total(request.data), plan.total(into or ())
-    forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
-    if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
-        return
-    if length > room:
-        look.broken(
-            "receive_room",
-            f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
-            request,
-        )
-        return
-    use = plan.RECEIVE["recv"]
-    for part in into:
-        assert isinstance(part.length, int)
-        here = min(part.length, length)
-        length -= here
-        key = look.mkey(part.name)
-        if key is not None and key.layout is not None and not key.unknown and not part.but and here:
-            _bounds(look, request, part, use, key, MkeyAccess(part.start, here, False), memory_need(key, here))
 
 
 class MkeyAccess(NamedTuple):
@@ -239,7 +138,7 @@ def memory_need(key: AbstractMkey, length: Int) -> Need | None:
     return Need(raw + blocks * key.mem.signature.field_size, blocks, key.mem.block, exact and tail == 0)
 
 
-def _bounds(
+def look_bounds(
     look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: MkeyAccess, need: Need | None
 ) -> None:
     if need is None or key.length is None or not isinstance(reach.start, int):
@@ -359,20 +258,4 @@ def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, leng
             part,
             fallback=request,
             help="a QP without scatter_to_cqe",
-        )
-
-
-def _remote_invalidate(look: Look, request: plan.Send) -> None:
-    name = request.invalidate
-    if name is None or not mkey_state.look_exists(look, request, name):
-        return
-    key = look.mkey(name)
-    if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):
-        look.broken(
-            "remote_invalidate_flag",
-            f"`{name}` was created without REMOTE_INVALIDATE",
-            request,
-            "key",
-            notes=look.declared(name),
-            help=f"mkey {name} {{ remote_invalidate }}",
         )

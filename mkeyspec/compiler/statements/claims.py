@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mkeyspec import plan
+from mkeyspec.abi.constants import WC_OPCODE
 from mkeyspec.compiler.eval.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import LIVE_BYTES, Errno
-from mkeyspec.compiler.statements.shape import Sentences, not_a_line
+from mkeyspec.compiler.statements.sentence import Sentences, not_a_line
+from mkeyspec.compiler.statements.shape import NUMBER, Place, Shape, Slot
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
@@ -17,6 +21,30 @@ ACCEPTED = plan.Accepted()
 
 RECEIVES = ("recv", "recv_rdma_with_imm")
 """Opcodes of completions of a receive queue."""
+
+_RECEIVED: dict[str, Slot | None] = {"id": NUMBER, "byte_len": NUMBER, "imm": NUMBER}
+_ANSWERED: dict[str, Slot | None] = {"id": NUMBER, "byte_len": NUMBER}
+_FAILED: dict[str, Slot | None] = {"id": NUMBER, "status": Slot("a completion status")}
+_ENTRY_MEMBERS: dict[str, Mapping[str, Slot | None]] = {
+    "recv": _RECEIVED,
+    "recv_rdma_with_imm": _RECEIVED,
+    "rdma_read": _ANSWERED,
+    "fetch_add": _ANSWERED,
+    "comp_swap": _ANSWERED,
+    "error": _FAILED,
+}
+"""Members that ibv_poll_cq(3) and IBTA 11.4.2.1 define for a completion, beside its number."""
+
+OPCODES = (*WC_OPCODE.values(), "error")
+"""What a line of `completes { }` begins with. `error`: a failed completion, whose opcode is undefined."""
+
+COMPLETES = Place(
+    "completes",
+    (
+        Shape(name, f"{name}, id 5", modifiers=_ENTRY_MEMBERS.get(name, {"id": NUMBER}), page="ibv_poll_cq(3)")
+        for name in OPCODES
+    ),
+)
 
 
 def claim(node: ast.Claim | None, scope: Scope, sentences: Sentences, verb: str = "") -> plan.Claim:
@@ -49,7 +77,7 @@ def outcome(node: ast.Outcome, scope: Scope, sentences: Sentences) -> plan.Outco
         return plan.Rejected(node.phase.text, reason)
     if isinstance(node, ast.Accepted):
         return ACCEPTED
-    return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, "completes", scope)))
+    return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, COMPLETES, scope)))
 
 
 def _reason(phase: str, node: ast.Expr, scope: Scope) -> str:
@@ -73,7 +101,7 @@ def _reason(phase: str, node: ast.Expr, scope: Scope) -> str:
     return reason
 
 
-def lines_of(block: ast.Block, place: str, scope: Scope) -> list[ast.Step]:
+def lines_of(block: ast.Block, place: Place, scope: Scope) -> list[ast.Step]:
     """The sentences of a block in this row: each `if` is picked."""
     found: list[ast.Step] = []
     for line in block.lines:
@@ -89,7 +117,7 @@ def lines_of(block: ast.Block, place: str, scope: Scope) -> list[ast.Step]:
 
 
 def _entry(node: ast.Step, scope: Scope, sentences: Sentences) -> plan.Entry:
-    sentence = sentences.read(node, "completes")
+    sentence = sentences.read(node)
     members: list[tuple[str, Int | str]] = []
     for name, modifier in sentence.modifiers.items():
         if modifier.value is None:  # the table gives each a value

@@ -1,25 +1,64 @@
-"""Declarations: memory, mkey, qp, pd, dek, dct."""
+"""Declarations: memory, mkey, pd, dek, dct."""
 
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.buffer_contents import KnownBuffer, KnownPiece, Shape, Unsaid
-from mkeyspec.compiler.eval.coercion import as_bool, as_bytes, as_flags, as_int, as_list, as_live_int, as_word, fault
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.crypto import look_keytag
+from mkeyspec.compiler.check.state import (
+    MOST_ENTRIES,
+    AbstractMkey,
+    AbstractState,
+    MemoryState,
+    OtherState,
+    overridden,
+)
+from mkeyspec.compiler.eval.buffer_contents import KnownBuffer, KnownPiece, Unsaid
+from mkeyspec.compiler.eval.buffer_contents import Shape as Known
+from mkeyspec.compiler.eval.coercion import as_bytes, as_flags, as_int, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle
 from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
-from mkeyspec.compiler.statements.shape import Sentence
-from mkeyspec.compiler.statements.verbs import MKEY_FLAGS, QP_NUMBERS, QP_SWITCHES
+from mkeyspec.compiler.statements.shape import (
+    ACCESS,
+    MKEY_PAGE,
+    NEW,
+    NUMBER,
+    POST_PAGE,
+    Place,
+    Shape,
+    Slot,
+    field_line,
+    flag_line,
+)
+from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.diagnostics.limits import BUFFER_BYTES, ROW_BYTES
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int, Live
 
+MKEY_FLAGS: dict[str, int] = {
+    "block_signature": int(MkeyFlag.BLOCK_SIGNATURE),
+    "crypto": int(MkeyFlag.CRYPTO),
+    "update_tag": int(MkeyFlag.UPDATE_TAG),
+    "remote_invalidate": int(MkeyFlag.REMOTE_INVALIDATE),
+}
 
-def memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
+_FLAGS = int(
+    MkeyFlag.INDIRECT | MkeyFlag.BLOCK_SIGNATURE | MkeyFlag.CRYPTO | MkeyFlag.UPDATE_TAG | MkeyFlag.REMOTE_INVALIDATE
+)
+
+_DEK_BYTES = (32, 64)
+
+# memory -----------------------------------------------------------------------------------------
+
+
+def _memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`memory m[size] = bytes, misaligned n, pd p, rights r`: size or bytes, or both if they agree."""
     name = sentence.new_name()
     operand, value = sentence.operand, sentence.node.value
@@ -82,7 +121,31 @@ def _pd(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
     return row.handle(modifier.value, scope, "pd", "`pd`").name
 
 
-def mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _after_memory(state: AbstractState, step: plan.Memory) -> None:
+    state.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access, step.misaligned)
+
+
+MEMORY = Statement(
+    step=plan.Memory,
+    shapes=(
+        Shape(
+            "memory",
+            "memory m[512] = counter(512), misaligned 3",
+            NEW,
+            value=Slot("bytes", required=False),
+            modifiers={"misaligned": NUMBER, "pd": Slot("a pd"), "rights": ACCESS},
+            peer=True,
+        ),
+    ),
+    lower=_memory,
+    check=None,
+    effect=_after_memory,
+)
+
+# mkey -------------------------------------------------------------------------------------------
+
+
+def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`mkey k { block_signature; entries 4 }`; without `entries`, what its largest layout needs (see `finish`)."""
     name = sentence.new_name()
     lines = fields(row, sentence, scope)
@@ -116,62 +179,83 @@ def mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if entries is None:
         row.entries[name.text] = (len(row.steps), 0)
     row.add(step, sentence)
-    row.ledger.mkeys[name.text] = Shape()
+    row.ledger.mkeys[name.text] = Known()
     row.declare(name, Handle("mkey", name.text, None, peer), scope)
 
 
-def qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`qp q { … }`: a pair of the case's own; only the members that the case names are in the plan."""
-    name = sentence.new_name()
-    members: list[tuple[str, int | str | bool]] = []
-    pd: str | None = None
-    lines = fields(row, sentence, scope)
-    for word, line in lines.items():
-        if word == "cq":
-            raise fault(
-                "MKS0223",
-                "`cq` is reserved: each queue of a QP has a completion queue of its own",
-                line.span,
-                help="leave it out",
-            )
-        expr = line.node.operand
-        if expr is None:
-            members.append((word, True))  # a switch: the table lets nothing else stand alone
-            continue
-        value = evaluate(expr, scope)
-        if word == "pd":
-            pd = row.handle(expr, scope, "pd", "`pd`").name
-        elif word == "type":
-            members.append((word, as_word(value, scope, expr.span, ("qp_type",), "`type`").name))
-        elif word == "send_ops":
-            items = (value,) if not isinstance(value, tuple) else as_list(value, scope, expr.span, "`send_ops`")
-            flags = 0
-            for item in items:
-                flag = as_flags(item, scope, expr.span, "qp_op", "`send_ops`")
-                flags |= flag if isinstance(flag, int) else 0
-            members.append((word, flags))
-        elif word in QP_SWITCHES:
-            members.append((word, as_bool(value, scope, expr.span, f"`{word}`")))
-        elif word in QP_NUMBERS:
-            number = as_int(value, scope, expr.span, f"`{word}`")
-            members.append((word, fitting(number, word, expr.span)))
-    overrides = [(member, value) for member, value in row.overrides(sentence, scope) if isinstance(value, int)]
-    for member, value in overrides:
-        members.append(("send_ops" if member == "send_ops_flags" else member, value))
-    step = plan.Qp(sentence.at, name.text, tuple(members), pd, row.claim(sentence, scope), row.known(sentence, scope))
-    for word, line in lines.items():
-        row.spans.put_member(step, word, line.span)
-    row.add(step, sentence)
-    row.declare(name, Handle("qp", name.text), scope)
+def _check_mkey(look: Look, step: plan.Mkey) -> None:
+    """create_flags is of the page's bits, and not empty (MKY-03)."""
+    flags, forced = overridden(step.but, "create_flags", step.flags)
+    if flags is None:
+        look.broken(
+            "create_flags", "create_flags is read from the device", step, "create_flags", certain=False, forced=forced
+        )
+    elif flags & ~_FLAGS:
+        message = f"create_flags {flags:#x}: {flags & ~_FLAGS:#x} is none of the page's flags"
+        look.broken("create_flags", message, step, "create_flags", forced=forced)
+    elif flags == 0:
+        look.broken("create_flags", "create_flags 0: no kind of mkey is asked for", step, "create_flags", forced=forced)
 
 
-def pd(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _after_mkey(state: AbstractState, step: plan.Mkey) -> None:
+    flags, _ = overridden(step.but, "create_flags", step.flags)
+    entries, _ = overridden(step.but, "max_entries", step.entries)
+    if step.entries == Live(step.name, "max_entries"):
+        entries = MOST_ENTRIES  # not said: lowering gives it what its largest layout needs
+    created = not plan.is_rejected(step.claim)
+    state.things[step.name] = AbstractMkey(step.at, flags, entries, step.peer, step.pd, created)
+
+
+MKEY = Statement(
+    step=plan.Mkey,
+    shapes=(
+        Shape(
+            "mkey",
+            "mkey k { block_signature; entries 4 }",
+            NEW,
+            but=("create_flags", "max_entries"),
+            lines=Place(
+                "mkey",
+                (
+                    *(flag_line(name, MKEY_PAGE) for name in MKEY_FLAGS),
+                    field_line("entries", "entries 4", "a number", MKEY_PAGE),
+                    field_line("pd", "pd p", "a pd", MKEY_PAGE),
+                ),
+            ),
+            phases=("create",),
+            known=True,
+            peer=True,
+            page=MKEY_PAGE,
+        ),
+    ),
+    lower=_mkey,
+    check=_check_mkey,
+    effect=_after_mkey,
+)
+
+# pd, dek, dct -----------------------------------------------------------------------------------
+
+
+def _declare_pd(row: RowState, sentence: Sentence, scope: Scope) -> None:
     name = sentence.new_name()
     row.add(plan.Pd(sentence.at, name.text, sentence.node.peer), sentence)
     row.declare(name, Handle("pd", name.text, None, sentence.node.peer), scope)
 
 
-def dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _after_pd(state: AbstractState, step: plan.Pd) -> None:
+    state.things[step.name] = OtherState(step.at, "pd", step.peer)
+
+
+PD = Statement(
+    step=plan.Pd,
+    shapes=(Shape("pd", "pd p", NEW, peer=True),),
+    lower=_declare_pd,
+    check=None,
+    effect=_after_pd,
+)
+
+
+def _dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`dek d { key bytes; keytag bytes }`."""
     name = sentence.new_name()
     lines = fields(row, sentence, scope)
@@ -195,7 +279,51 @@ def dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.declare(name, Handle("dek", name.text), scope)
 
 
-def dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _check_dek(look: Look, step: plan.Dek) -> None:
+    """mlx5dv_dek_create takes keys of AES-XTS-128 and AES-XTS-256: two AES keys each."""
+    if step.key.length not in _DEK_BYTES:
+        look.broken(
+            "dek_size",
+            f"a key of AES-XTS has 32 or 64 bytes, and this one {step.key.length}",
+            step,
+            help="key random(32, seed=1)",
+        )
+    if step.keytag is not None:
+        look_keytag(look, step.keytag.length, step)
+
+
+def _after_dek(state: AbstractState, step: plan.Dek) -> None:
+    created = not plan.is_rejected(step.claim)
+    state.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created)
+
+
+DEK = Statement(
+    step=plan.Dek,
+    shapes=(
+        Shape(
+            "dek",
+            "dek d { key random(32, seed=1) }",
+            NEW,
+            lines=Place(
+                "dek",
+                (
+                    field_line("key", "key random(32, seed=1)", "bytes"),
+                    field_line("keytag", "keytag fill(1, 8)", "8 bytes"),
+                ),
+            ),
+            lines_required=True,
+            phases=("create",),
+            known=True,
+            page="mlx5dv_dek_create(3)",
+        ),
+    ),
+    lower=_dek,
+    check=_check_dek,
+    effect=_after_dek,
+)
+
+
+def _dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`dct t { key n }`: a target at the peer; its key is 0 unless said."""
     name = sentence.new_name()
     line = fields(row, sentence, scope).get("key")
@@ -206,3 +334,24 @@ def dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
     )
     row.add(plan.Dct(sentence.at, name.text, key), sentence)
     row.declare(name, Handle("dct", name.text), scope)
+
+
+def _after_dct(state: AbstractState, step: plan.Dct) -> None:
+    state.things[step.name] = OtherState(step.at, "dct")
+
+
+DCT = Statement(
+    step=plan.Dct,
+    shapes=(
+        Shape(
+            "dct",
+            "dct t { key 0x1234 }",
+            NEW,
+            lines=Place("dct", (field_line("key", "key 0x1234", "a number"),)),
+            page=POST_PAGE,
+        ),
+    ),
+    lower=_dct,
+    check=None,
+    effect=_after_dct,
+)

@@ -14,7 +14,9 @@ from mkeyspec.compiler.eval.values import LIVE_BYTES, Handle, Value, WireRef
 from mkeyspec.compiler.eval.wire_length import explain_wire
 from mkeyspec.compiler.statements.claims import bare_departure, outcome
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.compiler.statements.shape import Sentence
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import Shape, Slot
+from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.compiler.statements.vacuous import look_expectation
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
@@ -215,14 +217,14 @@ def _known(row: RowState, node: ast.Expect, observed: plan.Observed, scope: Scop
     return plan.Known(known.requirement.text, None, value)
 
 
-def record(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`record name = observed`: a value, or the truth of a comparison, for the report. It judges nothing."""
     unseen = row.ledger.unseen.copy()
-    _record(row, sentence, scope)
+    _observe(row, sentence, scope)
     row.ledger.unseen = unseen
 
 
-def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _observe(row: RowState, sentence: Sentence, scope: Scope) -> None:
     word = sentence.new_name()
     name = word.text
     first = row.records.get(name)
@@ -245,3 +247,19 @@ def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if observed is None:
         raise nothing_observed(expr, scope, expr.span)
     row.add(plan.Record(sentence.at, name, observed), sentence)
+
+
+RECORD = Statement(
+    step=plan.Record,
+    shapes=(
+        Shape(
+            "record",
+            "record room = k.max_entries",
+            Slot("a name for the report"),
+            value=Slot("something observed"),
+        ),
+    ),
+    lower=_record,
+    check=None,
+    effect=None,
+)

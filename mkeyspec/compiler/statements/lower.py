@@ -5,46 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.statements import declare, expect, other, sections, transmit_receive
+from mkeyspec.compiler.eval.undecided import look_step
+from mkeyspec.compiler.statements import expect
+from mkeyspec.compiler.statements.capabilities import derived_needs
+from mkeyspec.compiler.statements.check_step import check_step
+from mkeyspec.compiler.statements.registry import lower
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.compiler.statements.shape import Sentence
+from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.snapshot import steps_with_snapshots, take
 from mkeyspec.compiler.statements.vacuous import look_finished
-from mkeyspec.compiler.statements.verbs import REQUEST_NAMES
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
+from mkeyspec.value.live import Live
 
 ENTRIES_UNIT = 4
 """Entries that nobody asked for are rounded up to this: drivers grant them in fours (X-LIM)."""
-
-_Statement = Callable[[RowState, Sentence, Scope], None]
-
-_STATEMENTS: dict[str, _Statement] = {
-    "memory": declare.memory,
-    "mkey": declare.mkey,
-    "qp": declare.qp,
-    "pd": declare.pd,
-    "dek": declare.dek,
-    "dct": declare.dct,
-    "post": sections.post,
-    "abort": sections.post,
-    **dict.fromkeys(REQUEST_NAMES, sections.alone),
-    "transmit": transmit_receive.transmit,
-    "receive": transmit_receive.receive,
-    "recv": sections.recv,
-    "store": other.store,
-    "check": other.check,
-    "await": other.await_,
-    "poll": other.poll,
-    "cancel": other.cancel,
-    "resume": other.resume,
-    "retag": other.retag,
-    "record": expect.record,
-}
 
 
 class Lowering(RowState):
@@ -55,8 +35,7 @@ class Lowering(RowState):
     def step(self, node: ast.Step, scope: Scope) -> None:
         """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""
         scope.ledger = self.ledger
-        sentence = self.sentences.read(node, "case")
-        _STATEMENTS[sentence.verb.name](self, sentence, scope)
+        lower(self, self.sentences.read(node), scope)
 
     def expect(self, node: ast.Expect, scope: Scope) -> None:
         """Lower one expectation. Raises `Fault`."""
@@ -78,3 +57,53 @@ class Lowering(RowState):
                 if isinstance(step, plan.Mkey):
                     steps[at] = replace(step, entries=max(ENTRIES_UNIT, -(-count // ENTRIES_UNIT) * ENTRIES_UNIT))
         return plan.Row(row_id, tuple(steps_with_snapshots(self, steps)), tuple(self.needs))
+
+    # Steps -------------------------------------------------------------------------------------
+
+    def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
+        look_step(self.undecided, step, sentence.span)
+        self.room.take(self.world, self.ledger, step, sentence.span)
+        self.spans.put(step, sentence.span)
+        node = sentence.node.claim
+        settled: plan.Step
+        if node is None:
+            settled = check_step(self.world, step, self.spans, self.diagnostics)
+        else:
+            self.spans.put_member(step, "claim", node.span)
+            for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
+                self.spans.put(found, written.span)
+            when_false = node.when is not None and not getattr(step, "claim", ())
+            settled = check_step(self.world, step, self.spans, self.diagnostics, when_false)
+        self.steps.append(settled)
+        self._forget_receives(settled)
+        self._need(settled)
+        return settled
+
+    def _forget_receives(self, step: plan.Step) -> None:
+        """After a claimed error the pair is connected anew: no receive waits there."""
+        if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
+            return
+        if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
+            for peer in (False, True):
+                self.posted.pop((step.qp, peer), None)
+                self.perhaps.pop((step.qp, peer), None)
+
+    def add_expect(self, step: plan.Expect, span: Span) -> None:
+        self.spans.put(step, span)
+        self.room.take(self.world, self.ledger, step, span)
+        self.steps.append(check_step(self.world, step, self.spans, self.diagnostics))
+        self._need(step)
+
+    def _need(self, step: plan.Step) -> None:
+        for need in derived_needs(self.world, step, self.budget.device_numbers):
+            if not isinstance(need, plan.Comparison) or need.live not in self._compared():
+                self.needs[need] = None
+
+    def _compared(self) -> list[Live]:
+        """Numbers of the device that a need speaks of already."""
+        return [need.live for need in self.needs if isinstance(need, plan.Comparison)]
+
+    def tried(self, step: plan.Step) -> Diagnostics:
+        found = Diagnostics()
+        check_step(self.world.copy(), step, self.spans, found)
+        return found

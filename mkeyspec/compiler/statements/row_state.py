@@ -1,25 +1,27 @@
-"""What lowering knows of a case, and at a point of one row: the steps so far, the ledger, the checker's world."""
+"""What lowering knows of a case, and at a point of one row: the steps so far, the ledger, the abstract state."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from mkeyspec import plan
-from mkeyspec.compiler.check import AbstractState, Spans, check_step
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import as_handle, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
-from mkeyspec.compiler.eval.scope import Budget, Scope
-from mkeyspec.compiler.eval.undecided import NOTHING, look_step
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.undecided import NOTHING
 from mkeyspec.compiler.eval.values import Handle
-from mkeyspec.compiler.statements.capabilities import derived_needs, written_need
+from mkeyspec.compiler.statements.capabilities import written_need
 from mkeyspec.compiler.statements.claims import claim, known, shown
 from mkeyspec.compiler.statements.queue_room import Room
-from mkeyspec.compiler.statements.shape import Sentence, Sentences
+from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
-from mkeyspec.value.live import Live
 
 
 class CaseState:
@@ -28,28 +30,27 @@ class CaseState:
     __slots__ = ("budget", "case", "diagnostics", "held", "needs", "sentences", "spans")
 
     def __init__(
-        self, case: ast.Case, diagnostics: Diagnostics, spans: Spans | None = None, scope: Scope | None = None
+        self, case: ast.Case, sentences: Sentences, diagnostics: Diagnostics, spans: Spans, scope: Scope
     ) -> None:
         self.case = case
-        self.budget = Budget() if scope is None else scope.budget
+        self.budget = scope.budget
         self.diagnostics = diagnostics
         self.held = Diagnostics()
         """Warnings of all rows that are worth saying only if there is no error."""
-        self.spans = Spans(case.name.span) if spans is None else spans
-        self.sentences = Sentences()
+        self.spans = spans
+        self.sentences = sentences
         self.needs: list[plan.Need] = []
         """Those that the case writes."""
-        if scope is not None:
-            for expr in case.needs:
-                if any(expr.span.holds(found.span) for found in diagnostics.errors):
-                    continue  # its names were said to be wrong
-                try:
-                    self.needs.append(written_need(expr, scope))
-                except Fault as found:
-                    diagnostics.add(found.diagnostic)
+        for expr in case.needs:
+            if any(expr.span.holds(found.span) for found in diagnostics.errors):
+                continue  # its names were said to be wrong
+            try:
+                self.needs.append(written_need(expr, scope))
+            except Fault as found:
+                diagnostics.add(found.diagnostic)
 
 
-class RowState:
+class RowState(ABC):
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
     __slots__ = (
@@ -111,50 +112,17 @@ class RowState:
 
     # Steps -------------------------------------------------------------------------------------
 
+    @abstractmethod
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
-        """Check a step against the pages, let it happen, put it into the plan; returns it with its claim settled."""
-        look_step(self.undecided, step, sentence.span)
-        self.room.take(self.world, self.ledger, step, sentence.span)
-        self.spans.put(step, sentence.span)
-        node = sentence.node.claim
-        settled: plan.Step
-        if node is None:
-            settled = check_step(self.world, step, self.spans, self.diagnostics)
-        else:
-            self.spans.put_member(step, "claim", node.span)
-            for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
-                self.spans.put(found, written.span)
-            when_false = node.when is not None and not getattr(step, "claim", ())
-            settled = check_step(self.world, step, self.spans, self.diagnostics, when_false)
-        self.steps.append(settled)
-        self._forget_receives(settled)
-        self._need(settled)
-        return settled
+        """Check a step against the pages, apply it, put it into the plan; returns it with its claim settled."""
 
-    def _forget_receives(self, step: plan.Step) -> None:
-        """Behind a claimed error the pair is connected anew: no receive waits there."""
-        if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
-            return
-        if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
-            for peer in (False, True):
-                self.posted.pop((step.qp, peer), None)
-                self.perhaps.pop((step.qp, peer), None)
-
+    @abstractmethod
     def add_expect(self, step: plan.Expect, span: Span) -> None:
         """Check an expectation and put it into the plan."""
-        self.spans.put(step, span)
-        self.room.take(self.world, self.ledger, step, span)
-        self.steps.append(check_step(self.world, step, self.spans, self.diagnostics))
-        self._need(step)
 
-    def _need(self, step: plan.Step) -> None:
-        for need in derived_needs(self.world, step, self.budget.device_numbers):
-            if not isinstance(need, plan.Comparison) or need.live not in self._compared():
-                self.needs[need] = None
-
-    def _compared(self) -> list[Live]:
-        """Numbers of the device that a need speaks of already."""
-        return [need.live for need in self.needs if isinstance(need, plan.Comparison)]
+    @abstractmethod
+    def tried(self, step: plan.Step) -> Diagnostics:
+        """What would be wrong with a step that is not added."""
 
     def claim(self, sentence: Sentence, scope: Scope) -> plan.Claim:
         return claim(sentence.node.claim, scope, self.sentences, sentence.verb.name)

@@ -1,30 +1,34 @@
-"""Sections of work requests (`post`, `abort`, a request standing alone) and the receives they need."""
+"""Sections of work requests: `post`, `abort`, and a request that stands alone."""
 
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.coercion import as_int, fault
-from mkeyspec.compiler.eval.evaluate import evaluate
-from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.state import ALL, AbstractState, may_be_refused
+from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, goes_through, lines_of
-from mkeyspec.compiler.statements.operands import places
 from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.compiler.statements.shape import Sentence
-from mkeyspec.compiler.statements.work_requests import PLAIN_OPTIONS, request
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, Shape
+from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.compiler.statements.work_requests import SECTION, record_of, request
+from mkeyspec.diagnostics.diagnostic import Diagnostics
 
 
-def post(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`post on q as l, nowait { … }` and `abort { … }`."""
     node = sentence.node
     qp = row.qp(sentence, scope)
     block = node.block
-    lines = [] if block is None else lines_of(block, "section", scope)
+    lines = [] if block is None else lines_of(block, SECTION, scope)
     requests = []
     for line in lines:
-        requests.append(request(row, row.sentences.read(line, "section"), scope, False))
+        requests.append(request(row, row.sentences.read(line), scope, False))
     _finish(
         row, sentence, scope, qp, tuple(requests), "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
     )
@@ -117,27 +121,112 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
             )
 
 
-def recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`peer recv w on q as r, id 3`: posts a receive; it completes when a SEND meets it."""
-    peer = sentence.node.peer
-    qp = row.qp(sentence, scope)
-    found = () if sentence.node.operand is None else places(sentence.operand, scope, row.ledger, "`recv`")
-    into = tuple(one.part for one in found)
-    for one in found:
-        row.spans.put(one.part, one.span)
-    for part in into:
-        shape = row.ledger.mkeys.get(part.name)
-        if shape is not None:
-            row.ledger.mkeys[part.name] = shape._replace(received=True)
-    modifier = sentence.modifiers.get("id")
-    options = PLAIN_OPTIONS
-    if sentence.but or modifier is not None:
-        number = None
-        if modifier is not None and modifier.value is not None:
-            span = modifier.value.span
-            number = fitting(as_int(evaluate(modifier.value, scope), scope, span, "`id`"), "id", span)
-        options = plan.Options(id=number, but=row.overrides(sentence, scope))
-    queue = receiver(row.world, qp, peer)
-    row.posted[queue] = row.posted.get(queue, 0) + 1
-    label = row.label(sentence, scope)
-    row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
+# Rules ------------------------------------------------------------------------------------------
+
+
+def _check(look: Look, step: plan.Post) -> None:
+    """Each request is checked in the state that those before it leave."""
+    several = len(step.requests) > 1
+    if several:
+        look.world = look.world.copy()
+    for number, one in enumerate(step.requests):
+        before = len(look.found)
+        record_of(one).check(look, one)
+        if several:
+            look.found[before:] = [found._replace(request=number) for found in look.found[before:]]
+            _after_request(look.world, step, one)
+    if step.abort:
+        # Nothing of an aborted section is carried out: what could only show in a completion never does.
+        look.found = [b for b in look.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"]
+
+
+def _lint(state: AbstractState, step: plan.Post, spans: Spans, diagnostics: Diagnostics) -> None:
+    """Later requests of a section see the configurations before them."""
+    if step.abort:
+        return
+    several = len(step.requests) > 1
+    now = state.copy() if several else state
+    for one in step.requests:
+        for end in one.ends():
+            lint_use(now, one, end.part, spans, diagnostics)
+        lint_both_ends(now, step, one, spans, diagnostics)
+        if several:
+            _after_request(now, step, one)
+
+
+def _effect(state: AbstractState, step: plan.Post) -> None:
+    rejected = plan.is_rejected(step.claim)
+    if step.abort or (rejected and _at_complete(step)):
+        # "the MKey may be left in an unknown state" (sig_block(3), Notes).
+        _unknown(state, step, "abort" if step.abort else "section")
+        return
+    for one in step.requests:
+        _after_request(state, step, one)
+    if rejected:
+        state.receives[step.qp, True] = state.receives[step.qp, False] = None
+    elif may_be_refused(step.claim):
+        _unknown(state, step, "undecided")
+
+
+def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
+    """The state after one request of a section that was carried out."""
+    far = step.qp, not step.peer
+    waiting = state.receives.get(far)
+    if waiting and one.meets_receive():
+        state.receives[far] = waiting[1:]
+    state.used(*(end.part.name for end in one.ends()))
+    effect = record_of(one).effect
+    if effect is not None:
+        effect(state, one)
+
+
+def _unknown(state: AbstractState, step: plan.Post, by: str) -> None:
+    for one in step.requests:
+        key = state.mkey(one.mkey) if isinstance(one, plan.Configuring) else None
+        if isinstance(one, plan.Configuring) and key is not None:
+            state.things[one.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
+
+
+def _at_complete(step: plan.Post) -> bool:
+    """Refused as a section; or, if later, in requests that do nothing but configure."""
+    if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in step.claim):
+        return True
+    return all(isinstance(one, plan.Configuring) for one in step.requests)
+
+
+POST = Statement(
+    step=plan.Post,
+    shapes=(
+        Shape(
+            "post",
+            "post on q as l { send a; send b, signaled }",
+            None,
+            {"on": QP, "as": LABEL},
+            modifiers={"nowait": None},
+            lines=SECTION,
+            lines_required=True,
+            phases=WR_CLAIM,
+            completes=True,
+            known=True,
+            peer=True,
+            page="ibv_wr_post(3)",
+            shows=ANSWERED_SHOWS,
+        ),
+        Shape(
+            "abort",
+            "abort { configure k { access 0 } }",
+            None,
+            {"on": QP, "as": LABEL},
+            lines=SECTION,
+            lines_required=True,
+            known=True,
+            peer=True,
+            page="ibv_wr_post(3)",
+            shows=("errno",),
+        ),
+    ),
+    lower=_post,
+    check=_check,
+    effect=_effect,
+    lint=_lint,
+)

@@ -19,13 +19,57 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Layout, Word
 from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.row_state import RowState, span_of_value
-from mkeyspec.compiler.statements.shape import Sentence
-from mkeyspec.compiler.statements.verbs import SIG_PAGE
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import ACCESS, CONFIGURE_PAGE, SIG_PAGE, Place, Shape, Slot, field_line
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
+
+_SIGNATURE = Place(
+    "signature",
+    (
+        field_line("mem", "mem crc32(ones) every 512", "a domain or none", SIG_PAGE),
+        field_line("wire", "wire t10dif() every 512", "a domain or none", SIG_PAGE),
+        field_line("check_mask", "check_mask 0xc0", "a mask", SIG_PAGE),
+        field_line("copy_mask", "copy_mask 0x30", "a mask", SIG_PAGE),
+    ),
+)
+_CRYPTO = Place(
+    "crypto",
+    (
+        field_line("dek", "dek d", "a dek"),
+        field_line("tweak", "tweak 1", "a number"),
+        field_line("data_unit", "data_unit 512", "a number of bytes"),
+        field_line("encrypt_on_tx", "encrypt_on_tx yes", "yes or no", required=False),
+        field_line("order", "order signature_before_crypto_on_tx", "an order"),
+        field_line("keytag", "keytag fill(1, 8)", "8 bytes"),
+    ),
+)
+CONFIGURE = Place(
+    "configure",
+    (
+        Shape("access", "access remote_read | remote_write", ACCESS, but=("access_flags",), page=CONFIGURE_PAGE),
+        Shape("layout", "layout list(a, b)", Slot("a layout"), but=("repeat_count",), page=CONFIGURE_PAGE),
+        Shape(
+            "signature",
+            "signature { mem crc32(ones) every 512 }",
+            but=("flags", "comp_mask"),
+            lines=_SIGNATURE,
+            lines_required=True,
+            page=SIG_PAGE,
+        ),
+        Shape(
+            "crypto",
+            "crypto { dek d; tweak 0; data_unit 512 }",
+            but=("comp_mask", "crypto_standard", "data_unit_size", "signature_crypto_order", "encrypt_on_tx"),
+            lines=_CRYPTO,
+            lines_required=True,
+            page="mlx5dv_wr_set_mkey_crypto(3)",
+        ),
+    ),
+)
 
 
 def setter(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
@@ -147,7 +191,7 @@ def fields(row: RowState, sentence: Sentence, scope: Scope) -> dict[str, Sentenc
     if block is None or place is None:
         return found
     for node in lines_of(block, place, scope):
-        line = row.sentences.read(node, place)
+        line = row.sentences.read(node)
         first = found.get(line.verb.name)
         if first is not None:
             raise fault(
@@ -162,7 +206,7 @@ def called_setters(row: RowState, sentence: Sentence, scope: Scope) -> tuple[pla
     block = sentence.node.block
     written: list[Sentence] = []
     if block is not None:
-        written = [row.sentences.read(node, "configure") for node in lines_of(block, "configure", scope)]
+        written = [row.sentences.read(node) for node in lines_of(block, CONFIGURE, scope)]
     calls = sentence.modifiers.get("calls")
     if calls is None or calls.value is None:
         return tuple(setter(row, line, scope) for line in written)

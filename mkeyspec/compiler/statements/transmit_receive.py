@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import check_step
+from mkeyspec.compiler.check import transfer
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.lint import lint_use
+from mkeyspec.compiler.check.posting import look_posted, look_type
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.builtins import RECEIVE, TRANSMIT
 from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -12,9 +17,23 @@ from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, fails_under_way, goes_through
 from mkeyspec.compiler.statements.operands import mkey_place, whole_length
 from mkeyspec.compiler.statements.queue_room import receiver
+from mkeyspec.compiler.statements.request_parts import DEFAULT_IMM, live_int, options
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.compiler.statements.shape import Sentence
-from mkeyspec.compiler.statements.work_requests import DEFAULT_IMM, live_int, options
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import (
+    ANSWERED_SHOWS,
+    BYTES,
+    IMM,
+    LABEL,
+    OPTIONS,
+    QP,
+    TRANSFER_BUT,
+    WR_CLAIM,
+    WR_SHOWS,
+    Shape,
+    Slot,
+)
+from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
@@ -24,8 +43,17 @@ from mkeyspec.value.live import Int
 _TAKES_RECEIVE = {"send": True, "send_imm": True, "write_imm": True, "recv": False, "peer_write_imm": False}
 """Operations that use up a receive, and whether the peer posts it; the rig posts one of its own."""
 
+_SHORT_FORMS = {
+    "peer_read": "read",
+    "write_imm": "write",
+    "peer_write": "write",
+    "peer_write_imm": "write",
+    "recv": "send",
+}
+"""What is posted by an operation of `transmit` and `receive` that is called otherwise."""
 
-def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
+
+def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`transmit k[o +: n] by OP`: data leaves through the mkey; `wire` is what a plain peer saw."""
     expr = sentence.operand
     name, start, length, but = mkey_place(expr, scope, row.ledger, "transmit", "a plain buffer takes: write m to w")
@@ -59,7 +87,7 @@ def transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
         writes.transmit(row, step, row.ledger.wires[None].buffer, length)
 
 
-def receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
+def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`receive BYTES into k by OP`: what a plain peer puts on the wire arrives through the mkey."""
     expr = sentence.operand
     data = as_bytes(evaluate(expr, scope), scope, expr.span, "`receive`")
@@ -129,12 +157,79 @@ def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) 
     """An mkey without layout, and no length: what the pages have against it, or that nobody knows how much to move."""
     row.spans.put(step, span)
     row.spans.put(step.part, span)
-    found = Diagnostics()
-    check_step(row.world.copy(), step, row.spans, found)
-    for diagnostic in found.errors:
+    for diagnostic in row.tried(step).errors:
         return Fault(diagnostic)
     try:
         whole_length(name, row.ledger, span)
     except Fault as unknown:
         return unknown
     raise AssertionError(ast.Ref(span, name))
+
+
+# Rules ------------------------------------------------------------------------------------------
+
+
+def _check_transmit(look: Look, step: plan.Transmit) -> None:
+    look_posted(look, step, data=True)
+    look_type(look, step, _SHORT_FORMS.get(step.by, step.by), step.part.length)
+    transfer.look_part(look, step, step.end(), of_peer=False)
+
+
+def _check_receive(look: Look, step: plan.Receive) -> None:
+    look_posted(look, step, data=True)
+    look_type(look, step, _SHORT_FORMS.get(step.by, step.by), step.data.length)
+    transfer.look_part(look, step, step.end(), of_peer=False)
+
+
+def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, spans: Spans, diagnostics: Diagnostics) -> None:
+    lint_use(state, step, step.part, spans, diagnostics)
+
+
+def _effect(state: AbstractState, step: plan.Transmit | plan.Receive) -> None:
+    state.used(step.part.name)
+
+
+_MKEY = Slot("an mkey, or a part of one")
+
+TRANSMIT_RECORD = Statement(
+    step=plan.Transmit,
+    shapes=(
+        Shape(
+            "transmit",
+            "transmit k by send",
+            _MKEY,
+            {"by": Slot(", ".join(plan.TRANSMIT)), "on": QP, "as": LABEL},
+            modifiers={**OPTIONS, **IMM},
+            but=TRANSFER_BUT,
+            phases=WR_CLAIM,
+            completes=True,
+            known=True,
+            shows=WR_SHOWS,
+        ),
+    ),
+    lower=_transmit,
+    check=_check_transmit,
+    effect=_effect,
+    lint=_lint,
+)
+RECEIVE_RECORD = Statement(
+    step=plan.Receive,
+    shapes=(
+        Shape(
+            "receive",
+            "receive counter(512) into k by recv",
+            BYTES,
+            {"into": _MKEY, "by": Slot(", ".join(plan.RECEIVE)), "on": QP, "as": LABEL},
+            modifiers={**OPTIONS, **IMM},
+            but=TRANSFER_BUT,
+            phases=WR_CLAIM,
+            completes=True,
+            known=True,
+            shows=ANSWERED_SHOWS,
+        ),
+    ),
+    lower=_receive,
+    check=_check_receive,
+    effect=_effect,
+    lint=_lint,
+)

@@ -6,7 +6,8 @@ from itertools import count
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check import AbstractState, BrokenRule, Spans, broken_by, check_step, settle
+from mkeyspec.compiler.check import AbstractState, BrokenRule, Spans, settle
+from mkeyspec.compiler.statements.check_step import apply, broken_by, check_step
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.value.bytestring import Counter
@@ -109,7 +110,7 @@ def spans_of(*steps: plan.Step) -> Spans:
 def world_after(*steps: plan.Step) -> AbstractState:
     world = AbstractState()
     for step in steps:
-        world.apply(step)
+        apply(world, step)
     return world
 
 

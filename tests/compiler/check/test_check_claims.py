@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import AbstractState, check_step
+from mkeyspec.compiler.check import AbstractState
+from mkeyspec.compiler.statements.check_step import apply, check_step
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.value.bytestring import Fill
 from mkeyspec.value.live import Live
@@ -205,7 +206,7 @@ def test_judge_asks_back() -> None:
 def test_a_copy_is_independent() -> None:
     world = world_after(K)
     other = world.copy()
-    other.apply(configure(access(7)))
+    apply(other, configure(access(7)))
     assert world.mkey("k") != other.mkey("k")
     assert AbstractState().copy().things == {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkeyspec.compiler.statements.verbs import PLACES
+from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.plan import At, Expect
 from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.value.live import Live
@@ -35,7 +35,7 @@ LABELLED = {
 @pytest.mark.parametrize("verb", LABELLED)
 def test_each_member_is_there(verb: str) -> None:
     tested, _ = rig()
-    members = PLACES["case"][verb].shows
+    members = PLACES["case"].shapes[verb].shows
     body = SETUP + f"    {LABELLED[verb]}\n"
     # byte_len is defined of what an answer or a message fills alone (ibv_poll_cq(3)).
     for member in (name for name in members if name != "byte_len"):

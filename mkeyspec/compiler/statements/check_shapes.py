@@ -1,0 +1,304 @@
+"""The sentences of a case held against the shapes of their verbs.
+
+None of this depends on a row's values, so it is done once per statement of a case, and `check_sentences` finds all of
+a file's mistakes of this kind in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from mkeyspec.compiler.eval.coercion import fault
+from mkeyspec.compiler.statements.claims import COMPLETES
+from mkeyspec.compiler.statements.registry import CASE, PLACES
+from mkeyspec.compiler.statements.sentence import Sentences, not_a_line
+from mkeyspec.compiler.statements.setters import CONFIGURE
+from mkeyspec.compiler.statements.shape import Place, Shape, Slot
+from mkeyspec.compiler.statements.work_requests import SECTION
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.syntax import ast
+
+
+def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
+    """The sentences of the case; every fault of each is added to `diagnostics`."""
+    sentences = Sentences()
+    _check_lines(case.body, CASE, sentences, diagnostics)
+    return sentences
+
+
+def _check_lines(lines: Iterable[ast.Statement], place: Place, sentences: Sentences, diagnostics: Diagnostics) -> None:
+    for line in lines:
+        if isinstance(line, ast.If):
+            _check_lines(line.then.lines, place, sentences, diagnostics)
+            if line.orelse is not None:
+                _check_lines(line.orelse.lines, place, sentences, diagnostics)
+        elif isinstance(line, ast.Step):
+            _check_sentence(line, place, sentences, diagnostics)
+        elif place is not CASE:
+            diagnostics.add(not_a_line(line, place).diagnostic)
+
+
+def _check_sentence(node: ast.Step, place: Place, sentences: Sentences, diagnostics: Diagnostics) -> None:
+    faults = list(_faults(node, place))
+    for found in faults:
+        diagnostics.add(found.diagnostic)
+    shape = place.shapes.get(node.verb.text)
+    if faults or shape is None:
+        sentences.put_fault(node, faults[0])
+    else:
+        sentences.put(node, shape)
+    if shape is not None and shape.lines is not None and node.block is not None:
+        _check_lines(node.block.lines, shape.lines, sentences, diagnostics)
+    outcomes = () if node.claim is None else node.claim.outcomes
+    departure = None if node.known is None else node.known.outcome
+    for outcome in (*outcomes, departure):
+        if isinstance(outcome, ast.Completes):
+            _check_lines(outcome.block.lines, COMPLETES, sentences, diagnostics)
+
+
+# What may be wrong ---------------------------------------------------------------------------
+
+
+def _what(slot: Slot | None) -> str:
+    return slot.what if slot is not None else "nothing"
+
+
+def _guess(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), 1, 0.6)
+    return f"did you mean `{close[0]}`?" if close else ""
+
+
+def _faults(node: ast.Step, place: Place) -> Iterable[Fault]:
+    verb = place.shapes.get(node.verb.text)
+    if verb is None:
+        yield _unknown_verb(node, place)
+        return
+    yield from _operand_faults(node, verb)
+    yield from _phrase_faults(node, verb, place)
+    yield from _modifier_faults(node, verb)
+    yield from _tail_faults(node, verb, place)
+
+
+def _unknown_verb(node: ast.Step, place: Place) -> Fault:
+    word = node.verb.text
+    here = place.shapes
+    guess = _guess(word, here)
+    elsewhere = [other.name for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
+    if place is CASE and word in CONFIGURE.shapes:
+        return fault(
+            "MKS0215",
+            f"the setter `{word}` belongs into a configuration",
+            node.verb.span,
+            help=f"configure k {{ {CONFIGURE.shapes[word].example} }}; a misplaced one, on purpose, into `post {{ }}`",
+            page="mlx5dv_wr_mkey_configure(3)",
+        )
+    if elsewhere:
+        where = " or ".join(elsewhere)
+        return fault(
+            "MKS0215",
+            f"`{word}` stands in {where}, not in {place.name}",
+            node.verb.span,
+            help=guess,
+        )
+    if place is CASE or place is SECTION:
+        return fault(
+            "MKS0210",
+            f"there is no verb `{word}`",
+            node.verb.span,
+            help=guess or "verbs: " + ", ".join(sorted(here)),
+        )
+    return fault(
+        "MKS0212",
+        f"{place.name} has no line `{word}`",
+        node.verb.span,
+        help=guess or "it has: " + ", ".join(here),
+    )
+
+
+def _operand_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:
+    if node.operand is None and verb.operand is not None and verb.operand.required:
+        yield _missing(verb, verb.operand.what, node.verb.span)
+    elif node.operand is not None and verb.operand is None:
+        yield fault(
+            "MKS0216", f"`{verb.name}` stands without an operand", node.operand.span, help=verb.example, page=verb.page
+        )
+    if node.value is None and verb.value is not None and verb.value.required:
+        yield _missing(verb, f"`=` ({verb.value.what})", node.verb.span)
+    elif node.value is not None and verb.value is None:
+        yield fault("MKS0216", f"`{verb.name}` takes no `=`", node.value.span, help=verb.example, page=verb.page)
+
+
+def _missing(verb: Shape, what: str, span: Span) -> Fault:
+    return fault("MKS0213", f"`{verb.name}` lacks {what}", span, help=verb.example, page=verb.page)
+
+
+def _phrase_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
+    seen: dict[str, Span] = {}
+    for phrase in node.phrases:
+        word = phrase.preposition.text
+        if word in seen:
+            yield _twice(word, phrase.preposition.span, seen[word])
+        seen[word] = phrase.preposition.span
+        if word not in verb.phrases:
+            takes = ", ".join(f"`{name}`" for name in verb.phrases)
+            yield fault(
+                "MKS0214",
+                f"`{verb.name}` takes no `{word}`",
+                phrase.preposition.span,
+                help=f"it takes {takes}: {verb.example}" if takes else verb.example,
+                page=verb.page,
+            )
+        elif place is SECTION and word in ("on", "as"):
+            yield fault(
+                "MKS0214",
+                f"`{word}` belongs to the section, not to a request in it",
+                phrase.preposition.span,
+                help="post on q as l { … }",
+            )
+    if not seen.keys() <= verb.phrases.keys():
+        return  # one wrong word is one mistake: what is missing is likely behind it
+    for word, slot in verb.phrases.items():
+        if slot.required and word not in seen:
+            yield _missing(verb, f"`{word}` ({slot.what})", node.verb.span)
+
+
+def _twice(word: str, span: Span, first: Span) -> Fault:
+    return fault("MKS0217", f"`{word}` is said twice", span, notes=(Note("first here", first),))
+
+
+def _modifier_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:
+    seen: dict[str, Span] = {}
+    for modifier in node.modifiers:
+        word = modifier.name.text
+        if modifier.but:
+            if word not in verb.but:
+                yield _unknown_override(modifier, verb)
+            continue
+        if word in seen:
+            yield _twice(word, modifier.name.span, seen[word])
+        seen[word] = modifier.name.span
+        if word not in verb.modifiers:
+            yield _unknown_modifier(modifier, verb)
+            continue
+        slot = verb.modifiers[word]
+        if slot is None and modifier.value is not None:
+            yield fault("MKS0216", f"`{word}` stands alone, without a value", modifier.value.span, help=f", {word}")
+        elif slot is not None and modifier.value is None:
+            yield fault("MKS0213", f"`{word}` lacks {slot.what}", modifier.name.span, help=f", {word} …")
+
+
+def _unknown_modifier(modifier: ast.Modifier, verb: Shape) -> Fault:
+    word = modifier.name.text
+    if verb.lines is not None and word in verb.lines.shapes:
+        return fault(
+            "MKS0211",
+            f"`{word}` is a line of `{verb.name} {{ }}`, not a modifier",
+            modifier.name.span,
+            help=verb.example,
+            page=verb.page,
+        )
+    known = list(verb.modifiers)
+    return fault(
+        "MKS0211",
+        f"`{verb.name}` has no modifier `{word}`",
+        modifier.name.span,
+        help=_guess(word, known) or ("it has: " + ", ".join(known) if known else f"it has none: {verb.example}"),
+        page=verb.page,
+    )
+
+
+def _unknown_override(modifier: ast.Modifier, verb: Shape) -> Fault:
+    word = modifier.name.text
+    return fault(
+        "MKS0218",
+        f"`{verb.name}` has no member `{word}` to set wrong",
+        modifier.name.span,
+        help=_guess(word, verb.but) or ("it has: " + ", ".join(verb.but) if verb.but else ""),
+        page=verb.page,
+    )
+
+
+def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
+    if node.block is not None and verb.lines is None:
+        yield fault("MKS0216", f"`{verb.name}` takes no braces", node.block.span, help=verb.example, page=verb.page)
+    elif node.block is None and verb.lines_required:
+        yield _missing(verb, "its lines in braces", node.verb.span)
+    if node.peer and not verb.peer:
+        yield fault(
+            "MKS0219",
+            f"`{verb.name}` has no `peer`",
+            node.span,
+            help="`peer` stands before what the other end declares or posts",
+        )
+    elif node.peer and place is SECTION:
+        yield fault("MKS0219", "a section is posted by one end", node.span, help="peer post { … }")
+    if node.claim is not None:
+        yield from _claim_faults(node.claim, verb, place)
+    if node.known is not None and (place is not CASE or not verb.known):
+        yield fault(
+            "MKS0510",
+            "`known` belongs to the whole section" if place is SECTION else f"`{verb.name}` takes no `known`",
+            node.known.span,
+        )
+    elif node.known is not None:
+        yield from _known_faults(node.known, verb)
+
+
+def _known_faults(known: ast.Known, verb: Shape) -> Iterable[Fault]:
+    """A departure is said by an outcome that the verb has; of a `check`, by the members of its record too."""
+    if known.outcome is not None:
+        yield from _outcome_faults(known.outcome, verb)
+    record = verb.name == "check"
+    if known.value is not None and not record:
+        yield fault(
+            "MKS0120",
+            f"after `{verb.name}`, `known` names the outcome seen instead",
+            known.value.span,
+            help=f"known {known.requirement.text} rejected at …, or the id alone",
+        )
+    seen: dict[str, Span] = {}
+    for modifier in known.modifiers:
+        word = modifier.name.text
+        if word in seen:
+            yield _twice(word, modifier.name.span, seen[word])
+        seen[word] = modifier.name.span
+        if not record:
+            yield fault("MKS0120", f"the `known` of `{verb.name}` has no members", modifier.span)
+        elif word not in verb.modifiers or modifier.but:
+            yield _unknown_modifier(modifier, verb)
+        elif modifier.value is None:
+            yield fault("MKS0213", f"`{word}` lacks its value", modifier.span)
+
+
+def _claim_faults(claim: ast.Claim, verb: Shape, place: Place) -> Iterable[Fault]:
+    if place is not CASE:
+        inside = verb.name in SECTION.shapes
+        yield fault(
+            "MKS0510",
+            "a claim is about the whole section" if inside else "a claim stands behind a whole statement",
+            claim.span,
+            help="write it behind the closing brace",
+        )
+        return
+    for outcome in claim.outcomes:
+        yield from _outcome_faults(outcome, verb)
+
+
+def _outcome_faults(outcome: ast.Outcome, verb: Shape) -> Iterable[Fault]:
+    if isinstance(outcome, ast.Rejected):
+        phase = outcome.phase.text
+        if phase not in verb.phases:
+            yield fault(
+                "MKS0510",
+                f"`{verb.name}` can't be rejected at {phase}",
+                outcome.phase.span,
+                help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
+            )
+    elif isinstance(outcome, ast.Completes) and not verb.completes:
+        yield fault(
+            "MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }"
+        )
+    elif isinstance(outcome, ast.Accepted) and not verb.phases:
+        yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)

@@ -1,0 +1,57 @@
+"""A step held against the rules of the man pages, in the state that the steps before it left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from mkeyspec import plan
+from mkeyspec.compiler.check.claims import settle
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.rules import BrokenRule, Spans
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.check.unread_members import look_effect
+from mkeyspec.compiler.statements.registry import record_of
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+
+
+def broken_by(state: AbstractState, step: plan.Step, spans: Spans) -> list[BrokenRule]:
+    """The rules that `step` breaks, or may break, in `state`; changes nothing."""
+    record = record_of(step)
+    if record is None or record.check is None:
+        return []
+    qp, peer = step.queue()
+    look = Look(state, step, spans, state.qp(qp), peer)
+    record.check(look, step)
+    return look.found
+
+
+def apply(state: AbstractState, step: plan.Step) -> None:
+    """Change `state` to what it is after `step`. `accepted or rejected …` goes on as if accepted."""
+    record = record_of(step)
+    if record is not None and record.effect is not None:
+        record.effect(state, step)
+
+
+def check_step(
+    state: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics, when_false: bool = False
+) -> plan.Step:
+    """Check, settle the claim, warn, and apply the step to `state`. Returns the step with its claim settled.
+
+    `when_false`: the text has a claim, but its `when` is false in this row (then `step.claim` is empty).
+    """
+    broken = broken_by(state, step, spans) if look_effect(state, step, spans, diagnostics) else []
+    claimed: plan.Claim | None = getattr(step, "claim", None)
+    if claimed is not None and (broken or claimed):
+        claim = settle(broken, claimed, spans, step, diagnostics, when_false)
+        if claim is not claimed:
+            changed = cast("plan.Step", replace(cast("Any", step), claim=claim))
+            spans.put(changed, spans.get(step))
+            step = changed
+    elif broken:
+        settle(broken, (), spans, step, diagnostics)
+    record = record_of(step)
+    if record is not None and record.lint is not None:
+        record.lint(state, step, spans, diagnostics)
+    apply(state, step)
+    return step

@@ -1,0 +1,213 @@
+"""Requests that change an mkey: configure, mr_list, mr_interleaved, invalidate; and a setter outside of all."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import configure as rules
+from mkeyspec.compiler.check import mkey_state
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.posting import look_posted, look_type
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.eval.buffer_contents import Shape as Known
+from mkeyspec.compiler.eval.coercion import as_word, wrong
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
+from mkeyspec.compiler.statements.request_parts import configured_mkey, missing
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.setters import CONFIGURE, access_flags, called_setters, layout_of, setter
+from mkeyspec.compiler.statements.shape import ACCESS, CONFIGURE_PAGE, MKEY, POST_PAGE, Slot, request_shape
+from mkeyspec.compiler.statements.statement import Request
+from mkeyspec.value.layout import Interleaved, List
+from mkeyspec.value.live import Int
+
+# configure ------------------------------------------------------------------------------------
+
+
+def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Configure:
+    mkey = configured_mkey(row, sentence, scope)
+    setters = called_setters(row, sentence, scope)
+    if all(modifier.name.text != "num_setters" for modifier in sentence.but):
+        fitting(len(setters), "num_setters", sentence.span)
+    reset = "reset_signature" in sentence.modifiers
+    shape = row.ledger.mkeys[mkey.name]
+    layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span
+    for one in setters:
+        if isinstance(one, plan.SetLayout):
+            layout = one.layout
+            row.want_entries(mkey.name, layout)
+        elif isinstance(one, plan.SetSignature):
+            domains = Domains(one.mem, one.wire)
+            span = row.spans.get(one, "wire")
+    row.ledger.mkeys[mkey.name] = Known(layout, domains, None, span, shape.input or shape.unread)
+    return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
+
+
+def _check_configure(look: Look, request: plan.Configure) -> None:
+    if _check_posted(look, request):
+        rules.look_configure(look, request)
+
+
+def _check_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
+    """Where a configuration is posted; False if there is no such mkey."""
+    look_posted(look, request, operation=request.operation)
+    return mkey_state.look_exists(look, request, request.mkey)
+
+
+CONFIGURE_RECORD = Request(
+    request=plan.Configure,
+    shapes=(
+        request_shape(
+            "configure",
+            "configure k { access remote_read; layout list(m) }",
+            MKEY,
+            {},
+            CONFIGURE_PAGE,
+            {"reset_signature": None, "calls": Slot("a list of setters")},
+            ("num_setters", "conf_flags", "comp_mask", "inline"),
+            CONFIGURE,
+        ),
+    ),
+    lower=_configure,
+    check=_check_configure,
+    effect=AbstractState.configure,
+)
+
+# A setter outside of a configuration ------------------------------------------------------------
+
+
+def _stray(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.StraySetter:
+    return plan.StraySetter(sentence.at, setter(row, sentence, scope))
+
+
+STRAY_SETTER_RECORD = Request(
+    request=plan.StraySetter,
+    shapes=tuple(CONFIGURE.shapes.values()),
+    lower=_stray,
+    check=rules.look_stray,
+    effect=None,
+)
+
+# mr_list, mr_interleaved ------------------------------------------------------------------------
+
+
+def _registration(row: RowState, sentence: Sentence, scope: Scope) -> tuple[str, List | Interleaved, Int]:
+    """The mkey, layout and access of `mr_list` and `mr_interleaved`."""
+    verb = sentence.verb.name
+    mkey = configured_mkey(row, sentence, scope)
+    expr = sentence.phrases["from"]
+    layout = layout_of(expr, scope, f"`{verb}`")
+    if isinstance(layout, Interleaved) != (verb == "mr_interleaved"):
+        help = "mr_list" if isinstance(layout, List) else "mr_interleaved"
+        wrong(layout, scope, expr.span, f"`{verb}`", "the other kind of layout", help=f"{help} {mkey.name} from …")
+    access = sentence.modifiers.get("access")
+    if access is None or access.value is None:
+        raise missing(sentence, "access")
+    row.want_entries(mkey.name, layout)
+    shape = row.ledger.mkeys[mkey.name]
+    row.ledger.mkeys[mkey.name] = shape._replace(layout=layout, received=None, unread=shape.input or shape.unread)
+    return mkey.name, layout, access_flags(access.value, scope)
+
+
+def _mr_list(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.MrList:
+    return plan.MrList(sentence.at, *_registration(row, sentence, scope), opts)
+
+
+def _mr_interleaved(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.MrInterleaved:
+    return plan.MrInterleaved(sentence.at, *_registration(row, sentence, scope), opts)
+
+
+def _check_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> None:
+    if _check_posted(look, request):
+        rules.look_registration(look, request)
+
+
+def _registered(state: AbstractState, request: plan.MrList | plan.MrInterleaved) -> None:
+    setters = (plan.SetAccess(request.access), plan.SetLayout(request.layout))
+    state.configure(plan.Configure(request.at, request.mkey, setters))
+
+
+MR_LIST_RECORD = Request(
+    request=plan.MrList,
+    shapes=(
+        request_shape(
+            "mr_list",
+            "mr_list k from [a, b], access local_write",
+            MKEY,
+            {"from": Slot("a list of parts")},
+            POST_PAGE,
+            {"access": ACCESS},
+            ("access_flags", "inline"),
+        ),
+    ),
+    lower=_mr_list,
+    check=_check_registration,
+    effect=_registered,
+)
+MR_INTERLEAVED_RECORD = Request(
+    request=plan.MrInterleaved,
+    shapes=(
+        request_shape(
+            "mr_interleaved",
+            "mr_interleaved k from interleaved(2, a count 512 skip 4), access local_write",
+            MKEY,
+            {"from": Slot("an interleaved layout")},
+            POST_PAGE,
+            {"access": ACCESS},
+            ("access_flags", "repeat_count", "inline"),
+        ),
+    ),
+    lower=_mr_interleaved,
+    check=_check_registration,
+    effect=_registered,
+)
+
+# invalidate -------------------------------------------------------------------------------------
+
+
+def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Invalidate:
+    mkey = configured_mkey(row, sentence, scope)
+    by = "wr_post"
+    if "by" in sentence.phrases:
+        expr = sentence.phrases["by"]
+        by = as_word(evaluate(expr, scope), scope, expr.span, ("builder",), "`by`").name
+    row.ledger.mkeys[mkey.name] = row.ledger.mkeys[mkey.name].cleared()
+    return plan.Invalidate(sentence.at, mkey.name, by, opts)
+
+
+def _check_invalidate(look: Look, request: plan.Invalidate) -> None:
+    look_posted(look, request)
+    look_type(look, request, request.name())
+    if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
+        look.broken(
+            "aborted_post_send",
+            "ibv_post_send posts at once: no abort takes it back",
+            request,
+            help=f"invalidate {request.mkey}",
+        )
+    mkey_state.look_exists(look, request, request.mkey)
+
+
+def _after_invalidate(state: AbstractState, request: plan.Invalidate) -> None:
+    state.invalidate(request.mkey, request.at)
+
+
+INVALIDATE_RECORD = Request(
+    request=plan.Invalidate,
+    shapes=(
+        request_shape(
+            "invalidate",
+            "invalidate k by post_send",
+            MKEY,
+            {"by": Slot("post_send or wr_post", required=False)},
+            CONFIGURE_PAGE,
+            None,
+            ("rkey",),
+        ),
+    ),
+    lower=_invalidate,
+    check=_check_invalidate,
+    effect=_after_invalidate,
+)

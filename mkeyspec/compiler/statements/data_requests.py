@@ -1,0 +1,199 @@
+"""Data requests: send, write, read."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.check import mkey_state, transfer
+from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.eval.coercion import wrong
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.statements.operands import length_of_parts, places
+from mkeyspec.compiler.statements.request_parts import (
+    live_int,
+    local_parts,
+    missing,
+    note_direction,
+    other_end,
+    remote_part,
+)
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import (
+    ANSWERED_SHOWS,
+    DC_BUT,
+    IMM,
+    REF,
+    REFS,
+    REMOTE_BUT,
+    SGE_BUT,
+    Slot,
+    request_shape,
+)
+from mkeyspec.compiler.statements.statement import Request
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int
+
+PAGE = "ibv_wr_post(3)"
+
+# send, send_imm, send_inv -----------------------------------------------------------------------
+
+
+def _send(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Send:
+    data = local_parts(row, places(sentence.operand, scope, row.ledger, f"`{sentence.verb.name}`"))
+    note_direction(row, data, False)
+    imm: Int | None = None
+    key: str | None = None
+    if sentence.verb.name == "send_imm":
+        imm = live_int(sentence, scope, "imm")
+        if imm is None:
+            raise missing(sentence, "imm")
+    elif sentence.verb.name == "send_inv":
+        key = _invalidated(row, sentence, scope)
+    return plan.Send(sentence.at, data, imm, key, opts)
+
+
+def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
+    modifier = sentence.modifiers.get("key")
+    if modifier is None or modifier.value is None:
+        raise missing(sentence, "key")
+    value = evaluate(modifier.value, scope)
+    if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
+        wrong(value, scope, modifier.value.span, "`key`", "an mkey")
+    if value.kind == "mkey":
+        row.ledger.mkeys[value.name] = row.ledger.mkeys[value.name].cleared()
+    return value.name
+
+
+def _check_send(look: Look, request: plan.Send) -> None:
+    transfer.look_request(look, request)
+    _check_receive(look, request)
+    _check_invalidated(look, request)
+
+
+def _check_receive(look: Look, request: plan.Send) -> None:
+    """The receive that a SEND meets must have room for it, in its buffers or behind its mkeys."""
+    step = look.step
+    if not isinstance(step, plan.Post) or request.options.dct is not None:
+        return
+    into = look.world.receive((step.qp, not step.peer))
+    length, room = plan.total(request.data), plan.total(into or ())
+    forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
+    if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
+        return
+    if length > room:
+        look.broken(
+            "receive_room",
+            f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
+            request,
+        )
+        return
+    use = plan.RECEIVE["recv"]
+    for part in into:
+        assert isinstance(part.length, int)
+        here = min(part.length, length)
+        length -= here
+        key = look.mkey(part.name)
+        if key is not None and key.layout is not None and not key.unknown and not part.but and here:
+            transfer.look_bounds(
+                look,
+                request,
+                part,
+                use,
+                key,
+                transfer.MkeyAccess(part.start, here, False),
+                transfer.memory_need(key, here),
+            )
+
+
+def _check_invalidated(look: Look, request: plan.Send) -> None:
+    name = request.invalidate
+    if name is None or not mkey_state.look_exists(look, request, name):
+        return
+    key = look.mkey(name)
+    if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):
+        look.broken(
+            "remote_invalidate_flag",
+            f"`{name}` was created without REMOTE_INVALIDATE",
+            request,
+            "key",
+            notes=look.declared(name),
+            help=f"mkey {name} {{ remote_invalidate }}",
+        )
+
+
+def _after_send(state: AbstractState, request: plan.Send) -> None:
+    name = request.invalidate
+    key = None if name is None else state.mkey(name)
+    if name is not None and key is not None and key.has(MkeyFlag.REMOTE_INVALIDATE):
+        state.invalidate(name, request.at)
+
+
+SEND_RECORD = Request(
+    request=plan.Send,
+    shapes=(
+        request_shape("send", "send m", REFS, {}, PAGE),
+        request_shape("send_imm", "send_imm m, imm 7", REFS, {}, PAGE, IMM),
+        request_shape(
+            "send_inv",
+            "send_inv m, key k",
+            REFS,
+            {},
+            PAGE,
+            {"key": Slot("an mkey of the other side")},
+            (*SGE_BUT, "invalidate_rkey", *DC_BUT),
+        ),
+    ),
+    lower=_send,
+    check=_check_send,
+    effect=_after_send,
+)
+
+# write, read ------------------------------------------------------------------------------------
+
+
+def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Write:
+    data = local_parts(row, places(sentence.operand, scope, row.ledger, "`write`"))
+    note_direction(row, data, False)
+    target = other_end(row, sentence, scope, "to", length_of_parts(data))
+    to = remote_part(row, target, length_of_parts(data))
+    note_direction(row, (to,), True)
+    return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
+
+
+WRITE_RECORD = Request(
+    request=plan.Write,
+    shapes=(request_shape("write", "write m to w", REFS, {"to": REF}, PAGE, IMM, REMOTE_BUT),),
+    lower=_write,
+    check=transfer.look_request,
+    effect=None,
+)
+
+
+def _read(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Read:
+    found = places(sentence.operand, scope, row.ledger, "`read`")
+    into = local_parts(row, found)
+    length = length_of_parts(into)
+    source = other_end(row, sentence, scope, "from", length)
+    if len(found) == 1 and found[0].whole and not source.whole and isinstance(source.part.length, int):
+        # A whole buffer reads as much as is asked for.
+        whole = into[0]
+        if isinstance(whole.length, int) and source.part.length < whole.length:
+            into = (Part(whole.name, whole.start, source.part.length, whole.but),)
+            length = source.part.length
+    note_direction(row, into, True)
+    remote = remote_part(row, source, length)
+    note_direction(row, (remote,), False)
+    return plan.Read(sentence.at, into, remote, opts)
+
+
+READ_RECORD = Request(
+    request=plan.Read,
+    shapes=(request_shape("read", "read m from w", REFS, {"from": REF}, PAGE, None, REMOTE_BUT, shows=ANSWERED_SHOWS),),
+    lower=_read,
+    check=transfer.look_request,
+    effect=None,
+)

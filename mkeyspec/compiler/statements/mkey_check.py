@@ -1,0 +1,243 @@
+"""`check`: one call of mlx5dv_mkey_check, and what it must report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag, SigMask
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.mkey_state import how_to_fix, is_as_open, look_exists, since
+from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
+from mkeyspec.compiler.eval import undecided
+from mkeyspec.compiler.eval.coercion import as_bytes, as_int, as_live_int, as_word, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import BYTES, LABEL, MKEY, NUMBER, SIG_PAGE, Shape, Slot
+from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.live import Int
+from mkeyspec.value.signature import Domain, T10Dif
+
+_PART_SIZES = {"bad_guard": 2, "bad_apptag": 2, "bad_reftag": 4}
+"""Bytes of the parts of a T10-DIF that a check may report."""
+
+_KIND_MASK = {
+    "bad_guard": int(SigMask.T10DIF_GUARD),
+    "bad_apptag": int(SigMask.T10DIF_APPTAG),
+    "bad_reftag": int(SigMask.T10DIF_REFTAG),
+}
+"""The bits of check_mask that can lead to each kind of error of a T10-DIF."""
+
+
+def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`check k is KIND, block n, …`: one call of mlx5dv_mkey_check."""
+    mkey = row.handle(sentence.operand, scope, "mkey", "`check`")
+    expr = sentence.phrases["is"]
+    value = evaluate(expr, scope)
+    items = value if isinstance(value, tuple) else (value,)
+    kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
+    shape = row.ledger.mkeys[mkey.name]
+    domain = shape.input or shape.unread  # an error that nobody has read outlives a configuration
+    block = _int(sentence, scope, "block")
+    found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
+    departed = sentence.node.known
+    other = {} if departed is None else {modifier.name.text: modifier for modifier in departed.modifiers}
+    of_block = [here[name] for here in (sentence.modifiers, other) for name in _OF_BLOCK if name in here]
+    if domain is None and of_block:
+        why = "it had no transfer" if shape.received is None else "its data came without a signature"
+        span = of_block[0].span
+        raise fault(
+            "MKS0326",
+            f"no block of `{mkey.name}` can be bad: {why}",
+            span,
+            help="offset, expected and actual are the record's own members",
+            page="mlx5dv_mkey_check(3)",
+        )
+    if domain is not None:
+        for name, content in (("found", found), ("computed", computed)):
+            _right_size((domain,), kinds, name, content, sentence.modifiers)
+    known = row.known(sentence, scope)
+    if known is not None and departed is not None:
+        seen = kinds
+        if departed.value is not None:
+            value = evaluate(departed.value, scope)
+            items = value if isinstance(value, tuple) else (value,)
+            seen = tuple(as_word(item, scope, departed.value.span, ("error",), "`known`").name for item in items)
+        for name, said in known.members:
+            if domain is not None and isinstance(said, ByteString):
+                # A driver may decode an unread error by what the key has now (X-DIFF-29).
+                now = (one for one in (shape.domains.mem, shape.domains.wire) if one is not None)
+                _right_size((domain, *now), seen, name, said, other)
+    step = plan.Check(
+        sentence.at,
+        mkey.name,
+        kinds,
+        block,
+        found,
+        computed,
+        _live(sentence, scope, "offset"),
+        _live(sentence, scope, "expected"),
+        _live(sentence, scope, "actual"),
+        domain,
+        row.claim(sentence, scope),
+        known,
+        row.label(sentence, scope),
+    )
+    row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
+    row.spans.put_member(step, "mkey", sentence.operand.span)
+    row.spans.put_member(step, "kind", expr.span)
+    for name, modifier in sentence.modifiers.items():
+        row.spans.put_member(step, name, modifier.span)
+    row.add(step, sentence)
+    undecided.look_check(row.undecided, step, sentence.span)
+    row.undecided = row.undecided.without_key(mkey.name)
+    writes.label(row, step, sentence.span)
+    if undecided.is_undecided(step.claim) and kinds != ("ok",):
+        row.undecided = row.undecided.with_keys((mkey.name,), sentence.span)
+
+
+_OF_BLOCK = ("block", "found", "computed")
+"""Members of a check that need the signature of the data."""
+
+
+def _right_size(
+    domains: tuple[Domain, ...],
+    kinds: tuple[str, ...],
+    name: str,
+    content: ByteString | None,
+    said: Mapping[str, ast.Modifier],
+) -> None:
+    sizes = [size for domain in domains for size in _value_sizes(domain, kinds)]
+    if content is not None and content.length not in sizes:
+        message = f"`{name}` is a value of {sizes[0]} bytes, these are {content.length}"
+        raise fault("MKS0314", message, said[name].span, page="mlx5dv_mkey_check(3)")
+
+
+def _value_sizes(domain: Domain, kinds: tuple[str, ...]) -> tuple[int, ...]:
+    """Bytes that `found` and `computed` may have: of the part that is bad, or of the whole field."""
+    whole = domain.signature.field_size
+    if domain.signature.kind != "t10dif":
+        return (whole,)
+    return (*sorted({_PART_SIZES[kind] for kind in kinds if kind in _PART_SIZES}), whole)
+
+
+def _int(sentence: Sentence, scope: Scope, name: str) -> int | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def _live(sentence: Sentence, scope: Scope, name: str) -> Int | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_live_int(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+def _bytes(sentence: Sentence, scope: Scope, name: str) -> ByteString | None:
+    modifier = sentence.modifiers.get(name)
+    if modifier is None or modifier.value is None:
+        return None
+    return as_bytes(evaluate(modifier.value, scope), scope, modifier.value.span, f"`{name}`")
+
+
+# Rules ------------------------------------------------------------------------------------------
+
+
+def _check(look: Look, step: plan.Check) -> None:
+    """mlx5dv_mkey_check of an mkey that can have no signature (XCHK-01)."""
+    if not look_exists(look, step, step.mkey):
+        return
+    key = look.mkey(step.mkey)
+    if key is not None and not key.has(MkeyFlag.BLOCK_SIGNATURE):
+        look.broken(
+            "check_without_signature",
+            f"`{step.mkey}` was created without BLOCK_SIGNATURE",
+            step,
+            notes=look.declared(step.mkey),
+            help=f"mkey {step.mkey} {{ block_signature }}",
+        )
+    elif key is not None and key.unknown_by == "undecided" and key.unknown and not is_as_open(look, key):
+        look.broken(
+            "unknown_state",
+            f"`{step.mkey}` is in an unknown state {since(key)}",
+            step,
+            help=f"{how_to_fix(step.mkey, key, None)}; or `accepted or rejected at mkey_check`",
+        )
+
+
+def _lint(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+    """A kind of error that check_mask, or the type of the signature, rules out."""
+    if {"ok", *_KIND_MASK}.issubset(step.kind):
+        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
+    key = world.mkey(step.mkey)
+    domain = step.domain
+    if key is None or key.unknown or domain is None or "ok" in step.kind:
+        return
+    if domain not in (key.mem, key.wire):
+        return  # of a transfer before the last configuration
+    never = [kind for kind in step.kind if not _reportable(domain, key, kind)]
+    if not never:
+        return
+    kinds = " or ".join(never)
+    if isinstance(domain.signature, T10Dif):
+        why = f"check_mask {key.check_mask:#04x} covers no byte of it"
+    elif "bad_guard" in never:
+        why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
+    else:
+        why = f"{domain.signature.kind} has no tags"
+    diagnostics.warning(
+        "MKS0605",
+        f"{kinds} cannot be reported: {why}",
+        spans.get(step),
+        page=f"{SIG_PAGE} check_mask, MSK-01",
+    )
+
+
+def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
+    if isinstance(domain.signature, T10Dif):
+        return bool(key.check_mask & _KIND_MASK.get(kind, 0xFF))
+    return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
+
+
+def _effect(state: AbstractState, step: plan.Check) -> None:
+    key = state.mkey(step.mkey)
+    if key is not None and any(kind != "ok" for kind in step.kind):
+        state.things[step.mkey] = key._replace(reported=True)
+
+
+CHECK = Statement(
+    step=plan.Check,
+    shapes=(
+        Shape(
+            "check",
+            "check k is bad_guard, block 3",
+            MKEY,
+            {"is": Slot("ok, bad_guard, bad_reftag, bad_apptag, or a list of them"), "as": LABEL},
+            modifiers={
+                "block": NUMBER,
+                "found": BYTES,
+                "computed": BYTES,
+                "offset": NUMBER,
+                "expected": NUMBER,
+                "actual": NUMBER,
+            },
+            phases=("mkey_check",),
+            known=True,
+            page="mlx5dv_mkey_check(3)",
+            shows=("errno",),
+        ),
+    ),
+    lower=_lower,
+    check=_check,
+    effect=_effect,
+    lint=_lint,
+)

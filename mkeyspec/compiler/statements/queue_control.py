@@ -1,0 +1,180 @@
+"""Statements about what a queue does by itself: await, poll, cancel, resume."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import QP_EVENTS
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.eval import undecided
+from mkeyspec.compiler.eval.coercion import as_int, as_word, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements.claims import claims_rejection, goes_through
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import LABEL, NUMBER, QP, Shape, Slot
+from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.compiler.statements.vacuous import look_poll
+
+# await ------------------------------------------------------------------------------------------
+
+
+def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`await sq_drained on q`."""
+    expr = sentence.operand
+    event = as_word(evaluate(expr, scope), scope, expr.span, ("event",), "`await`").name
+    qp = row.qp(sentence, scope)
+    if event not in QP_EVENTS and qp is not None:
+        raise fault(
+            "MKS0513",
+            f"{event} is an event of no QP",
+            sentence.phrases["on"].span,
+            help=f"await {event}",
+            page="ibv_get_async_event(3)",
+        )
+    if event == "sq_drained" and not row.world.qp(qp).sig_pipelining:
+        name = f"`{qp}`" if qp is not None else "the default QP"
+        raise fault(
+            "MKS0513",
+            f"sq_drained never comes: {name} has no sig_pipelining",
+            sentence.span,
+            help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
+            page="mlx5dv_create_qp(3)",
+        )
+    step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
+    undecided.look_await(row.undecided, step, sentence.span)
+    row.add(step, sentence)
+
+
+AWAIT = Statement(
+    step=plan.Await,
+    shapes=(
+        Shape(
+            "await",
+            "await sq_drained on q",
+            Slot("an event"),
+            {"on": QP},
+            known=True,
+            page="ibv_get_async_event(3)",
+        ),
+    ),
+    lower=_await,
+    check=None,
+    effect=None,
+)
+
+# poll -------------------------------------------------------------------------------------------
+
+
+def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`poll q completes { send, id 1 }`: exactly these completions; without a list, those due and not waited for.
+
+    Without a qp, of the case's default one.
+    """
+    claim = row.claim(sentence, scope)
+    qp = _qp(row, sentence, scope)
+    step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
+    undecided.look_poll(row.undecided, step, sentence.span)
+    look_poll(row, step, sentence.span)
+    if claim and not goes_through(claim):
+        row.moved = ()  # what was posted before and is polled here may have failed
+    row.add(step, sentence)
+    writes.under_way(row, qp, step.peer, claim, sentence.span)
+
+
+def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
+    """The QP that is the operand; None: the default one."""
+    operand = sentence.node.operand
+    return None if operand is None else row.handle(operand, scope, "qp", f"`{sentence.verb.name}`").name
+
+
+POLL = Statement(
+    step=plan.Poll,
+    shapes=(
+        Shape(
+            "poll",
+            "poll q completes { send, id 1 }",
+            QP,
+            completes=True,
+            known=True,
+            peer=True,
+            page="ibv_poll_cq(3)",
+        ),
+    ),
+    lower=_poll,
+    check=None,
+    effect=None,
+)
+
+# cancel, resume ---------------------------------------------------------------------------------
+
+
+def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`cancel 2 on q as c`: mlx5dv_qp_cancel_posted_send_wrs; `c.count` is how many."""
+    span = sentence.operand.span
+    number = fitting(as_int(evaluate(sentence.operand, scope), scope, span, "`cancel`"), "id", span)
+    qp = row.qp(sentence, scope)
+    claim, known = row.claim(sentence, scope), row.known(sentence, scope)
+    if not claims_rejection(claim):
+        # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
+        row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
+        row.met = tuple(one for one in row.met if one != (qp, number))
+    step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
+    row.add(step, sentence)
+    writes.label(row, step, sentence.span)
+    writes.under_way(row, qp, False, claim, sentence.span, number)
+
+
+def _check_cancel(look: Look, step: plan.Cancel) -> None:
+    """A WR is cancelled on a QP in SQD; only a QP with signature pipelining gets there here (XCAN-01, XCAN-06)."""
+    qp = look.world.qp(step.qp)
+    look.broken(
+        "cancel_state",
+        "whether the QP is in SQD by now is seen at run time"
+        if qp.sig_pipelining
+        else "the QP cannot be in SQD: it has no sig_pipelining",
+        step,
+        help="" if qp.sig_pipelining else f"qp {step.qp or 'q'} {{ sig_pipelining }}",
+        certain=not qp.sig_pipelining,
+    )
+
+
+def _after_cancel(state: AbstractState, step: plan.Cancel) -> None:
+    """Which of its SENDs still took a receive is seen when the case runs."""
+    state.receives[step.qp, True] = None
+
+
+CANCEL = Statement(
+    step=plan.Cancel,
+    shapes=(
+        Shape(
+            "cancel",
+            "cancel 2 on q as c",
+            NUMBER,
+            {"on": QP, "as": LABEL},
+            phases=("cancel",),
+            known=True,
+            page="mlx5dv_qp_cancel_posted_send_wrs(3)",
+            shows=("errno", "count"),
+        ),
+    ),
+    lower=_cancel,
+    check=_check_cancel,
+    effect=_after_cancel,
+)
+
+
+def _resume(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    row.add(plan.Resume(sentence.at, _qp(row, sentence, scope)), sentence)
+
+
+RESUME = Statement(
+    step=plan.Resume,
+    shapes=(Shape("resume", "resume q", QP, page="ibv_modify_qp(3)"),),
+    lower=_resume,
+    check=None,
+    effect=None,
+)

@@ -1,0 +1,85 @@
+"""`recv`: post a receive."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.check import mkey_state
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.posting import look_sges, look_type
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements.operands import places
+from mkeyspec.compiler.statements.queue_room import receiver
+from mkeyspec.compiler.statements.request_parts import PLAIN_OPTIONS, fixed_int
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import LABEL, NUMBER, QP, Shape, Slot
+from mkeyspec.compiler.statements.statement import Statement
+
+
+def _recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`peer recv w on q as r, id 3`: posts a receive; it completes when a SEND meets it."""
+    peer = sentence.node.peer
+    qp = row.qp(sentence, scope)
+    found = () if sentence.node.operand is None else places(sentence.operand, scope, row.ledger, "`recv`")
+    into = tuple(one.part for one in found)
+    for one in found:
+        row.spans.put(one.part, one.span)
+    for part in into:
+        shape = row.ledger.mkeys.get(part.name)
+        if shape is not None:
+            row.ledger.mkeys[part.name] = shape._replace(received=True)
+    options = PLAIN_OPTIONS
+    if sentence.but or "id" in sentence.modifiers:
+        options = plan.Options(id=fixed_int(sentence, scope, "id"), but=row.overrides(sentence, scope))
+    queue = receiver(row.world, qp, peer)
+    row.posted[queue] = row.posted.get(queue, 0) + 1
+    label = row.label(sentence, scope)
+    row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
+
+
+def _check(look: Look, step: plan.Recv) -> None:
+    """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
+    look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
+    if look.qp.type == "dci" and not step.peer:
+        look.broken(
+            "qp_type_operation",
+            "a DCI has no receive queue: what it is sent arrives at a DCT",
+            step,
+            help=f"peer recv … on {step.qp}",
+        )
+    else:
+        look_type(look, step, "recv")
+    for part in step.into:
+        key = look.mkey(part.name)
+        if key is None or not mkey_state.look_exists(look, step, part.name):
+            continue
+        if not key.unknown or mkey_state.look_state(look, step, part, key, plan.RECEIVE["recv"]):
+            mkey_state.look_inside(look, step, part, key)
+
+
+def _effect(state: AbstractState, step: plan.Recv) -> None:
+    end = step.qp, step.peer
+    waiting = state.receives.get(end, ())
+    state.receives[end] = None if waiting is None else (*waiting, step.into)
+    state.used(*(part.name for part in step.into))
+
+
+RECV = Statement(
+    step=plan.Recv,
+    shapes=(
+        Shape(
+            "recv",
+            "peer recv w as r",
+            Slot("a buffer, a part of one, or a list of them", required=False),
+            {"on": QP, "as": LABEL},
+            modifiers={"id": NUMBER},
+            peer=True,
+            page="ibv_post_recv(3)",
+            shows=("status", "byte_len"),
+        ),
+    ),
+    lower=_recv,
+    check=_check,
+    effect=_effect,
+)

@@ -1,0 +1,56 @@
+"""`retag`: the application writes the tag of an mkey."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.eval.coercion import as_live_int, fault
+from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.compiler.statements.shape import MKEY, MKEY_PAGE, NUMBER, Shape
+from mkeyspec.compiler.statements.statement import Statement
+
+
+def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
+    """`retag k to 7`: the application sets the key's lowest byte (create_mkey(3), UPDATE_TAG)."""
+    mkey = row.handle(sentence.operand, scope, "mkey", "`retag`").name
+    expr = sentence.phrases["to"]
+    tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
+    if isinstance(tag, int) and not 0 <= tag <= 0xFF:
+        raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
+    row.add(plan.Retag(sentence.at, mkey, tag), sentence)
+
+
+def _check(look: Look, step: plan.Retag) -> None:
+    """The tag can be set on mkeys with UPDATE_TAG (MKY-06)."""
+    if not look_exists(look, step, step.mkey):
+        return
+    key = look.mkey(step.mkey)
+    if key is not None and not key.has(MkeyFlag.UPDATE_TAG):
+        look.broken(
+            "update_tag_flag",
+            f"`{step.mkey}` was created without UPDATE_TAG",
+            step,
+            notes=look.declared(step.mkey),
+            help=f"mkey {step.mkey} {{ update_tag }}",
+        )
+
+
+def _effect(state: AbstractState, step: plan.Retag) -> None:
+    key = state.mkey(step.mkey)
+    if key is not None:
+        state.things[step.mkey] = key._replace(tag=step.tag)
+
+
+RETAG = Statement(
+    step=plan.Retag,
+    shapes=(Shape("retag", "retag k to 7", MKEY, {"to": NUMBER}, page=MKEY_PAGE),),
+    lower=_retag,
+    check=_check,
+    effect=_effect,
+)
