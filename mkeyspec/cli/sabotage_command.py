@@ -45,7 +45,7 @@ def device_named(text: str) -> DeviceChoice:
         device = parse(text)
     except Unavailable as error:
         raise Failure(error.code, error.message) from None
-    if device.kind == "nic":
+    if device.kind not in ("model", "soft"):
         raise Failure("MKS0905", f"--device {text}: only the model and the software NIC can be given a fault")
     return device
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mkeyspec.device.protocol import Device
 
 WORDS = ("model", "soft")
-HELP = "model, soft[:PERSONALITY], or an RDMA device as mlx5_0[:PORT]"
+HELP = "model, model:late, soft[:PERSONALITY], or an RDMA device as mlx5_0[:PORT]"
 
 _NIC = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?::(.*))?\Z", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"(mlx5_|rocep|roceo|ibp|ibs|rdmap|rdma)\w*\d\w*\Z")
@@ -27,7 +27,7 @@ SOFT_NIC = "mlx5_0"
 class DeviceChoice:
     """`name` and `port` are an RDMA device's; `personality` None is the process's own."""
 
-    kind: Literal["model", "soft", "nic"]
+    kind: Literal["model", "late", "soft", "nic"]
     name: str = ""
     port: int = 1
     personality: str | None = None
@@ -37,6 +37,8 @@ class DeviceChoice:
         """As it would be written, whole."""
         if self.kind == "nic":
             return f"{self.name}:{self.port}"
+        if self.kind == "late":
+            return "model:late"
         return self.kind if self.personality is None else f"{self.kind}:{self.personality}"
 
 
@@ -44,6 +46,8 @@ def parse(text: str) -> DeviceChoice:
     """What `--device` names. Raises Unavailable (MKS0901, MKS0911); touches nothing."""
     if text == "model":
         return DeviceChoice("model")
+    if text == "model:late":
+        return DeviceChoice("late")
     if text == "soft":
         return DeviceChoice("soft", SOFT_NIC)
     if text.startswith("soft:"):
@@ -77,6 +81,10 @@ def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool
         from mkeyspec.device.model.device import Model
 
         return Model(profile)
+    if choice.kind == "late":
+        from mkeyspec.device.model.late import Late
+
+        return Late(profile)
     from mkeyspec.device.verbs.opening import open_device
 
     if choice.kind == "soft":

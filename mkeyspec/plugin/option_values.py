@@ -47,7 +47,7 @@ def read_expectations(files: Sequence[str], choice: DeviceChoice, device: Info |
     from mkeyspec.run.departures import ExpectationError, Expectations
 
     paths = [Path(name) for name in files]
-    if choice.kind != "model":
+    if choice.kind in ("soft", "nic"):
         paths += resource.directory("expectations").glob("*.toml")
     try:
         return Expectations.load(paths, device or Info(""))

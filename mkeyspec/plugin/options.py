@@ -137,7 +137,7 @@ def pytest_configure(config: pytest.Config) -> None:
     choice = read_choice(option.device)
     if option.fault is not None:
         read_fault(option.fault)
-        if choice.kind == "nic":
+        if choice.kind not in ("model", "soft"):
             raise pytest.UsageError("error[MKS0905]: --fault: only the model and the software NIC can be given one")
     if option.case_profile is not None:
         config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)

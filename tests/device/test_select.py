@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.device.model.device import Model
+from mkeyspec.device.model.late import Late
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Unavailable
 from mkeyspec.device.select import DeviceChoice, open_choice, parse
@@ -18,6 +19,7 @@ from mkeyspec.device.soft import personality, preload, softnic
     ("text", "choice"),
     [
         ("model", DeviceChoice("model")),
+        ("model:late", DeviceChoice("late")),
         ("soft", DeviceChoice("soft", "mlx5_0")),
         ("soft:cx5", DeviceChoice("soft", "mlx5_0", personality="cx5")),
         ("mlx5_0", DeviceChoice("nic", "mlx5_0")),
@@ -50,6 +52,12 @@ def test_no_names(text: str, code: str, words: str) -> None:
 
 def test_the_model_needs_nothing() -> None:
     assert isinstance(open_choice(parse("model"), Profile()), Model)
+
+
+def test_the_late_model_says_so() -> None:
+    device = open_choice(parse("model:late"), Profile())
+    assert isinstance(device, Late)
+    assert device.info().device == parse("model:late").text == "model:late"
 
 
 def library(*, faults: bool = False) -> Path:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -14,58 +12,15 @@ from mkeyspec.abi.constants import Access
 from mkeyspec.device.model.components import PARTS
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.key import Violation
+from mkeyspec.device.model.late import Late
 from mkeyspec.device.model.queue import Queue
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
-from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, QpPair, Read, Send, Sge, WorkRequest, Write
+from mkeyspec.device.protocol import Completion, Qp, QpPair, Read, Send, Sge, Write
 from tests.quality.subject import PROFILE, Bench, rows
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (
     int(one) for one in (Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
 )
-
-
-class Lazy(Model):
-    """What is posted is carried out later: one request of each queue whenever somebody polls or asks for events."""
-
-    def _empty(self) -> None:
-        self.late: dict[int, deque[tuple[Any, Any]]] = {}
-        super()._empty()
-
-    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
-        take = self.execution.take
-        self.execution.take = lambda queue, work: self.late.setdefault(qp.handle, deque()).append((queue, work))  # type: ignore[method-assign]
-        try:
-            return super().post(qp, requests, abort=abort)
-        finally:
-            self.execution.take = take  # type: ignore[method-assign]
-
-    def one(self, handle: int) -> bool:
-        waiting = self.late.get(handle)
-        if waiting:
-            self.execution.take(*waiting.popleft())
-        return bool(waiting)
-
-    def poll(self, qp: Qp) -> list[Completion]:
-        found = super().poll(qp)
-        for handle in list(self.late):
-            self.one(handle)
-        return found
-
-    def events(self) -> list[AsyncEvent]:
-        found = super().events()
-        for handle in list(self.late):
-            self.one(handle)
-        return found
-
-    def cancel(self, qp: Qp, wr_id: int) -> int:
-        while self.one(qp.handle):
-            pass
-        return super().cancel(qp, wr_id)
-
-    def reconnect(self, pair: QpPair) -> QpPair:
-        for qp in (pair.owner, pair.peer):
-            self.late.pop(qp.handle, None)
-        return super().reconnect(pair)
 
 
 class NewQps(Model):
@@ -90,7 +45,7 @@ class WriteLength(Model):
         return [replace(one, byte_len=0x5A5A5A5A) if one.opcode == "rdma_write" else one for one in super().poll(qp)]
 
 
-@pytest.mark.parametrize("device", [Lazy, NewQps, WriteLength])
+@pytest.mark.parametrize("device", [Late, NewQps, WriteLength])
 def test_no_row_is_red_on_a_device_that_is_right(device: type[Model]) -> None:
     bench = Bench(lambda: device(PROFILE), 5.0)
     red = [(row.id, out.text) for row in rows(most=1) if not (out := bench.run(row)).green and out.status != "skip"]
