@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import Any, NamedTuple, Union
 
 from mkeyspec.plan.location import At
 from mkeyspec.plan.step import Step
@@ -23,13 +23,26 @@ Need = Union[str, Comparison]
 """A name of Capabilities.offers (`signature.crc32c`, `block.4048`, `qp.dci`, `memcpy`, `crypto`…), or a comparison."""
 
 
+class Binding(NamedTuple):
+    """What a variable of the case means in one row: of a `for`, or of a `let`.
+
+    `value`: as the steps of a plan have it (a number, a string, bytes, a signature), its text where they have no such
+    thing. `text` of a `for` variable: as the row's id says it, a label or the value as it is written.
+    """
+
+    name: str
+    value: Any
+    text: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One expansion: `id` is `n=1,op=send` ("" without parameters)."""
+    """One expansion: `id` is `n=1,op=send` ("" without parameters), `bindings` of its `for`s come first."""
 
     id: str
     steps: tuple[Step, ...]
     needs: tuple[Need, ...] = ()
+    bindings: tuple[Binding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
 from mkeyspec.compiler.eval.scope import Contents, LookedAt, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
+from mkeyspec.compiler.expand.bindings import lets
 from mkeyspec.compiler.expand.count import count_rows
 from mkeyspec.compiler.expand.for_values import ForValue, ForValues
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
@@ -38,8 +39,12 @@ class RowLowering(Protocol):
         """The `let` of `name` was evaluated in `scope`."""
         ...
 
-    def finish(self, row_id: str) -> plan.Row: ...
+    def finish(self, row_id: str, bindings: Bindings) -> plan.Row: ...
 
+
+Bindings = tuple[plan.Binding, ...]
+Chosen = tuple[ForValue, ...]
+"""The values that the `for`s around a statement are at."""
 
 Begin = Callable[[], RowLowering]
 """Makes the lowering of a row at its beginning."""
@@ -90,7 +95,7 @@ def expand(
     """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
     walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally())
     with suppress(_Enough):
-        walk.head(0, library.inner(begin().ledger), "", True)
+        walk.head(0, library.inner(begin().ledger), (), True)
         if walk.walked and walk.without_values is not None:
             statement, lost = walk.without_values
             names = " and ".join(f"`{name.text}`" for name in statement.names)
@@ -155,7 +160,7 @@ class _Walk:
         self.tried = 0
         """Combinations of values, those included that a `where` took away."""
 
-    def head(self, at: int, scope: Scope, row_id: str, sound: bool) -> None:
+    def head(self, at: int, scope: Scope, chosen: Chosen, sound: bool) -> None:
         """Evaluate the head of the body from statement `at` on. Not `sound`: a mistake was found, the rest is looked at
         for more."""
         body = self.body
@@ -163,16 +168,16 @@ class _Walk:
             statement = body[at]
             at += 1
             if isinstance(statement, ast.For):
-                for value in self.values(statement, scope, row_id):
-                    self.head(at, _bound(statement, value, scope), _joined(row_id, value), sound)
+                for value in self.values(statement, scope, chosen):
+                    self.head(at, _bound(statement, value, scope), (*chosen, value), sound)
                 return
             done = self.one(statement, scope, None)
             if done is None:
                 return
             sound = sound and done
-        self.rest(at, scope, row_id, sound)
+        self.rest(at, scope, chosen, sound)
 
-    def rest(self, at: int, scope: Scope, row_id: str, sound: bool) -> None:
+    def rest(self, at: int, scope: Scope, chosen: Chosen, sound: bool) -> None:
         """Walk from statement `at` to the end of the body, once for each row.
 
         Each walk begins at `at`: the `for`s on its way take the values that `levels` says, and a `for` that it reaches
@@ -180,14 +185,14 @@ class _Walk:
         """
         levels: list[_Level] = []
         while True:
-            self.row(at, scope, levels, row_id, sound)
+            self.row(at, scope, levels, chosen, sound)
             while levels and levels[-1].last:
                 levels.pop()
             if not levels:
                 return
             levels[-1].advance()
 
-    def row(self, at: int, scope: Scope, levels: list[_Level], row_id: str, sound: bool) -> None:
+    def row(self, at: int, scope: Scope, levels: list[_Level], chosen: Chosen, sound: bool) -> None:
         """Walk once from statement `at` on."""
         lowering = self.begin()
         scope = scope.inner(lowering.ledger)
@@ -195,7 +200,7 @@ class _Walk:
         for statement in self.body[at:]:
             if isinstance(statement, ast.For):
                 if depth == len(levels):
-                    values = self.values(statement, scope, row_id)
+                    values = self.values(statement, scope, chosen)
                     if not values:
                         return
                     levels.append(_Level(values, lowering.ledger.looked_at()))
@@ -204,13 +209,13 @@ class _Walk:
                 value = levels[depth].value
                 depth += 1
                 scope = _bound(statement, value, scope)
-                row_id = _joined(row_id, value)
+                chosen = (*chosen, value)
                 continue
             done = self.one(statement, scope, lowering)
             if done is None:
                 return
             sound = sound and done
-        self.leaf(lowering, row_id, sound)
+        self.leaf(lowering, scope, chosen, sound)
 
     def one(self, statement: ast.Statement, scope: Scope, lowering: Optional[RowLowering]) -> Optional[bool]:
         """Carry out one statement; no `lowering`: of the head. False: it is wrong, but what follows can be looked at;
@@ -243,7 +248,7 @@ class _Walk:
             return False if isinstance(statement, ast.Expect) else None
         return sound
 
-    def leaf(self, lowering: RowLowering, row_id: str, sound: bool) -> None:
+    def leaf(self, lowering: RowLowering, scope: Scope, chosen: Chosen, sound: bool) -> None:
         self.walked += 1
         self.tally.rows += 1
         self.library.budget.row()
@@ -253,6 +258,7 @@ class _Walk:
             self.enough(FILE_ROWS.code, FILE_ROWS.broken())
         if not sound:
             return
+        row_id = _id_of(chosen)
         if row_id in self.ids:
             self.diagnostics.error(
                 "MKS0330", f"two rows are called `{row_id}`", self.case.name.span, help="give values labels: first: …"
@@ -260,7 +266,10 @@ class _Walk:
             return
         self.ids.add(row_id)
         try:
-            self.rows.append(lowering.finish(row_id))
+            bindings = [one for value in chosen for one in value.bindings]
+            if bindings:
+                bindings += lets(scope, self.library)
+            self.rows.append(lowering.finish(row_id, tuple(bindings)))
         except Fault as mistake:
             self.add(mistake)
 
@@ -280,7 +289,7 @@ class _Walk:
         self.diagnostics.error(code, message, self.case.name.span, help=help)
         raise _Enough
 
-    def values(self, statement: ast.For, scope: Scope, row_id: str) -> Sequence[ForValue]:
+    def values(self, statement: ast.For, scope: Scope, chosen: Chosen) -> Sequence[ForValue]:
         """The values of a `for` that is reached under new values of those around it; none after a mistake in them."""
         try:
             values = self.choices.of(statement, scope)
@@ -288,8 +297,8 @@ class _Walk:
         except Fault as mistake:
             self.add(mistake)
             return ()
-        if not values and row_id and self.without_values is None:
-            self.without_values = (statement, row_id)
+        if not values and chosen and self.without_values is None:
+            self.without_values = (statement, _id_of(chosen))
         if not self.walked:
             self.paths *= len(values)
             if self.paths > CASE_ROWS.most and not self.counted:
@@ -319,5 +328,5 @@ def _bound(statement: ast.For, value: ForValue, scope: Scope) -> Scope:
     return inner
 
 
-def _joined(row_id: str, value: ForValue) -> str:
-    return f"{row_id},{value.text}" if row_id else value.text
+def _id_of(chosen: Chosen) -> str:
+    return ",".join([value.text for value in chosen])

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional
 
+from mkeyspec import plan
 from mkeyspec.compiler.eval.coercion import as_list, fault
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES, LIVE_INT, Value
+from mkeyspec.compiler.eval.values import (
+    LIVE_BYTES,
+    LIVE_INT,
+    Value,
+)
+from mkeyspec.compiler.expand.bindings import planned
 from mkeyspec.compiler.expand.row_id import name_of, text_of
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.diagnostics.source import Span
@@ -19,12 +26,18 @@ from mkeyspec.value.range import Range
 class ForValue:
     """One value of a `for`: what its names are bound to, and how they are called in the row's id."""
 
-    __slots__ = ("span", "text", "values")
+    __slots__ = ("bindings", "span", "text", "values")
 
-    def __init__(self, values: tuple[Value, ...], text: str, span: Span) -> None:
+    def __init__(self, names: Sequence[ast.Name], values: tuple[Value, ...], texts: Sequence[str], span: Span) -> None:
+        """`texts`: one for each name, or one label for all of them."""
         self.values = values
-        self.text = text
+        self.text = ",".join([f"{name.text}={text}" for name, text in zip(names, texts, strict=False)])
         self.span = span
+        if len(texts) < len(names):
+            texts = [texts[0]] * len(names)
+        self.bindings = tuple(
+            [plan.Binding(n.text, planned(v, text), text) for n, v, text in zip(names, values, texts, strict=True)]
+        )
 
 
 class ForValues:
@@ -70,7 +83,7 @@ class ForValues:
             value = evaluate(item.value, scope)
             values = _zipped(statement, value, item.value)
             if item.label is not None:
-                found.append((ForValue(values, f"{statement.names[0].text}={item.label.text}", item.value.span), True))
+                found.append((ForValue(statement.names, values, [item.label.text], item.value.span), True))
                 continue
             _need_label(value, item.value)
             found.append((self._named(statement, values, item.value, i), False))
@@ -142,9 +155,7 @@ def _need_label(value: Value, expr: ast.Expr) -> None:
 
 
 def _choice(statement: ast.For, values: tuple[Value, ...], texts: list[Optional[str]], i: int, span: Span) -> ForValue:
-    names = statement.names
-    pairs = (
-        f"{name.text}={text if text is not None else name_of(value) or f'item{i}'}"
-        for name, text, value in zip(names, texts, values, strict=True)
-    )
-    return ForValue(values, ",".join(pairs), span)
+    called = [
+        text if text is not None else name_of(value) or f"item{i}" for text, value in zip(texts, values, strict=True)
+    ]
+    return ForValue(statement.names, values, called, span)

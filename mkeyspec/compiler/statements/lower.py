@@ -46,7 +46,7 @@ class Lowering(RowState):
         """A `let` was evaluated: the bytes of places in it are meant as they are here."""
         take(self, name, scope)
 
-    def finish(self, row_id: str) -> plan.Row:
+    def finish(self, row_id: str, bindings: tuple[plan.Binding, ...]) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
         look_finished(self)
         steps = self.steps
@@ -56,7 +56,7 @@ class Lowering(RowState):
                 step = steps[at]
                 if isinstance(step, plan.Mkey):
                     steps[at] = replace(step, entries=max(ENTRIES_UNIT, -(-count // ENTRIES_UNIT) * ENTRIES_UNIT))
-        return plan.Row(row_id, tuple(steps_with_snapshots(self, steps)), tuple(self.needs))
+        return plan.Row(row_id, tuple(steps_with_snapshots(self, steps)), tuple(self.needs), bindings)
 
     # Steps -------------------------------------------------------------------------------------
 

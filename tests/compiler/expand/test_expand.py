@@ -13,7 +13,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Contents, NoLedger, Scope
-from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
+from mkeyspec.compiler.expand.expand import Bindings, RowTally, expand, library_scope
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.limits import CALL_DEPTH, CASE_ROWS, ERRORS, FILE_ROWS
 from mkeyspec.diagnostics.source import Source
@@ -46,8 +46,8 @@ class Written:
     def named(self, name: ast.Name, scope: Scope) -> None:
         """Nothing of a `let` is written down."""
 
-    def finish(self, row_id: str) -> plan.Row:
-        return plan.Row(row_id, (), self.seen)
+    def finish(self, row_id: str, bindings: Bindings) -> plan.Row:
+        return plan.Row(row_id, (), self.seen, bindings)
 
 
 def rows_of(text: str, tally: RowTally | None = None) -> tuple[list[plan.Row], Diagnostics]:
