@@ -6,36 +6,23 @@ becomes one statement of the test function, in the same order, whatever rows hav
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.emit.printer import Document, Group, Printer, call, same
-from mkeyspec.value.expression import Expression
+from mkeyspec.emit.columns import Column, Columns
+from mkeyspec.emit.printer import Document, Group, Printer, all_same, call, flat, positional, same
+from mkeyspec.value.expression import PLAIN, Expression, Style
 from mkeyspec.value.layout import Part
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_TAKEN = frozenset({"row", "rig"})
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One step of the body; `guard` is the column that says whether a row has it, or "" where all have."""
+    """One step of the body; `guard` is the condition under which a row has it, or "" where all have."""
 
     step: Group
     guard: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A value for each row that has it; rows without it are not keys."""
-
-    name: str
-    values: dict[int, Any]
-    field: str
 
 
 @dataclass(slots=True)
@@ -52,14 +39,13 @@ def align(rows: Sequence[plan.Row], printer: Printer) -> Aligned:
     if len(rows) == 1:
         aligned.statements += [Statement(printer.step(step)) for step in rows[0].steps]
         return aligned
-    columns = _Columns(aligned.columns)
-    for key, steps in _by_place(rows):
+    columns = Columns(rows, aligned.columns, printer)
+    for _, steps in _by_place(rows):
         guard = ""
         if len(steps) < len(rows):
-            at = key[0]
-            guard = columns.put(f"has_{at.line}", {index: index in steps for index in range(len(rows))}, "")
-        step = _Overlay(printer, columns, steps).document()
-        aligned.statements.append(Statement(step, guard))
+            first = next(iter(steps.values()))
+            guard = columns.condition(steps.keys(), f"has_{type(first).__name__}_{_subject(first)}")
+        aligned.statements.append(Statement(_Overlay(printer, columns, steps).document(), guard))
     return aligned
 
 
@@ -89,61 +75,38 @@ def _other_kind(steps: dict[int, Any] | None, step: Any) -> bool:
     return bool(steps) and type(next(iter(steps.values()))) is not type(step)  # type: ignore[union-attr]
 
 
-class _Columns:
-    """Names the columns: equal ones are one, and no two share a name."""
-
-    def __init__(self, columns: list[Column]) -> None:
-        self._columns = columns
-        self._names: set[str] = set()
-
-    def put(self, wish: str, values: dict[int, Any], field: str) -> str:
-        for column in self._columns:
-            if column.values.keys() == values.keys() and all(
-                same(value, column.values[index]) for index, value in values.items()
-            ):
-                return column.name
-        name = _identifier(wish)
-        number = 2
-        while name in self._names or name in _TAKEN:
-            name = f"{_identifier(wish)}_{number}"
-            number += 1
-        self._names.add(name)
-        self._columns.append(Column(name, values, field))
-        return name
-
-
-def _identifier(wish: str) -> str:
-    text = re.sub(r"[^a-z0-9_]", "_", wish.lower())
-    if not _NAME.match(text) or keyword.iskeyword(text):
-        text = f"v_{text}".rstrip("_")
-    return text
-
-
 class _Overlay:
     """One source step in all the rows that have it."""
 
-    def __init__(self, printer: Printer, columns: _Columns, steps: dict[int, Any]) -> None:
+    def __init__(self, printer: Printer, columns: Columns, steps: dict[int, Any]) -> None:
         self._printer = printer
         self._columns = columns
         self._steps = steps
         self._first = next(iter(steps.values()))
 
     def document(self) -> Group:
-        merged = self._merge(list(self._steps.values()), "", (_subject(self._first),))
+        merged = self._merge(list(self._steps.values()), PLAIN, (_subject(self._first),))
         assert isinstance(merged, Group)
         return merged
 
-    def _merge(self, values: list[Any], field: str, path: tuple[str, ...]) -> Document:
+    def _merge(self, values: list[Any], style: Style, path: tuple[str, ...]) -> Document:
         first = values[0]
-        if all(value is first for value in values) or all(same(value, first) for value in values):
-            return self._printer.document(first, field)
+        if all_same(values):
+            return self._printer.document(first, style)
         if all(type(value) is type(first) for value in values):
             if isinstance(first, Part) or (_of_plan(first) and not isinstance(first, plan.At)):
                 return self._members(values, path)
             if type(first) is tuple and all(len(value) == len(first) for value in values) and _of_steps(first):
-                return self._items(values, field, path)
-        name = self._columns.put(_column_name(self._first, path), dict(zip(self._steps, values, strict=True)), field)
-        return f"row.{name}"
+                return self._items(values, style, path)
+        used: dict[str, Style] = {}
+        shared = self._shared(values, style, used)
+        if shared is not None:
+            for name, how in used.items():
+                self._columns.use(name, how)
+            return shared
+        words = [word for i, word in enumerate(path) if word and word not in _SILENT and word not in path[:i]]
+        by_row = dict(zip(self._steps, values, strict=True))
+        return f"row.{self._columns.put(words or [type(self._first).__name__], by_row, style)}"
 
     def _members(self, values: list[Any], path: tuple[str, ...]) -> Document:
         kind = type(values[0])
@@ -157,21 +120,58 @@ class _Overlay:
                 if all(same(member, default) for member in members):
                     continue
             prefix = "" if positional else f"{name}="
-            items.append((prefix, self._merge(members, name, (*path, name))))
+            items.append((prefix, self._merge(members, self._printer.style(kind, name), (*path, name))))
         return call(kind.__name__, items)
 
-    def _items(self, values: list[Any], field: str, path: tuple[str, ...]) -> Document:
+    def _items(self, values: list[Any], style: Style, path: tuple[str, ...]) -> Document:
         items: list[Document] = []
         for index in range(len(values[0])):
             members = [value[index] for value in values]
-            items.append(self._merge(members, field, (*path, _subject(members[0]))))
-        inside = [("", item) for item in items]
-        return Group("(", tuple(inside), ")", _flat_tuple(items))
+            items.append(self._merge(members, style, (*path, _subject(members[0]))))
+        return _tuple_of(items)
+
+    def _shared(self, values: list[Any], style: Style, used: dict[str, Style]) -> Document | None:
+        """Values written with columns that are there anyway, those of the `for` variables among them: `Counter(row.n)`.
+
+        None where that can't be done; else `used` has the columns.
+        """
+        first = values[0]
+        if all_same(values):
+            return self._printer.document(first, style)
+        name = self._columns.find(self._steps, values)
+        if name is not None:
+            used.setdefault(name, style)
+            return f"row.{name}"
+        kind = type(first)
+        if not all(type(value) is kind for value in values):
+            return None
+        if kind is tuple and all(len(value) == len(first) for value in values):
+            items = self._all_shared([([v[i] for v in values], style) for i in range(len(first))], used)
+            return None if items is None else _tuple_of(items)
+        if isinstance(first, Expression):
+            count = max(positional(value, self._printer.fields(kind)) for value in values)
+            names = [name for name, _ in self._printer.fields(kind)][:count]
+            columns = [([getattr(v, name) for v in values], self._printer.style(kind, name)) for name in names]
+            items = self._all_shared(columns, used)
+            if items is not None:
+                self._printer.names.add(kind.__name__)
+                return call(kind.__name__, [("", item) for item in items])
+        return None
+
+    def _all_shared(self, columns: list[tuple[list[Any], Style]], used: dict[str, Style]) -> list[Document] | None:
+        found: list[Document] = []
+        for values, style in columns:
+            document = self._shared(values, style, used)
+            if document is None:
+                return None
+            found.append(document)
+        return found
 
 
-def _flat_tuple(items: list[Document]) -> str:
-    texts = [item if isinstance(item, str) else item.flat for item in items]
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+def _tuple_of(items: list[Document]) -> Group:
+    texts = [flat(item) for item in items]
+    inside = f"{texts[0]}," if len(texts) == 1 else ", ".join(texts)
+    return Group("(", tuple([("", item) for item in items]), ")", f"({inside})")
 
 
 def _of_plan(value: Any) -> bool:
@@ -206,11 +206,3 @@ def _subject(step: Any) -> str:
 
 _SILENT = frozenset({"data", "expected", "part", "options", "members", "requests", "setters", "setter", "observed"})
 """Members that say nothing beside the step's own name: `memory src = …` is `src`, `expect wire == …` is `wire`."""
-
-
-def _column_name(step: Any, path: tuple[str, ...]) -> str:
-    words: list[str] = []
-    for word in path:
-        if word and word not in _SILENT and word not in words:
-            words.append(word)
-    return "_".join(words) or type(step).__name__.lower()

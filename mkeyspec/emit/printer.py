@@ -8,17 +8,20 @@ module, so a title, a name or a byte string can never become code.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Union
 
 from mkeyspec.plan import At
-from mkeyspec.value.expression import Expression
+from mkeyspec.value.expression import HEX, PLAIN, Expression, Style, number
 
 WIDTH = 110
 """Columns of a line of generated code."""
 
-_HEX_FIELDS = frozenset({"access", "flags", "check_mask", "copy_mask", "imm", "tag", "tweak"})
-"""Members of the plan's classes that engineers read in hexadecimal; a value's class names its own."""
+_STYLES: dict[str, Style] = {
+    "access": HEX, "flags": HEX, "check_mask": HEX, "copy_mask": HEX, "imm": HEX, "tag": HEX, "tweak": HEX,
+}  # fmt: skip
+"""How numbers of members of the plan's classes are written, by the member's name; a value's class says it itself."""
 
 _HEX_RUN = 64
 """Hex digits on one line of a long byte string."""
@@ -77,43 +80,46 @@ class Printer:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self._memo: dict[tuple[int, bool], tuple[Any, Document]] = {}
+        self._memo: dict[tuple[int, Style], tuple[Any, Document]] = {}
         self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
-    def document(self, value: Any, field: str = "") -> Document:
-        """The document of a value; `field` is the member of a plan's class that it stands in."""
-        return self._document(value, field in _HEX_FIELDS)
+    def style(self, kind: type, member: str) -> Style:
+        """How the numbers of a member of a class are written."""
+        if issubclass(kind, Expression):
+            return kind.styles.get(member, PLAIN)
+        return _STYLES.get(member, PLAIN)
 
     def step(self, step: Any) -> Group:
         """The document of a step of the plan."""
-        document = self._document(step, False)
+        document = self.document(step)
         assert isinstance(document, Group)
         return document
 
-    def _document(self, value: Any, hexadecimal: bool) -> Document:
+    def document(self, value: Any, style: Style = PLAIN) -> Document:
+        """The document of a value, its numbers written in `style`."""
         kind = type(value)
         if kind is str or kind is bool or value is None:
             return repr(value)
         if kind is int:
-            return hex(value) if hexadecimal and value > 9 else repr(value)
+            return number(value, style)
         if kind is bytes:
             return _bytes(value)
         if kind is At:
             self.names.add("At")
             return f"At({int(value.line)}, {int(value.column)})"
         if isinstance(value, Enum):
-            return self._document(value.value, hexadecimal)
-        key = (id(value), hexadecimal)
+            return self.document(value.value, style)
+        key = (id(value), style)
         held = self._memo.get(key)
         if held is None:
             # The value is held too, so that its id stays its own.
-            held = self._memo[key] = (value, self._structure(value, hexadecimal))
+            held = self._memo[key] = (value, self._structure(value, style))
         return held[1]
 
-    def _structure(self, value: Any, hexadecimal: bool) -> Document:
+    def _structure(self, value: Any, style: Style) -> Document:
         kind = type(value)
         if kind is tuple:
-            return _group("(", [("", self._document(item, hexadecimal)) for item in value], ")")
+            return _group("(", [("", self.document(item, style)) for item in value], ")")
         if not dataclasses.is_dataclass(kind):
             raise TypeError(f"a generated module can't hold a {kind.__name__}")
         self.names.add(kind.__name__)
@@ -122,10 +128,8 @@ class Printer:
 
     def _members(self, value: Expression) -> list[tuple[str, Document]]:
         """Arguments of a value as its own `repr` has them: positional, trailing defaults left out."""
-        members = [(name, getattr(value, name), default) for name, default in self.fields(type(value))]
-        while members and members[-1][2] is not dataclasses.MISSING and members[-1][1] == members[-1][2]:
-            members.pop()
-        return [("", self._document(member, name in value.hexadecimal)) for name, member, _ in members]
+        fields = self.fields(type(value))[: positional(value, self.fields(type(value)))]
+        return [("", self.document(getattr(value, name), value.styles.get(name, PLAIN))) for name, _ in fields]
 
     def arguments(self, value: Any) -> list[tuple[str, Document]]:
         """Arguments of a plan's class: positional as far as it asks for them, then by name those off their default."""
@@ -133,9 +137,9 @@ class Printer:
         for name, default in self.fields(type(value)):
             member = getattr(value, name)
             if default is dataclasses.MISSING:
-                items.append(("", self.document(member, name)))
+                items.append(("", self.document(member, _STYLES.get(name, PLAIN))))
             elif not same(member, default):
-                items.append((f"{name}=", self.document(member, name)))
+                items.append((f"{name}=", self.document(member, _STYLES.get(name, PLAIN))))
         return items
 
     def fields(self, kind: type) -> tuple[tuple[str, Any], ...]:
@@ -147,9 +151,25 @@ class Printer:
         return known
 
 
+def positional(value: Expression, fields: Sequence[tuple[str, Any]]) -> int:
+    """How many arguments of a value its `repr` has: trailing defaults are left out."""
+    count = len(fields)
+    while count and fields[count - 1][1] is not dataclasses.MISSING:
+        name, default = fields[count - 1]
+        if getattr(value, name) != default:
+            break
+        count -= 1
+    return count
+
+
 def same(a: object, b: object) -> bool:
     """Equal and of one type: `True` is not 1 in a generated module."""
     return a is b or (type(a) is type(b) and a == b)
+
+
+def all_same(values: Sequence[object]) -> bool:
+    first = values[0]
+    return all(value is first for value in values) or all(same(value, first) for value in values)
 
 
 def _bytes(value: bytes) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Union
+from typing import NamedTuple, Union
 
 from mkeyspec.plan.location import At
 from mkeyspec.plan.step import Step
@@ -31,7 +31,7 @@ class Binding(NamedTuple):
     """
 
     name: str
-    value: Any
+    value: object
     text: str | None = None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mkeyspec.value.expression import HEX, Style
 from mkeyspec.value.node import EMPTY, ByteString, Steps
 
 
@@ -17,7 +19,7 @@ class XtsEncrypt(ByteString):
     tweak: int = 0
     unit: int = 512
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"tweak"})
+    styles: ClassVar[Mapping[str, Style]] = {"tweak": HEX}
 
     @property
     def length(self) -> int:
@@ -44,7 +46,7 @@ class XtsDecrypt(ByteString):
     tweak: int = 0
     unit: int = 512
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"tweak"})
+    styles: ClassVar[Mapping[str, Style]] = {"tweak": HEX}
 
     @property
     def length(self) -> int:

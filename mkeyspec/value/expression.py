@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
@@ -16,13 +17,24 @@ def _members(cls: type[Any]) -> tuple[tuple[str, object], ...]:
     return found
 
 
-def written(value: object, hexadecimal: bool = False) -> str:
-    """`value` as Python source. Enum members are written as their number, since only class names are in scope."""
+Style = str
+"""How a number is written: `PLAIN` or `HEX`."""
+
+PLAIN: Style = ""
+HEX: Style = "hex"
+
+
+def number(value: int, style: Style) -> str:
+    """A number as Python source."""
+    return hex(value) if style == HEX and value > 9 else str(int(value))
+
+
+def written(value: object, style: Style = PLAIN) -> str:
+    """`value` as Python source. Enum members are written as their number."""
     if isinstance(value, int) and not isinstance(value, bool):
-        number = int(value)
-        return hex(number) if hexadecimal and number > 9 else str(number)
+        return number(value, style)
     if type(value) is tuple:
-        items = [written(item, hexadecimal) for item in value]
+        items = [written(item, style) for item in value]
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     return repr(value)
 
@@ -32,8 +44,8 @@ class Expression:
 
     __slots__ = ()
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset()
-    """Members that are masks, seeds, tags or keys, and are written in base 16."""
+    styles: ClassVar[Mapping[str, Style]] = {}
+    """How the numbers of members are written, where not as plain decimals."""
 
     def inside(self) -> tuple[object, ...]:
         """The values that it is made of, of those that may be large."""
@@ -45,5 +57,5 @@ class Expression:
         count = len(members)
         while count and members[count - 1][1] is not MISSING and values[count - 1] == members[count - 1][1]:
             count -= 1
-        texts = (written(values[i], members[i][0] in self.hexadecimal) for i in range(count))
+        texts = (written(values[i], self.styles.get(members[i][0], PLAIN)) for i in range(count))
         return f"{type(self).__name__}({', '.join(texts)})"

@@ -8,12 +8,13 @@ each byte, and the values it is made of.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as member
 from typing import TYPE_CHECKING, ClassVar
 
 from mkeyspec.value.cache import DATA
-from mkeyspec.value.expression import Expression
+from mkeyspec.value.expression import HEX, Expression, Style
 
 Steps = tuple[str, ...]
 """Why a byte is what it is, the outermost reason first."""
@@ -109,7 +110,7 @@ class Fill(ByteString):
     byte: int
     length: int
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"byte"})
+    styles: ClassVar[Mapping[str, Style]] = {"byte": HEX}
 
     def compute(self) -> bytes:
         return bytes((self.byte,)) * self.length

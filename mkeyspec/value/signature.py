@@ -6,11 +6,12 @@ into the struct and nothing else: the bytes always follow from the members thems
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mkeyspec.abi.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
-from mkeyspec.value.expression import Expression
+from mkeyspec.value.expression import HEX, Expression, Style
 from mkeyspec.value.live import Int
 from mkeyspec.value.range import Range
 
@@ -28,7 +29,7 @@ class Crc(Expression):
     seed: int
     but: Overrides = ()
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"seed"})
+    styles: ClassVar[Mapping[str, Style]] = {"seed": HEX}
 
     @property
     def kind(self) -> str:
@@ -69,7 +70,7 @@ class T10Dif(Expression):
     flags: int = 0
     but: Overrides = ()
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"bg", "app_tag", "ref_tag"})
+    styles: ClassVar[Mapping[str, Style]] = {"bg": HEX, "app_tag": HEX, "ref_tag": HEX}
 
     @property
     def kind(self) -> str:

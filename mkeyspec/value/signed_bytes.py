@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mkeyspec.abi.constants import BgType
+from mkeyspec.value.expression import HEX, Style
 from mkeyspec.value.node import EMPTY, ByteString, Steps
 from mkeyspec.value.signature import Crc, Domain, Signature, T10Dif
 
@@ -18,7 +20,7 @@ class Framed(ByteString):
     domain: Domain
     app_tags: tuple[int, ...] = ()
 
-    hexadecimal: ClassVar[frozenset[str]] = frozenset({"app_tags"})
+    styles: ClassVar[Mapping[str, Style]] = {"app_tags": HEX}
 
     @property
     def length(self) -> int:

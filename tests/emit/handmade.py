@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec.plan import (
     Any,
     At,
+    Binding,
     Case,
     Check,
     Comparison,
@@ -54,7 +55,8 @@ def strip_rows() -> tuple[Row, ...]:
                 Transmit(At(14, 5), Part("k", 0, 1024), "send"),
                 Expect(At(15, 5), Wire(1024), "==", Counter(1024)),
             ]
-            rows.append(Row(f"crc={word},seed={polarity}", tuple(steps), (f"signature.{word}", "block.512")))
+            bound = (Binding("crc", word, word), Binding("seed", seed, polarity), Binding("d", domain))
+            rows.append(Row(f"crc={word},seed={polarity}", tuple(steps), (f"signature.{word}", "block.512"), bound))
     return tuple(rows)
 
 
@@ -108,7 +110,12 @@ def hostile() -> Suite:
         Record(At(6, 5), HOSTILE, Live(HOSTILE, HOSTILE)),
     )
     rows = (
-        Row(HOSTILE, steps),
-        Row("other", (Memory(At(4, 5), HOSTILE, 4, Literal(b"{%r%")), *steps[1:]), (HOSTILE,)),
+        Row(HOSTILE, steps, (), (Binding(HOSTILE, 3, HOSTILE), Binding("class", HOSTILE))),
+        Row(
+            "other",
+            (Memory(At(4, 5), HOSTILE, 4, Literal(b"{%r%")), *steps[1:-1]),
+            (HOSTILE,),
+            (Binding(HOSTILE, 4, HOSTILE), Binding("class", "other")),
+        ),
     )
     return Suite(HOSTILE, HOSTILE, (Case(At(3, 1), "hostile", HOSTILE, (HOSTILE,), rows),))

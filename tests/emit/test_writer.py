@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from mkeyspec import plan, runtime
-from mkeyspec.emit.align import align
+from mkeyspec.emit.align import Aligned, align
 from mkeyspec.emit.header import Header
-from mkeyspec.emit.printer import WIDTH, Printer
+from mkeyspec.emit.printer import WIDTH, Printer, flat
 from mkeyspec.emit.writer import write
 from mkeyspec.run.marks import case_of, row_needs
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal
@@ -165,8 +165,6 @@ def test_the_same_suite_is_the_same_text() -> None:
 
 def test_a_value_is_written_as_its_repr() -> None:
     """The printer breaks long values up by itself; on one line the two must agree."""
-    from mkeyspec.emit.printer import flat
-
     domain = Domain(Crc(0, 0xFFFFFFFF), 512)
     for value in (domain, Framed(Counter(1024), domain), Fill(0xA5, 3), Literal(b"\x00\x01"), Literal(b"ab'c")):
         assert flat(Printer().document(value)) == repr(value)
@@ -207,8 +205,57 @@ def test_a_column_is_never_a_word_of_the_module(name: str) -> None:
 def test_a_step_of_some_rows_is_guarded() -> None:
     rows = (memory("a", 8), memory("b", 8, line=6)), (memory("a", 8),)
     aligned = align([plan.Row("n=0", rows[0]), plan.Row("n=1", rows[1])], Printer())
-    assert [statement.guard for statement in aligned.statements] == ["", "has_6"]
+    assert [statement.guard for statement in aligned.statements] == ["", "row.has_memory_b"]
     assert aligned.columns[0].values == {0: True, 1: False}
+
+
+def bound(*rows: tuple[tuple[Any, ...], dict[str, Any]]) -> Aligned:
+    """Rows of steps and of what their variables mean."""
+    made = []
+    for number, (steps, names) in enumerate(rows):
+        bindings = tuple(plan.Binding(name, value, str(value)) for name, value in names.items())
+        made.append(plan.Row(f"row={number}", steps, (), bindings))
+    suite = plan.Suite("a.mks", "", (plan.Case(plan.At(1, 1), "a", "", (), tuple(made)),))
+    assert heard(suite) == {("a", row.id): row.steps for row in made}
+    return align(made, Printer())
+
+
+def test_a_column_is_called_after_the_variable_that_it_is() -> None:
+    aligned = bound(*[((memory("a", n, seed),), {"n": n, "seed": seed, "m": 2 * n}) for n in (8, 9) for seed in (1, 2)])
+    assert [column.name for column in aligned.columns] == ["n", "seed"]
+    assert flat(aligned.statements[0].step) == "Memory(At(5, 5), 'a', row.n, data=Fill(row.seed, row.n))"
+
+
+def test_a_value_is_taken_apart_only_for_columns_that_are_there() -> None:
+    data = (Framed(Counter(512), Domain(Crc(0, 7), 512)), Framed(Counter(1024), Domain(Crc(1, 9), 512)))
+    rows = [((plan.Memory(plan.At(5, 5), "a", one.length, one),), {"n": one.of.length}) for one in data]
+    aligned = bound(*rows)
+    assert [column.name for column in aligned.columns] == ["a_length", "a"]
+
+
+def test_a_variable_that_is_a_word_of_python() -> None:
+    aligned = bound(((memory("a", 8),), {"class": 8}), ((memory("a", 9),), {"class": 9}))
+    assert [column.name for column in aligned.columns] == ["v_class"]
+
+
+CONDITIONS: list[tuple[list[Any], list[bool], str]] = [
+    ([True, False], [True, False], "row.v"),
+    ([True, False], [False, True], "not row.v"),
+    (["send", "read"], [True, False], "row.v == 'send'"),
+    (["a", "b", "c"], [True, True, False], "row.v != 'c'"),
+    ([1, 2, 3, 4, 5], [True, True, False, False, False], "row.v in (1, 2)"),
+    ([None, Fill(1, 1), Fill(2, 1)], [False, True, True], "row.v is not None"),
+    ([None, Fill(1, 1)], [True, False], "row.v is None"),
+    ([Fill(1, 1), Fill(2, 1)], [True, False], "row.has_memory_a"),
+    ([0, False, 2], [True, False, True], "row.has_memory_a"),
+    (list(range(12)), [i % 2 == 0 for i in range(12)], "row.has_memory_a"),
+]
+
+
+@pytest.mark.parametrize(("values", "holds", "condition"), CONDITIONS)
+def test_a_condition_is_on_the_variable_that_decides_it(values: list[Any], holds: list[bool], condition: str) -> None:
+    rows = [((memory("a", 8),) if held else (), {"v": value}) for value, held in zip(values, holds, strict=True)]
+    assert [statement.guard for statement in bound(*rows).statements] == [condition]
 
 
 def test_steps_of_two_kinds_at_one_place_are_two_statements() -> None:
