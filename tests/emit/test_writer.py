@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mkeyspec import plan, runtime
+from mkeyspec.compiler.compile import compile_file
 from mkeyspec.emit.align import Aligned, align
 from mkeyspec.emit.header import Header
 from mkeyspec.emit.printer import WIDTH, Printer, flat
@@ -70,7 +71,15 @@ def heard(suite: plan.Suite) -> dict[tuple[str, str], tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("suite", [strip, everything])
+def statements() -> plan.Suite:
+    """Compiled: every step and every request of the language."""
+    source = GOLDEN / "statements.mks"
+    compiled = compile_file(source, root=GOLDEN).suite
+    assert compiled is not None
+    return compiled
+
+
+@pytest.mark.parametrize("suite", [strip, everything, statements])
 def test_golden(suite: Callable[[], plan.Suite]) -> None:
     """Read the files: they are what a user sees. BLESS=1 writes them anew."""
     golden = GOLDEN / f"{suite.__name__}.py.txt"
@@ -79,13 +88,13 @@ def test_golden(suite: Callable[[], plan.Suite]) -> None:
     assert text(suite()) == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements])
 def test_every_row_asks_for_its_own_steps(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     assert heard(made) == {(case.name, row.id): row.steps for case in made.cases for row in case.rows}
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements])
 def test_marks_carry_what_the_plan_says(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     module = run(made)
