@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import NoSuchCall, Unsupported
@@ -47,28 +46,6 @@ class Executor:
         self.builder = RequestBuilder(bench)
         self.verdict = verdict
         self.rulings = Rulings(bench, expectations, verdict)
-        self._verbs: dict[type, Callable[[Any], None]] = {
-            plan.Memory: self._memory,
-            plan.Mkey: self._mkey,
-            plan.Qp: self._qp,
-            plan.Pd: self._pd,
-            plan.Dek: self._dek,
-            plan.Dct: self._dct,
-            plan.Post: self._post,
-            plan.Transmit: self._transmit,
-            plan.Receive: self._receive,
-            plan.Recv: self._recv,
-            plan.Store: self._store,
-            plan.Check: self._check,
-            plan.Await: self._await,
-            plan.Poll: self._poll,
-            plan.Cancel: self._cancel,
-            plan.Resume: self._resume,
-            plan.Retag: self._retag,
-            plan.Expect: self._expect,
-            plan.Snapshot: self._snapshot,
-            plan.Record: self._record,
-        }
 
     def take(self, step: plan.Step) -> None:
         """Carry out one step, or note that it was not run. Raises Unsupported, and whatever a broken device raises."""
@@ -80,7 +57,7 @@ class Executor:
             return
         self.bench.taken.append(step)
         try:
-            self._verbs[type(step)](step)
+            self._carry_out(step)
         except Unobserved as missing:
             self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
         except Less as less:
@@ -93,6 +70,51 @@ class Executor:
         except NoSuchCall as unsayable:
             message = f"no call can ask for this: {unsayable}"
             self.rulings.fail(Failure("MKS2111", step.at, message, hard=True))
+
+    def _carry_out(self, step: plan.Step) -> None:
+        match step:
+            case plan.Memory():
+                self._memory(step)
+            case plan.Mkey():
+                self._mkey(step)
+            case plan.Qp():
+                self._qp(step)
+            case plan.Pd():
+                self._pd(step)
+            case plan.Dek():
+                self._dek(step)
+            case plan.Dct():
+                self._dct(step)
+            case plan.Post():
+                self._post(step)
+            case plan.Transmit():
+                self._transmit(step)
+            case plan.Receive():
+                self._receive(step)
+            case plan.Recv():
+                self._recv(step)
+            case plan.Store():
+                self._store(step)
+            case plan.Check():
+                self._check(step)
+            case plan.Await():
+                self._await(step)
+            case plan.Poll():
+                self._poll(step)
+            case plan.Cancel():
+                self._cancel(step)
+            case plan.Resume():
+                self._resume(step)
+            case plan.Retag():
+                self._retag(step)
+            case plan.Expect():
+                self._expect(step)
+            case plan.Snapshot():
+                self._snapshot(step)
+            case plan.Record():
+                self._record(step)
+            case _:
+                assert_never(step)
 
     def close(self) -> None:
         """The end of the case: the closing rule, whichever way it ended.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device import protocol
@@ -87,87 +89,102 @@ class RequestBuilder:
         if options.dct is not None:
             planned.dc = addresses.dc(options)
 
-        if isinstance(wr, (plan.Configure, plan.MrList, plan.MrInterleaved)):
-            planned.names_mkey = True
-            state = bench.mkeys[wr.mkey]
-            addresses.named.append(state)
-            mkey = state.handle
-            flags |= INLINE if but.take("inline", 1) else 0
-            if isinstance(wr, plan.Configure):
-                planned.request = protocol.Configure(
-                    wr_id,
-                    flags,
-                    mkey,
-                    but.take("num_setters", len(wr.setters)),
-                    tuple([self.setters.setter(setter) for setter in wr.setters]),
-                    but.take("conf_flags", 1 if wr.reset_signature else 0),
-                    but.take("comp_mask", 0),
+        match wr:
+            case plan.Configure() | plan.MrList() | plan.MrInterleaved():
+                self._configuration(wr, planned, flags, but)
+            case plan.Send():
+                sges, planned.names_mkey = addresses.sges(wr.data, but)
+                planned.imm = None if wr.imm is None else bench.member(wr.imm, "imm")
+                if wr.invalidate is not None:
+                    key = addresses.place(Part(wr.invalidate, 0, 0))[3]
+                    planned.invalidated = but.take("invalidate_rkey", key)
+                planned.delivers = sum(sge.length for sge in sges)
+                dc = addresses.dc(options, but)
+                planned.request = protocol.Send(wr_id, flags, sges, planned.imm, planned.invalidated, dc)
+            case plan.Write():
+                sges, local = addresses.sges(wr.data, but)
+                addr, rkey, far = addresses.remote(wr.to, but, sum(sge.length for sge in sges))
+                planned.names_mkey = local or far
+                if wr.imm is not None:
+                    planned.imm = bench.member(wr.imm, "imm")
+                    planned.delivers, planned.by_write = sum(sge.length for sge in sges), True
+                planned.request = protocol.Write(
+                    wr_id, flags, sges, addr, rkey, planned.imm, addresses.dc(options, but)
                 )
-            else:
-                access = but.take("access_flags", bench.member(wr.access, "access"))
-                layout = self.setters.layout(wr.layout, but)
-                if isinstance(layout, protocol.SetList):
-                    planned.request = protocol.MrList(wr_id, flags, mkey, access, layout.sges)
-                else:
-                    planned.request = protocol.MrInterleaved(
-                        wr_id, flags, mkey, access, layout.repeat_count, layout.entries
-                    )
-            if isinstance(wr, plan.Configure):
-                for one in wr.setters:
-                    if isinstance(one, plan.SetSignature):
-                        planned.domains = (one.mem, one.wire)
-                if planned.domains is None and wr.reset_signature:
-                    planned.domains = (None, None)
-            if not isinstance(wr, plan.Configure) or any(isinstance(one, plan.SetLayout) for one in wr.setters):
-                planned.layout = (state, tuple(dict.fromkeys(addresses.reached)))
-        elif isinstance(wr, plan.Send):
-            sges, planned.names_mkey = addresses.sges(wr.data, but)
-            planned.imm = None if wr.imm is None else bench.member(wr.imm, "imm")
-            if wr.invalidate is not None:
-                key = addresses.place(Part(wr.invalidate, 0, 0))[3]
-                planned.invalidated = but.take("invalidate_rkey", key)
-            planned.delivers = sum(sge.length for sge in sges)
-            dc = addresses.dc(options, but)
-            planned.request = protocol.Send(wr_id, flags, sges, planned.imm, planned.invalidated, dc)
-        elif isinstance(wr, plan.Write):
-            sges, local = addresses.sges(wr.data, but)
-            addr, rkey, far = addresses.remote(wr.to, but, sum(sge.length for sge in sges))
-            planned.names_mkey = local or far
-            if wr.imm is not None:
-                planned.imm = bench.member(wr.imm, "imm")
-                planned.delivers, planned.by_write = sum(sge.length for sge in sges), True
-            planned.request = protocol.Write(wr_id, flags, sges, addr, rkey, planned.imm, addresses.dc(options, but))
-        elif isinstance(wr, plan.Read):
-            sges, local = addresses.sges(wr.into, but)
-            planned.answer = self._answer(sges)
-            addr, rkey, far = addresses.remote(wr.source, but, sum(sge.length for sge in sges))
-            planned.names_mkey = local or far
-            planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, addresses.dc(options, but))
-        elif isinstance(wr, plan.FetchAdd):
-            sges, local = addresses.sges((wr.into,), but)
-            planned.answer = self._answer(sges)
-            addr, rkey, far = addresses.remote(wr.source, but, 8)
-            planned.names_mkey = local or far
-            planned.request = protocol.FetchAdd(
-                wr_id, flags, sges[0], addr, rkey, bench.member(wr.add, "add"), addresses.dc(options, but)
-            )
-        elif isinstance(wr, plan.Invalidate):
-            planned.names_mkey = True
-            rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)
-            planned.request = protocol.LocalInv(wr_id, flags, rkey, wr.by == "post_send")
-        elif isinstance(wr, plan.Memcpy):
-            source, target = addresses.place(wr.source), addresses.place(wr.to)
-            planned.names_mkey = addresses.names_mkey(wr.source.name) or addresses.names_mkey(wr.to.name)
-            count = but.take("length", source[1])
-            for part, (addr, _, _, _) in ((wr.source, source), (wr.to, target)):
-                buffer = bench.buffers.get(part.name)
-                if buffer is not None:
-                    inside(buffer, addr, count, meant=count != source[1] or bool(part.but))
-            planned.request = protocol.Memcpy(wr_id, flags, target[2], target[0], source[2], source[0], count)
-        else:
-            planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, bench.read))
+            case plan.Read():
+                sges, local = addresses.sges(wr.into, but)
+                planned.answer = self._answer(sges)
+                addr, rkey, far = addresses.remote(wr.source, but, sum(sge.length for sge in sges))
+                planned.names_mkey = local or far
+                planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, addresses.dc(options, but))
+            case plan.FetchAdd():
+                sge, addr, rkey = self._atomic(wr, planned, but)
+                add = bench.member(wr.add, "add")
+                planned.request = protocol.FetchAdd(wr_id, flags, sge, addr, rkey, add, addresses.dc(options, but))
+            case plan.Invalidate():
+                planned.names_mkey = True
+                rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)
+                planned.request = protocol.LocalInv(wr_id, flags, rkey, wr.by == "post_send")
+            case plan.Memcpy():
+                source, target = addresses.place(wr.source), addresses.place(wr.to)
+                planned.names_mkey = addresses.names_mkey(wr.source.name) or addresses.names_mkey(wr.to.name)
+                count = but.take("length", source[1])
+                for part, (addr, _, _, _) in ((wr.source, source), (wr.to, target)):
+                    buffer = bench.buffers.get(part.name)
+                    if buffer is not None:
+                        inside(buffer, addr, count, meant=count != source[1] or bool(part.but))
+                planned.request = protocol.Memcpy(wr_id, flags, target[2], target[0], source[2], source[0], count)
+            case plan.RawWqe():
+                planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, bench.read))
+            case _:
+                assert_never(wr)
         but.done("a work request")
         return planned
+
+    def _configuration(
+        self, wr: plan.Configure | plan.MrList | plan.MrInterleaved, planned: Planned, flags: int, but: Members
+    ) -> None:
+        bench, addresses, wr_id = self.bench, self.addresses, planned.wr_id
+        planned.names_mkey = True
+        state = bench.mkeys[wr.mkey]
+        addresses.named.append(state)
+        mkey = state.handle
+        flags |= INLINE if but.take("inline", 1) else 0
+        if isinstance(wr, plan.Configure):
+            planned.request = protocol.Configure(
+                wr_id,
+                flags,
+                mkey,
+                but.take("num_setters", len(wr.setters)),
+                tuple([self.setters.setter(setter) for setter in wr.setters]),
+                but.take("conf_flags", 1 if wr.reset_signature else 0),
+                but.take("comp_mask", 0),
+            )
+        else:
+            access = but.take("access_flags", bench.member(wr.access, "access"))
+            layout = self.setters.layout(wr.layout, but)
+            if isinstance(layout, protocol.SetList):
+                planned.request = protocol.MrList(wr_id, flags, mkey, access, layout.sges)
+            else:
+                planned.request = protocol.MrInterleaved(
+                    wr_id, flags, mkey, access, layout.repeat_count, layout.entries
+                )
+        if isinstance(wr, plan.Configure):
+            for one in wr.setters:
+                if isinstance(one, plan.SetSignature):
+                    planned.domains = (one.mem, one.wire)
+            if planned.domains is None and wr.reset_signature:
+                planned.domains = (None, None)
+        if not isinstance(wr, plan.Configure) or any(isinstance(one, plan.SetLayout) for one in wr.setters):
+            planned.layout = (state, tuple(dict.fromkeys(addresses.reached)))
+
+    def _atomic(self, wr: plan.Atomic, planned: Planned, but: Members) -> tuple[protocol.Sge, int, int]:
+        """The SGE of the old value, and the remote address with its key."""
+        sges, local = self.addresses.sges((wr.into,), but)
+        planned.answer = self._answer(sges)
+        addr, rkey, far = self.addresses.remote(wr.source, but, plan.ATOMIC_BYTES)
+        planned.names_mkey = local or far
+        return sges[0], addr, rkey
 
     def _answer(self, sges: tuple[protocol.Sge, ...]) -> tuple[tuple[MkeyState, ...], int]:
         """What an answer fills: the request has named nothing but its own side's mkeys so far."""

@@ -6,8 +6,8 @@ Data moves in `transfer`. A queue that is drained lets its work wait (signature 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from typing import Any
+
+from typing_extensions import assert_never
 
 from mkeyspec.device.model import dct
 from mkeyspec.device.model.configuration import M8, M32, Configuration
@@ -15,12 +15,23 @@ from mkeyspec.device.model.key import IndirectKey
 from mkeyspec.device.model.queue import ERR, RAW, RTS, SQD, Queue
 from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
-from mkeyspec.device.model.wqe import Malformed, Nop, RawWork
+from mkeyspec.device.model.wqe import Malformed, Nop, RawWork, Request
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import AsyncEvent, FetchAdd, LocalInv, Memcpy, Read, Send, Write
+from mkeyspec.device.protocol import Addressed, AsyncEvent, FetchAdd, LocalInv, Memcpy, Read, Send, Write
 
 Outcome = tuple[str, int]
 """Status, and the byte count of the completion."""
+
+
+OPCODES: dict[type, str] = {
+    Configuration: "driver1",
+    Send: "send",
+    Write: "rdma_write",
+    Read: "rdma_read",
+    FetchAdd: "fetch_add",
+    LocalInv: "local_inv",
+    Memcpy: "driver3",
+}
 
 
 class Execution:
@@ -30,18 +41,6 @@ class Execution:
         self.profile = profile
         self.transfer = transfer
         self.events: list[AsyncEvent] = []
-        self._kinds: dict[type, tuple[Callable[[Queue, Any], Outcome], str]] = {
-            Configuration: (self._configure, "driver1"),
-            Send: (transfer.send, "send"),
-            Write: (transfer.write, "rdma_write"),
-            Read: (transfer.read, "rdma_read"),
-            FetchAdd: (transfer.fetch_add, "fetch_add"),
-            LocalInv: (self._local_inv, "local_inv"),
-            Memcpy: (transfer.memcpy, "driver3"),
-            RawWork: (self._raw, RAW),
-            Nop: (lambda queue, work: (SUCCESS, 0), RAW),
-            Malformed: (lambda queue, work: (profile.status_raw, 0), RAW),
-        }
 
     def take(self, queue: Queue, work: Work) -> None:
         """A work request that was posted."""
@@ -71,16 +70,49 @@ class Execution:
         if queue.state == ERR or (queue.broken and _stream(work) in queue.broken):
             queue.sent(work.wr_id, work.flags, "wr_flush_err", "")
             return
-        do, opcode = self._kinds[work.__class__]
         queue.tripped = False
-        status, length = (SUCCESS, 0) if cancelled else do(queue, work)
-        queue.sent(work.wr_id, work.flags, status, opcode, length)
+        status, length = (SUCCESS, 0) if cancelled else self._do(queue, work)
+        queue.sent(work.wr_id, work.flags, status, self._opcode(work), length)
         if status != SUCCESS:
             dct.fail(queue, _stream(work))
         elif queue.tripped and queue.attributes.sig_pipelining and queue.state == RTS:
             # The request with the error is over; nothing after it begins (XCAN-01, HW-05).
             queue.state = SQD
             self.events.append(AsyncEvent("sq_drained", queue.qp))
+
+    def _do(self, queue: Queue, work: Work | Request) -> Outcome:
+        """The effect of one work request."""
+        match work:
+            case Configuration():
+                return self._configure(queue, work)
+            case Send():
+                return self.transfer.send(queue, work)
+            case Write():
+                return self.transfer.write(queue, work)
+            case Read():
+                return self.transfer.read(queue, work)
+            case FetchAdd():
+                return self.transfer.fetch_add(queue, work)
+            case LocalInv():
+                return self._local_inv(queue, work)
+            case Memcpy():
+                return self.transfer.memcpy(queue, work)
+            case RawWork():
+                return self._raw(queue, work)
+            case Nop():
+                return SUCCESS, 0
+            case Malformed():
+                return self.profile.status_raw, 0
+            case _:
+                assert_never(work)
+
+    def _raw(self, queue: Queue, work: RawWork) -> Outcome:
+        """What the WQE asks for, as if a builder had asked (WRP-26)."""
+        return self._do(queue, work.request)
+
+    def _opcode(self, work: Work) -> str:
+        """Of a successful completion (ibv_poll_cq(3); mlx5dv.h, MLX5DV_WC_*)."""
+        return RAW if isinstance(work, RawWork) else OPCODES[work.__class__]
 
     # What moves no data ----------------------------------------------------------------------
 
@@ -125,11 +157,6 @@ class Execution:
         self.transfer.invalidate(found)
         return SUCCESS, 0
 
-    def _raw(self, queue: Queue, work: RawWork) -> Outcome:
-        """What the WQE asks for, as if a builder had asked (WRP-26)."""
-        do, _ = self._kinds[work.request.__class__]
-        return do(queue, work.request)
-
 
 def _slots(work: Work) -> int:
     return work.slots if isinstance(work, Configuration) else 1
@@ -137,4 +164,4 @@ def _slots(work: Work) -> int:
 
 def _stream(work: Work) -> int:
     """The DCI stream of a work request; those without an address are of stream 0."""
-    return dct.stream_of(work.dc) if isinstance(work, (Send, Write, Read, FetchAdd, RawWork)) else 0
+    return dct.stream_of(work.dc) if isinstance(work, (Addressed, RawWork)) else 0

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
+from typing_extensions import assert_never
+
 from mkeyspec.abi.constants import QpOps
 from mkeyspec.device.model.configuration import M32, M64, Builder, BuilderRefusal, Configuration
 from mkeyspec.device.model.dct import DCI
@@ -17,8 +19,10 @@ from mkeyspec.device.model.key import IndirectKey
 from mkeyspec.device.model.queue import ERR, RTS, SQD, Queue
 from mkeyspec.device.model.wqe import RawWork, decode
 from mkeyspec.device.protocol import (
+    Addressed,
+    Atomic,
     Configure,
-    FetchAdd,
+    Data,
     LocalInv,
     Memcpy,
     Mkey,
@@ -26,7 +30,6 @@ from mkeyspec.device.protocol import (
     MrList,
     RawWqe,
     Read,
-    Send,
     SetAccess,
     SetInterleaved,
     SetList,
@@ -34,10 +37,9 @@ from mkeyspec.device.protocol import (
     StraySetter,
     Unsupported,
     WorkRequest,
-    Write,
 )
 
-Work = Union[Configuration, Send, Write, Read, FetchAdd, LocalInv, Memcpy, RawWork]
+Work = Union[Configuration, Data, LocalInv, Memcpy, RawWork]
 """What is left to execute."""
 
 OPS = {
@@ -71,26 +73,28 @@ class DriverSection:
                 self._stray(request.setter)
                 continue
             self._left_open()
-            if isinstance(request, (Configure, MrList, MrInterleaved)):
-                self._configure(request)
-            elif isinstance(request, (Send, Write, Read, FetchAdd, LocalInv)):
-                self._data(request)
-            elif isinstance(request, Memcpy):
-                self._memcpy(request)
-            else:
-                assert isinstance(request, RawWqe)
-                self._raw(request)
+            match request:
+                case Configure() | MrList() | MrInterleaved():
+                    self._configure(request)
+                case Addressed() | LocalInv():
+                    self._data(request)
+                case Memcpy():
+                    self._memcpy(request)
+                case RawWqe():
+                    self._raw(request)
+                case _:
+                    assert_never(request)
         self._left_open()
 
-    def _data(self, request: Send | Write | Read | FetchAdd | LocalInv) -> None:
+    def _data(self, request: Data | LocalInv) -> None:
         attributes = self.queue.attributes
         kind = attributes.type
         self._moves_data(kind)
         if not isinstance(request, LocalInv):
-            if not isinstance(request, FetchAdd) and len(request.sges) > attributes.max_send_sge:
+            if not isinstance(request, Atomic) and len(request.sges) > attributes.max_send_sge:
                 self._error("send_sges")
                 return
-            if kind == "uc" and isinstance(request, (Read, FetchAdd)):
+            if kind == "uc" and isinstance(request, (Read, Atomic)):
                 self._error("qp_operation_missing")
                 return
             dc = request.dc

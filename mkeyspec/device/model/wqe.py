@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from mkeyspec.abi.constants import RAW_OPCODES, SendFlag
-from mkeyspec.device.protocol import DcAddress, FetchAdd, RawWqe, Read, Send, Sge, Unsupported, Write
+from mkeyspec.device.protocol import Data, DcAddress, FetchAdd, RawWqe, Read, Send, Sge, Unsupported, Write
 
 NOP, SEND_INVAL, WRITE, WRITE_IMM, SEND, SEND_IMM, READ, FETCH_ADD = 0x00, 0x01, 0x08, 0x09, 0x0A, 0x0B, 0x10, 0x12
 REMOTE = (WRITE, WRITE_IMM, READ, FETCH_ADD)
@@ -43,7 +43,7 @@ class Malformed:
     """Bytes that are no WQE of this QP."""
 
 
-Request = Union[Send, Write, Read, FetchAdd, Nop, Malformed]
+Request = Union[Data, Nop, Malformed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,18 @@ class MrInterleaved:
     entries: tuple[Interleaved, ...]
 
 
+class Addressed:
+    """A request that moves data between the two ends. `dc`: the target, of a request on a DCI."""
+
+    __slots__ = ()
+
+    wr_id: int
+    flags: int
+    dc: DcAddress | None
+
+
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Addressed):
     """SEND, with an immediate (host order) or an rkey to invalidate at the receiver."""
 
     wr_id: int
@@ -175,7 +185,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class Write(Addressed):
     wr_id: int
     flags: int
     sges: tuple[Sge, ...]
@@ -186,7 +196,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(Addressed):
     wr_id: int
     flags: int
     sges: tuple[Sge, ...]
@@ -195,10 +205,18 @@ class Read:
     dc: DcAddress | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FetchAdd:
-    """8 bytes; the old value lands in `sge`."""
+class Atomic(Addressed):
+    """8 bytes of the other end, in the host's order; the old value lands in `sge`."""
 
+    __slots__ = ()
+
+    sge: Sge
+    remote_addr: int
+    rkey: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchAdd(Atomic):
     wr_id: int
     flags: int
     sge: Sge
@@ -236,6 +254,7 @@ class RawWqe:
     wqe: bytes
 
 
-WorkRequest = Union[
-    Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, LocalInv, Memcpy, RawWqe
-]
+Data = Union[Send, Write, Read, FetchAdd]
+"""The requests that are `Addressed`."""
+
+WorkRequest = Union[Configure, StraySetter, MrList, MrInterleaved, Data, LocalInv, Memcpy, RawWqe]

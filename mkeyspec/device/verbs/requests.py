@@ -13,10 +13,15 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from typing_extensions import assert_never
+
 from mkeyspec.abi.constants import QpOps
 from mkeyspec.device.protocol import (
+    Addressed,
+    Atomic,
     Configure,
     CryptoAttr,
+    Data,
     Dek,
     FetchAdd,
     LocalInv,
@@ -86,72 +91,85 @@ class SectionCalls:
             return
         wr_id, flags = fit(request.wr_id, U64, "wr_id"), fit(request.flags, U32, "wr_flags")
         self.calls.append(lambda: self._open(wr_id, flags))
-        if isinstance(request, Configure):
-            self._configure(request)
-        elif isinstance(request, MrList):
-            self._needs(MKEY_OPS, "mr_list")
-            mkey, access = self.mkey(request.mkey), fit(request.access_flags, U32, "access_flags")
-            sges = [self._sge(sge) for sge in request.sges]
-            self.calls.append(lambda: qp.wr_mr_list(mkey, access, sges))
-        elif isinstance(request, MrInterleaved):
-            self._needs(MKEY_OPS, "mr_interleaved")
-            mkey, access = self.mkey(request.mkey), fit(request.access_flags, U32, "access_flags")
-            repeat, entries = fit(request.repeat_count, U32, "repeat_count"), self._interleaved(request.entries)
-            self.calls.append(lambda: qp.wr_mr_interleaved(mkey, access, repeat, entries))
-        elif isinstance(request, Memcpy):
-            self._needs(int(QpOps.MEMCPY), "memcpy")
-            copy = (
-                fit(request.dest_lkey, U32, "dest_lkey"),
-                fit(request.dest_addr, U64, "dest_addr"),
-                fit(request.src_lkey, U32, "src_lkey"),
-                fit(request.src_addr, U64, "src_addr"),
-                fit(request.length, U64, "length"),
-            )
-            self.calls.append(lambda: qp.wr_memcpy(*copy))
-        elif isinstance(request, RawWqe):
-            self._raw(request)
-        elif isinstance(request, LocalInv):
-            rkey = fit(request.rkey, U32, "rkey")
-            self._of_type("rc", "uc", what="local_inv")
-            self.calls.append(lambda: qp.wr_local_inv(rkey))
-        elif isinstance(request, FetchAdd):
-            self._of_type("rc", "dci", what="fetch_add")
-            rkey, addr = fit(request.rkey, U32, "rkey"), fit(request.remote_addr, U64, "remote_addr")
-            add = fit(request.add, U64, "add")
-            self.calls.append(lambda: qp.wr_atomic_fetch_add(rkey, addr, add))
-            self._addressed(request)
-            self._data((request.sge,))
-        else:
-            self._message(request)
+        match request:
+            case Configure():
+                self._configure(request)
+            case MrList():
+                self._needs(MKEY_OPS, "mr_list")
+                mkey, access = self.mkey(request.mkey), fit(request.access_flags, U32, "access_flags")
+                sges = [self._sge(sge) for sge in request.sges]
+                self.calls.append(lambda: qp.wr_mr_list(mkey, access, sges))
+            case MrInterleaved():
+                self._needs(MKEY_OPS, "mr_interleaved")
+                mkey, access = self.mkey(request.mkey), fit(request.access_flags, U32, "access_flags")
+                repeat, entries = fit(request.repeat_count, U32, "repeat_count"), self._interleaved(request.entries)
+                self.calls.append(lambda: qp.wr_mr_interleaved(mkey, access, repeat, entries))
+            case Memcpy():
+                self._needs(int(QpOps.MEMCPY), "memcpy")
+                copy = (
+                    fit(request.dest_lkey, U32, "dest_lkey"),
+                    fit(request.dest_addr, U64, "dest_addr"),
+                    fit(request.src_lkey, U32, "src_lkey"),
+                    fit(request.src_addr, U64, "src_addr"),
+                    fit(request.length, U64, "length"),
+                )
+                self.calls.append(lambda: qp.wr_memcpy(*copy))
+            case RawWqe():
+                self._raw(request)
+            case LocalInv():
+                rkey = fit(request.rkey, U32, "rkey")
+                self._of_type("rc", "uc", what="local_inv")
+                self.calls.append(lambda: qp.wr_local_inv(rkey))
+            case Addressed():
+                self._message(request)
+            case _:
+                assert_never(request)
 
-    def _message(self, request: Send | Write | Read) -> None:
-        qp = self.end.handle
-        if isinstance(request, Send):
-            if request.invalidate_rkey is not None:
-                self._of_type("rc", "uc", what="send_inv")
-                rkey = fit(request.invalidate_rkey, U32, "invalidate_rkey")
-                self.calls.append(lambda: qp.wr_send_inv(rkey))
-            elif request.imm is not None:
-                imm = fit(request.imm, U32, "imm")
-                self.calls.append(lambda: qp.wr_send_imm(imm))
-            else:
-                self.calls.append(qp.wr_send)
-        else:
-            rkey, addr = fit(request.rkey, U32, "rkey"), fit(request.remote_addr, U64, "remote_addr")
-            if isinstance(request, Read):
+    def _message(self, request: Data) -> None:
+        match request:
+            case Send():
+                self._send(request)
+            case Write():
+                self._write(request)
+            case Read():
                 self._of_type("rc", "dci", "xrc_send", what="read")
-                self.calls.append(lambda: qp.wr_rdma_read(rkey, addr))
-            elif request.imm is not None:
-                self._of_type("rc", "uc", "dci", "xrc_send", what="write_imm")
-                imm = fit(request.imm, U32, "imm")
-                self.calls.append(lambda: qp.wr_rdma_write_imm(rkey, addr, imm))
-            else:
-                self._of_type("rc", "uc", "dci", "xrc_send", what="write")
-                self.calls.append(lambda: qp.wr_rdma_write(rkey, addr))
+                self._remote("wr_rdma_read", request)
+            case FetchAdd():
+                self._of_type("rc", "dci", what="fetch_add")
+                self._remote("wr_atomic_fetch_add", request, fit(request.add, U64, "add"))
+            case _:
+                assert_never(request)
         self._addressed(request)
-        self._data(request.sges)
+        self._data((request.sge,) if isinstance(request, Atomic) else request.sges)
 
-    def _addressed(self, request: Send | Write | Read | FetchAdd) -> None:
+    def _remote(self, call: str, request: Write | Read | Atomic, *more: int) -> None:
+        """A builder of a request with a remote address: `call` of a QP of pyverbs, and its last arguments."""
+        builder = getattr(self.end.handle, call)
+        rkey, addr = fit(request.rkey, U32, "rkey"), fit(request.remote_addr, U64, "remote_addr")
+        self.calls.append(lambda: builder(rkey, addr, *more))
+
+    def _send(self, request: Send) -> None:
+        qp = self.end.handle
+        if request.invalidate_rkey is not None:
+            self._of_type("rc", "uc", what="send_inv")
+            rkey = fit(request.invalidate_rkey, U32, "invalidate_rkey")
+            self.calls.append(lambda: qp.wr_send_inv(rkey))
+        elif request.imm is not None:
+            imm = fit(request.imm, U32, "imm")
+            self.calls.append(lambda: qp.wr_send_imm(imm))
+        else:
+            self.calls.append(qp.wr_send)
+
+    def _write(self, request: Write) -> None:
+        types = ("rc", "uc", "dci", "xrc_send")
+        if request.imm is not None:
+            self._of_type(*types, what="write_imm")
+            self._remote("wr_rdma_write_imm", request, fit(request.imm, U32, "imm"))
+        else:
+            self._of_type(*types, what="write")
+            self._remote("wr_rdma_write", request)
+
+    def _addressed(self, request: Data) -> None:
         """Where a datagram or a DC message goes."""
         end = self.end
         qp, kind, address = end.handle, end.attributes.type, end.address

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mkeyspec.device.model.device import Model
-from mkeyspec.device.model.execution import Execution, Outcome
+from mkeyspec.device.model.execution import OPCODES, Execution, Outcome
 from mkeyspec.device.model.key import Violation
-from mkeyspec.device.model.queue import RAW, RTS, SQD, Queue
+from mkeyspec.device.model.queue import RTS, SQD, Queue
 from mkeyspec.device.model.section import DriverSection, Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.model.wqe import RawWork
@@ -54,13 +54,9 @@ class RawWqeIgnored(Execution):
 
 @fault("raw_opcode")
 class RawOpcode(Execution):
-    def _run(self, queue: Queue, work: Work, cancelled: bool = False) -> None:
-        if isinstance(work, RawWork):
-            _, opcode = self._kinds[work.request.__class__]
-            if opcode == RAW:  # a NOP has none that an application knows
-                opcode = "send"
-            self._kinds[RawWork] = self._raw, opcode
-        super()._run(queue, work, cancelled)
+    def _opcode(self, work: Work) -> str:
+        """That of the request which the WQE asks for; a NOP has none that an application knows."""
+        return OPCODES.get(work.request.__class__, "send") if isinstance(work, RawWork) else super()._opcode(work)
 
 
 @fault("raw_wr_flags")
