@@ -73,7 +73,7 @@ def heard(suite: plan.Suite) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 def statements() -> plan.Suite:
     """Compiled: every step and every request of the language."""
-    source = GOLDEN / "statements.mks"
+    source = GOLDEN / "statements.mks.txt"
     compiled = compile_file(source, root=GOLDEN).suite
     assert compiled is not None
     return compiled
