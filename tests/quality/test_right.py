@@ -8,14 +8,26 @@ from dataclasses import replace
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import Access
+from mkeyspec.abi.constants import Access, SendFlag
 from mkeyspec.device.model.components import PARTS
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.key import Violation
 from mkeyspec.device.model.late import Late
 from mkeyspec.device.model.queue import Queue
+from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
-from mkeyspec.device.protocol import Completion, Qp, QpPair, Read, Send, Sge, Write
+from mkeyspec.device.protocol import (
+    Completion,
+    FetchAdd,
+    Memcpy,
+    Qp,
+    QpPair,
+    Read,
+    Send,
+    Sge,
+    WorkRequest,
+    Write,
+)
 from tests.quality.subject import PROFILE, Bench, rows
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (
@@ -45,7 +57,41 @@ class WriteLength(Model):
         return [replace(one, byte_len=0x5A5A5A5A) if one.opcode == "rdma_write" else one for one in super().poll(qp)]
 
 
-@pytest.mark.parametrize("device", [Late, NewQps, WriteLength])
+class LateReads(Model):
+    """READs, atomics and memcpys bring their data after the requests behind them, up to the first with a fence; all
+    complete in order."""
+
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        take, taken = self.execution.take, list[tuple[Queue, Work]]()
+        self.execution.take = lambda queue, work: taken.append((queue, work))  # type: ignore[method-assign]
+        try:
+            errno = super().post(qp, requests, abort=abort)
+        finally:
+            self.execution.take = take  # type: ignore[method-assign]
+        turns, late = list[tuple[Queue, Work]](), list[tuple[Queue, Work]]()
+        for queue, work in taken:
+            if work.flags & SendFlag.FENCE:
+                turns, late = turns + late, []
+            (late if isinstance(work, (Read, FetchAdd, Memcpy)) else turns).append((queue, work))
+        for queue, work in turns + late:
+            take(queue, work)
+        order = [work.wr_id for _, work in taken]
+        for queue in {id(queue): queue for queue, _ in taken}.values():
+            mine = [one for one in queue.entries if _told(one) in order]
+            mine.sort(key=lambda one: order.index(_told(one)))
+            others = [one for one in queue.entries if _told(one) not in order]
+            queue.entries.clear()
+            queue.entries.extend(others + mine)
+        return errno
+
+
+def _told(entry: object) -> int:
+    """The id of a completion of the send queue; -1 of another entry."""
+    found = getattr(entry, "completion", None)
+    return -1 if found is None or found.queue != "send" else int(found.wr_id)
+
+
+@pytest.mark.parametrize("device", [Late, NewQps, WriteLength, LateReads])
 def test_no_row_is_red_on_a_device_that_is_right(device: type[Model]) -> None:
     bench = Bench(lambda: device(PROFILE), 5.0)
     red = [(row.id, out.text) for row in rows(most=1) if not (out := bench.run(row)).green and out.status != "skip"]

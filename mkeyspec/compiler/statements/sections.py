@@ -11,6 +11,7 @@ from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, goes_through, lines_of
+from mkeyspec.compiler.statements.order import SectionOrder
 from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -27,11 +28,14 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     block = node.block
     lines = [] if block is None else lines_of(block, SECTION, scope)
     requests = []
+    order = SectionOrder(row)
     for line in lines:
         requests.append(request(row, row.sentences.read(line), scope, False))
-    _finish(
-        row, sentence, scope, qp, tuple(requests), "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
-    )
+        order.take(requests[-1])
+    wait, abort = "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
+    if _finish(row, sentence, scope, qp, tuple(requests), wait, abort):
+        for found in order.found:
+            row.diagnostics.add(found)
 
 
 def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -48,7 +52,8 @@ def _finish(
     requests: tuple[plan.Wr, ...],
     wait: bool,
     abort: bool,
-) -> None:
+) -> bool:
+    """Whether it may go through."""
     claim = row.claim(sentence, scope)
     peer = sentence.node.peer
     if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
@@ -64,9 +69,11 @@ def _finish(
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
-    if not abort and not claims_rejection(claim):
-        _under_way(row, qp, peer, requests, wait, claim)
-        writes.post(row, step, waiting, goes_through(claim))
+    if abort or claims_rejection(claim):
+        return False
+    _under_way(row, qp, peer, requests, wait, claim)
+    writes.post(row, step, waiting, goes_through(claim))
+    return True
 
 
 def _under_way(

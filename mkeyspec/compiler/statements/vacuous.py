@@ -6,6 +6,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.eval.undecided import segments_of
 from mkeyspec.compiler.eval.values import Handle, Moment, WireRef
 from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANNOT_HOLD, fixed_number
+from mkeyspec.compiler.statements.order import look_arrival
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.diagnostics.source import Span
@@ -186,6 +187,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span) -> Non
                 return
             segments = [(part.name, start, length)]
         else:
+            look_arrival(row, part, length, span)
             if not _anything_known(row, part.name):
                 return
             segments = row.ledger.segments(Handle("mkey", part.name), span)

@@ -17,7 +17,7 @@ from mkeyspec.requirements.ledger import departure_ids, ids
 UI = Path(__file__).parents[2] / "ui" / "rules"
 PHASES = {"create", "complete", "completion", "mkey_check", "cancel"}
 ON_CLAIMS = {"MKS0501", "MKS0502", "MKS0503"}
-LINTS = {f"MKS060{n}" for n in range(1, 8)} | {f"MKS061{n}" for n in range(1, 9)}
+LINTS = {f"MKS060{n}" for n in range(1, 8)} | {f"MKS061{n}" for n in range(1, 10)}
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

@@ -1,0 +1,104 @@
+"""Warnings about an order that no page promises: what depends on it differs from one right device to the next.
+
+A READ, an atomic and a memcpy write into local memory when they end, and nothing but IBV_SEND_FENCE has a later request
+of the section wait for that (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. And of
+two parts of one layout that are the same bytes, either may be written last.
+"""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval.undecided import reached
+from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Note
+from mkeyspec.diagnostics.source import Span
+from mkeyspec.plan.use import End
+from mkeyspec.reference.layout import Segment
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
+
+CODE = "MKS0619"
+_FROM_FAR = (plan.Read, plan.Atomic)
+"""What the other end answers, it answers in order."""
+_LATE = (*_FROM_FAR, plan.Memcpy)
+
+
+class SectionOrder:
+    """The requests of one section, in order. `found`: warnings, to be told if the section is to go through."""
+
+    def __init__(self, row: RowState) -> None:
+        self.row = row
+        self.found: list[Diagnostic] = []
+        self._open: list[tuple[plan.Wr, list[Segment], Span]] = []
+        """Requests that need not have come to their end, with the bytes that they write."""
+
+    def take(self, request: plan.Wr) -> None:
+        """The next request."""
+        if request.options.fence:
+            self._open = []
+        span = self.row.spans.get(request)
+        for end in request.ends() if self._open else ():
+            here = self._bytes(end)
+            for earlier, there, where in self._open:
+                if end.use.writes and isinstance(earlier, _FROM_FAR) and isinstance(request, _FROM_FAR):
+                    continue
+                if _overlap(here, there):
+                    self._tell(request, earlier, span, where)
+                    return
+        if isinstance(request, _LATE):
+            written = [one for end in request.ends() if _is_late(end) for one in self._bytes(end)]
+            self._open.append((request, written, span))
+
+    def _bytes(self, end: End) -> list[Segment]:
+        return [] if end.part.but else reached(self.row.ledger, end.part, self.row.spans.get(end.part))
+
+    def _tell(self, request: plan.Wr, earlier: plan.Wr, span: Span, where: Span) -> None:
+        self.found.append(
+            Diagnostic(
+                CODE,
+                f"this `{request.name()}` meets bytes that the `{earlier.name()}` before it need not have written yet",
+                span,
+                "warning",
+                notes=(Note("nothing has the next request wait for this one", where),),
+                help=f"`{request.name()} …, fence` waits",
+                page="mlx5dv_wr_post(3)" if isinstance(earlier, plan.Memcpy) else "ibv_post_send(3)",
+            )
+        )
+
+
+def look_arrival(row: RowState, part: Part, length: int | None, span: Span) -> None:
+    """Something arrives in `part` of an mkey: no two of the bytes that it leads to may be the same."""
+    ledger = row.ledger
+    layout = ledger.mkeys[part.name].layout
+    if layout is None or not _repeats(layout):
+        return
+    last = ("", 0)
+    for buffer, start, size in sorted(ledger.targets(part, length, span)):
+        if size and buffer == last[0] and start < last[1]:
+            row.diagnostics.warning(
+                CODE,
+                f"`{part.name}` leads to {buffer}[{start}] twice: which of the bytes that arrive stays there is open",
+                span,
+                help="a layout without overlaps, where something arrives; to gather twice from a place is fine",
+            )
+            return
+        last = (buffer, start + size)
+
+
+def _repeats(layout: Layout) -> bool:
+    """Whether a layout names anything more than once."""
+    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
+    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
+    names = [one.part.name if isinstance(one, Chunk) else one.name for one in bare]
+    return len(set(names)) < len(names) or any(isinstance(entry, Repeated) for entry in entries)
+
+
+def _is_late(end: End) -> bool:
+    return end.use.writes and not end.use.remote
+
+
+def _overlap(some: list[Segment], others: list[Segment]) -> bool:
+    return any(
+        name == other and start < first + size and first < start + length
+        for name, start, length in some
+        for other, first, size in others
+    )
