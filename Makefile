@@ -46,7 +46,7 @@ arrows: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# Built anew when the dependencies change; a half-made environment has no stamp and is tried again. Running needs the
+# Built again when the dependencies change; a half-made environment has no stamp and is tried again. Running needs the
 # package and its dependencies only: no checkers, and the software NIC is built at its first use. Modules are compiled when
 # they are first imported, not all of them at the installation.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile

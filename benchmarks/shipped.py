@@ -38,7 +38,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Shipped:
-    """`heads`: by file from `cases/`, what stands before its first case."""
+    """`heads`: by file from `cases/`, what comes before its first case."""
 
     heads: dict[str, str]
     cases: tuple[Case, ...]

@@ -46,7 +46,7 @@ known`. This page says what each verb takes. `known` is [a known departure](lang
 """
 REQUESTS = """
 One alone is a section of its own: signaled, and waited for. Inside `post { }` and `abort { }` they take neither `peer`,
-`on`, `as` nor a claim: those belong to the section. A setter may stand there too, misplaced on purpose.
+`on`, `as` nor a claim: those belong to the section. A setter may be there too, misplaced on purpose.
 """
 PURE = """
 All are pure: the same arguments give the same value, on every machine. A parameter with `=` may be left out; one that
@@ -61,7 +61,7 @@ LIVE = """
 `device.NAME` is any number that the device reports; `t.wire` is what the `transmit` labelled `t` put on the wire.
 """
 CODES_ARE = """
-Every diagnostic has a code, and every code a page with what it means, an example, the mend and the clause of the man
+Every diagnostic has a code, and every code a page with what it means, an example, the fix and the clause of the man
 page. `mkeyspec explain CODE` prints it. Codes below MKS2000 are the compiler's and the command line's; those from
 MKS2000 on are failures of a case that ran.
 """
@@ -365,7 +365,7 @@ def programs() -> str:
 
 
 def model(before: str) -> str:
-    """model.md with its table made anew; the text around it is written by hand."""
+    """model.md with its table made again; the text around it is written by hand."""
     head, _, rest = before.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{profile_table()}\n\n{END}{tail}"

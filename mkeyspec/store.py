@@ -147,7 +147,7 @@ class Store:
         return self._others.setdefault(generated, Store(generated.parent, generated, self.levels))
 
     def fault_of(self, module: Path) -> tuple[str, str] | None:
-        """Why a generated module must not run: (code, one line); None if it may, or is no generated module.
+        """Why a generated module must not run: (code, one line); None if it may, or is not a generated module.
 
         Where its sources are, it must be of them as they are, and of this compiler. Where none is, as on a machine
         that the modules were copied to, its own text and the version of mkeyspec are all there is to compare.

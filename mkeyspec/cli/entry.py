@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.rest = [word for word in rest if word not in words]
         if options.rest and not getattr(options, "passes_on", False):
             _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
-        # Whether this process's own command line says all there is to do, should it have to start itself anew.
+        # Whether this process's own command line says all there is to do, should it have to start itself again.
         options.whole = arguments is None
         return told(options.command(options))
     except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
@@ -109,4 +109,4 @@ def _stand_somewhere() -> None:
     try:
         Path.cwd()
     except FileNotFoundError:
-        raise Failure("MKS0903", "the directory where you stand was removed; go to one that is there") from None
+        raise Failure("MKS0903", "the current directory was removed; go to one that is there") from None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def once(findings: Iterable[Iterable[Diagnostic]]) -> list[Diagnostic]:
-    """All of them in order; what two suites find in a file that both use is told once."""
+    """All of them in order; what two suites find in a file that both use is reported once."""
     seen: dict[tuple[str, str, int, int], Diagnostic] = {}
     for some in findings:
         for found in some:

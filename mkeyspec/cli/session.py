@@ -48,9 +48,9 @@ class Tally:
         self.rows: dict[str, tuple[str, str]] = {}
         """Of each row by its id: (kind, reason)."""
         self._no_rows: set[str] = set()
-        """Of those, what was no row: a file that could not be collected, a whole case, or the process itself."""
+        """Of those, what was not a row: a file that could not be collected, a whole case, or the process itself."""
         self.device = ""
-        """What `--device` is, by whatever means pytest was told."""
+        """What `--device` is, by whatever means pytest got it."""
         self.reruns = 0
         self.not_run = 0
         self.broken = False
@@ -290,14 +290,16 @@ def told(code: int) -> int:
 
 
 def _must_be_a_report(junit: Path) -> None:
-    """`--junit cases/a.mks` names the cases where the report belongs: what is no report is not replaced by one."""
+    """`--junit cases/a.mks` names the cases where the report belongs: what is not a report is not replaced by one."""
     try:
         with junit.open("rb") as stream:
             begin = stream.read(100).lstrip()
     except OSError as error:
         raise Unwritable(junit, error, "--junit") from None
     if begin and not begin.startswith((b"<?xml", b"<testsuite")):
-        raise Failure("MKS0902", f"{junit} is there and is no report: name the report after --junit, or move it away")
+        raise Failure(
+            "MKS0902", f"{junit} is there and is not a report: name the report after --junit, or move it away"
+        )
 
 
 def _make_writable(folder: Path, option: str, file: Path | None = None) -> None:

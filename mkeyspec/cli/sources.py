@@ -10,7 +10,7 @@ from mkeyspec.files.project import SUFFIX, find_sources, project_of
 
 
 def project_root() -> Path:
-    """The root of the project where one stands."""
+    """The root of the project of the current directory."""
     return project_of().root
 
 

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong with a `.mks` file, where, why, and how to mend it.
+"""Diagnostics: what is wrong with a `.mks` file, where, why, and how to fix it.
 
 A pass never raises for bad input: it adds to a `Diagnostics` and goes on where it can. Codes
 and their pages of explanation are in `codes.py`.
@@ -29,7 +29,7 @@ class Diagnostic:
     """One finding.
 
     `code` e.g. "MKS0102"; `message` one line, says what; `label` short text under the carets;
-    `notes` where the other thing was declared; `help` how to mend it; `page` the man page clause
+    `notes` where the other thing was declared; `help` how to fix it; `page` the man page clause
     or requirement ids ("sig_block(3) seed, CRC-07").
     """
 

@@ -202,7 +202,7 @@ def link_pyverbs(facts: Machine) -> tuple[bool, str]:
         mends = [mend for mend in finding.mend if "--link-pyverbs" not in mend]
         return False, f"no pyverbs to link ({finding.text}); {'; '.join(mends)}"
     if not facts.virtual:
-        return False, "this Python is no virtual environment; nothing is linked into a system's own"
+        return False, "this Python is not a virtual environment; nothing is linked into a system's own"
     target = machine.site_packages() / "pyverbs"
     try:
         if target.is_symlink() and not target.exists():

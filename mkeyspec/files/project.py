@@ -66,17 +66,17 @@ class OtherCheckout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`root`: where sources are named from; `made`: where generated/ and reports/ go if nothing else is said."""
+    """`root`: where sources are named from; `made`: where generated/ and reports/ go by default."""
 
     root: Path
     made: Path
 
 
 def project_of(paths: Sequence[str | Path] = ()) -> Project:
-    """The project of what is named on a command line (parts of files too), or of where one stands.
+    """The project of what is named on a command line (parts of files too), or of the current directory.
 
-    It is the nearest directory at or above all of it that looks like a project's. If none does: where one stands, if
-    that is above it all; else what is made goes to the user's cache, since neither place asked for it. Raises
+    It is the nearest directory at or above all of it that looks like a project's. If none does, it is the current
+    directory if that is above all of it; else what is written goes to the user's cache. Raises
     OtherCheckout.
     """
     here = Path.cwd()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_device(config: pytest.Config) -> Device:
-    """The device of `--device`. Raises Unavailable with what stands in the way."""
+    """The device of `--device`. Raises Unavailable with the reason if it can't be used."""
     from mkeyspec.device.select import open_choice
 
     option = config.getoption

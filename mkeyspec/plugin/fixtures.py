@@ -70,7 +70,7 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case.
 
-    The device is opened anew first, once after each culprit; if it is healthy then, the row runs.
+    The device is opened again first, once after each culprit; if it is healthy then, the row runs.
     """
     config = item.config
     rig = rig_taken(item)

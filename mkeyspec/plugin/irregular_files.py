@@ -1,4 +1,4 @@
-"""A `.mks` file that is no regular file, as a link to what is gone: pytest passes it by, and its cases with it.
+"""A `.mks` file that is not a regular file, as a link to what is gone: pytest passes it by, and its cases with it.
 
 It is a failing item, as a file that does not compile is.
 """

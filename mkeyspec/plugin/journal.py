@@ -214,7 +214,7 @@ class Crashes:
         self.config = config
         self.folder = Path(tempfile.mkdtemp(prefix="mkeyspec-"))
         self._called: set[str] = set()
-        """Rows of which the call has been told."""
+        """Rows of which the call has been reported."""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

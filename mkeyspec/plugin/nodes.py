@@ -98,7 +98,7 @@ class BrokenFile(pytest.Item):
         if not isinstance(excinfo.value, BrokenSource):
             return super().repr_failure(excinfo)
         lines = self.outcome.text.split("\n")
-        error = next((line for line in lines if line.startswith("error[")), lines[0])  # warnings may stand before it
+        error = next((line for line in lines if line.startswith("error[")), lines[0])  # warnings may come before it
         return case_report(excinfo, self.path, self.outcome.line, error)
 
 

@@ -100,7 +100,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """`--device soft` needs a process that was started under the software NIC: start this one anew if it was not.
+    """`--device soft` needs a process that was started under the software NIC: start this one again if it was not.
 
     Here, because nothing has run and pytest has not yet taken the terminal away; a wrapper, to come before the one
     that does.

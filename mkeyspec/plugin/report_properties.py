@@ -43,7 +43,7 @@ def reopened(config: pytest.Config) -> list[str]:
     """A line for each time."""
     found = config.stash.get(SESSION, {}).items()
     return [
-        f"the device was opened anew after {name.removeprefix(_REOPENED)} ({symptom})"
+        f"the device was opened again after {name.removeprefix(_REOPENED)} ({symptom})"
         for name, symptom in found
         if name.startswith(_REOPENED)
     ]

@@ -56,7 +56,7 @@ class Absences:
         path, line, _ = report.location
         text = (
             f"{path}:{(line or 0) + 1}: error[MKS2301]: the device keeps to the page in every row of this case, "
-            f"and an expectations file lists it for {id}\n    mend      take {id} out of the file"
+            f"and an expectations file lists it for {id}\n    fix       take {id} out of the file"
         )
         failed = pytest.TestReport(
             nodeid=f"{case}::{id}",

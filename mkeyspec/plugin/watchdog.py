@@ -59,6 +59,6 @@ class Watch:
 
 
 def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
-    """Over a call to the device that is no step of a case; `done`: opened, closed, tested."""
+    """Over a call to the device that is not a step of a case; `done`: opened, closed, tested."""
     watch: Watch | None = config.pluginmanager.get_plugin(NAME)
     return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")

@@ -31,5 +31,5 @@ def block_count(length: int, block: int) -> int:
         raise ValueError(f"a block has at least one byte, not {block}")
     count, rest = divmod(length, block)
     if rest:
-        raise ValueError(f"{length} bytes are no whole number of blocks of {block}")
+        raise ValueError(f"{length} bytes are not a whole number of blocks of {block}")
     return count

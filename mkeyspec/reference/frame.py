@@ -10,7 +10,7 @@ from mkeyspec.reference.buffer import Buffer, Octets, octets
 def frame(data: Buffer, block: int, fields: Octets, *, partial: bool = False) -> Octets:
     """`data` with row k of `fields`, (n, size), after its block k; flat.
 
-    ValueError unless there are exactly n blocks. With `partial`, up to a block of data may follow; it stands after
+    ValueError unless there are exactly n blocks. With `partial`, up to a block of data may follow; it comes after
     the last field and has none of its own.
     """
     flat = octets(data)
@@ -37,7 +37,7 @@ def split(stream: Buffer, block: int, size: int, *, partial: bool = False) -> tu
         raise ValueError(f"no frames of {block} + {size} bytes")
     count, rest = divmod(flat.size, block + size)
     if rest >= (block if partial else 1):
-        raise ValueError(f"{flat.size} bytes are no whole number of blocks of {block} + {size}")
+        raise ValueError(f"{flat.size} bytes are not a whole number of blocks of {block} + {size}")
     whole = flat.size - rest
     rows = flat[:whole].reshape(count, block + size)
     data = np.empty(count * block + rest, np.uint8)

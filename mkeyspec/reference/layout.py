@@ -1,6 +1,6 @@
 """Layouts: the virtual space of an mkey as segments of buffers.
 
-mlx5dv_wr_post(3): a list layout is its entries strung together; an interleaved layout takes `count` bytes of each
+mlx5dv_wr_post(3): a list layout is its entries concatenated; an interleaved layout takes `count` bytes of each
 entry in turn, `repeat` times over, and `skip` bytes of the entry are left out after each.
 """
 

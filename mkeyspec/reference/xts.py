@@ -2,7 +2,7 @@
 
 A buffer is a run of data units; unit i is enciphered with the 128-bit tweak `tweak + i`, stored little endian
 (IEEE 1619-2007, 5.1; mlx5dv_wr_set_mkey_crypto(3), initial_tweak). The last unit may be shorter, down to one AES
-block; what is no whole block is dealt with by ciphertext stealing.
+block; what is not a whole block is dealt with by ciphertext stealing.
 """
 
 from __future__ import annotations

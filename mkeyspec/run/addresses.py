@@ -44,7 +44,7 @@ class Addresses:
                 return addr, length, lkey, rkey
         else:
             if start < 0 or length < 0:
-                raise NoValue(f"`{part.name}[{start} +: {length}]` is no place")
+                raise NoValue(f"`{part.name}[{start} +: {length}]` is not a place")
             if length >> MEMBER_BITS["length"]:
                 raise NoValue(f"`length` has {MEMBER_BITS['length']} bits, and {length:#x} does not fit")
             mkey = bench.mkeys[part.name]

@@ -145,7 +145,7 @@ class Beyond(Exception):
 
 def inside(buffer: Buffer, addr: int, length: int, *, meant: bool = False) -> None:
     """Raises Beyond unless `length` bytes from `addr` lie in the buffer. `meant`: they were put wrong on purpose, so
-    that they may lie where nothing is registered; but its guards are no data either way."""
+    that they may lie where nothing is registered; but its guards are not data either way."""
     start = addr - buffer.addr
     end = start + length
     if length <= 0 or (start >= 0 and end <= buffer.length):

@@ -57,7 +57,7 @@ class MkeyState:
 
 def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
     """What byte_len may say of `length` wire bytes that fill these signature mkeys: the wire's count or the memory's
-    (X-OPEN-17); () where that can't be told."""
+    (X-OPEN-17); () where that is unknown."""
     if not signed:
         return (length,)
     if len(signed) > 1:
@@ -114,7 +114,7 @@ class CaseState:
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
         self.snapshots: dict[str, bytes] = {}
-        """Bytes that the case looked at where a `let` of it stands, by the name in the plan."""
+        """Bytes that a `let` of the case took, by the name in the plan."""
         self.wires: dict[str, WireView] = {}
         """By label; "" is the last transmit's."""
         self.events: list[Event] = []

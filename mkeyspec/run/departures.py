@@ -87,7 +87,7 @@ def _applies(table: Any, info: Info, file: str) -> bool:
     within = [_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items()]
     for name in versions.keys() - VERSIONS - info.versions.keys():
         told = ", ".join(sorted(VERSIONS))
-        raise ExpectationError(f"{file}: `{name}` is no version that a device tells; they are: {told}")
+        raise ExpectationError(f"{file}: `{name}` is not a version that a device tells; they are: {told}")
     return (
         fnmatchcase(info.device, table.get("device", "*"))
         and fnmatchcase(info.firmware, table.get("firmware", "*"))
@@ -105,14 +105,14 @@ def _known(id: str, file: str) -> None:
         raise ExpectationError(f"{file}: `{id}` is an open point; a departure is an X-DIFF or an X-BUG")
     near = get_close_matches(id.upper(), sorted(ledger.departure_ids()), 3, 0.6)
     help = f"did you mean {' or '.join(near)}?" if near else "docs/requirements.md has the list"
-    raise ExpectationError(f"{file}: `{id}` is no known departure; {help}")
+    raise ExpectationError(f"{file}: `{id}` is not a known departure; {help}")
 
 
 def _within(version: str | None, comparisons: str, file: str) -> bool:
     """Whether a version lies in `>=35, <38`; an unknown version lies in no range."""
     bounds = [_COMPARISON.match(part.strip()) for part in comparisons.split(",")]
     if any(bound is None for bound in bounds):
-        raise ExpectationError(f"{file}: `{comparisons}` is no range of versions; write for example >=35, <38")
+        raise ExpectationError(f"{file}: `{comparisons}` is not a range of versions; write for example >=35, <38")
     digits = re.match(r"[0-9]+(?:\.[0-9]+)*", version or "")
     if digits is None:
         return False

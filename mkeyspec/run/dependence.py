@@ -1,7 +1,7 @@
 """Which requests under way a statement depends on, or would disturb.
 
-Nothing orders two send queues, or a send queue and the host (IBTA 9.5). Steps happen where they stand, so that a
-request whose bytes, key or receive a statement meets comes to its end first.
+Nothing orders two send queues, or a send queue and the host (IBTA 9.5). Steps are carried out in the order
+of the text: a request whose bytes, key or receive a statement uses must end before the statement is carried out.
 """
 
 from __future__ import annotations

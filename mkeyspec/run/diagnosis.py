@@ -86,7 +86,7 @@ def _printable(line: str) -> str:
 
 
 def _statement(line: str, column: int) -> str:
-    """What stands at `column`: up to the end of the line, without a comment or what opens a block."""
+    """What is at `column`: up to the end of the line, without a comment or what opens a block."""
     text = line[column - 1 :]
     quoted = False
     for i, character in enumerate(text):

@@ -238,7 +238,7 @@ class End:
         self.arrived.append(due)
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
-        """The open entry that a completion belongs to, wherever it stands; taken out of the line."""
+        """The open entry that a completion belongs to, wherever it is; taken out of the line."""
         quiet: Due | None = None
         for due in line:
             if due.wr_id == completion.wr_id:

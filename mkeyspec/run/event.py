@@ -16,7 +16,7 @@ from mkeyspec.run.evidence import Event
 from mkeyspec.run.verdict import Failure
 
 MOST_TOLD = 8
-"""Events too many that are told one by one."""
+"""Events too many that are reported one by one."""
 
 
 def awaited(bench: CaseState, step: Await) -> Failure | None:

@@ -119,7 +119,7 @@ class Executor:
     def close(self) -> None:
         """The end of the case: the closing rule, whichever way it ended.
 
-        What is found after a failure that ended the case may follow from it, and is told as that; but a guard is
+        What is found after a failure that ended the case may follow from it, and is reported as that; but a guard is
         never written by right. After a known departure the buffers that its statement may have written are excused.
         """
         bench, verdict = self.bench, self.verdict
@@ -225,7 +225,7 @@ class Executor:
         named = [addresses.names_mkey(part.name) for part in step.into]
         signed = tuple(mkey for mkey in addresses.named if mkey.signed)
         if signed and len(step.into) > 1:
-            signed = (*signed, *signed)  # pieces of different counts: byte_len can't be told
+            signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
         wr_id = bench.number() if step.options.id is None else step.options.id
         receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
         if step.label is not None:

@@ -231,7 +231,7 @@ def scalar(bench: CaseState, value: object) -> Scalar:
         return int(value)
     if isinstance(value, (int, str)):
         return value
-    raise TypeError(f"{value!r} is no scalar")
+    raise TypeError(f"{value!r} is not a scalar")
 
 
 def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: plan.Expected) -> bool:

@@ -18,7 +18,7 @@ from mkeyspec.run.outcomes import describe
 from mkeyspec.run.verdict import Failure
 
 MOST_TOLD = 8
-"""Completions too many that are told one by one."""
+"""Completions too many that are reported one by one."""
 
 
 def settle(
@@ -118,7 +118,7 @@ def _flushes(bench: CaseState, pair: Pair) -> list[Failure]:
 
 
 def _contradictions(pair: Pair) -> list[Failure]:
-    """Receives that failed, as a claim says, of messages whose requests were told success."""
+    """Receives that failed, as a claim says, of messages whose requests were reported as successful."""
     failures = []
     for end in pair.ends:
         for due in end.arrived:
@@ -174,7 +174,7 @@ def _left(end: End, due: Due) -> Failure | None:
         asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"
         which = ", of no request of this case" if due.stray and got.wr_id not in end.number_of else asked
         if due.stray and got.wr_id in end.markers:
-            which = ", of the rig's own closing request, which has been told already"
+            which = ", of the rig's own closing request, which has been reported already"
         message = f"a completion is left over at the {end.side}: {describe(got)}{which}"
         return Failure("MKS2201", due.at, message)
     return misfit(due, f"the {due.opcode} that was not waited for")

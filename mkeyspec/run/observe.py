@@ -86,7 +86,7 @@ class Seen:
 
 
 def content(bench: CaseState, observed: Content) -> Seen:
-    """The bytes of parts of registered buffers, strung together."""
+    """The bytes of parts of registered buffers, concatenated."""
     pieces = []
     for part in observed.parts:
         buffer = bench.buffers.get(part.name)

@@ -65,7 +65,7 @@ def flags_of(options: Options, signaled: bool | None = None) -> int:
 
 
 class RequestBuilder:
-    """Builds requests out of what stands on the bench."""
+    """Builds requests from the state of the case."""
 
     __slots__ = ("addresses", "bench", "setters")
 
@@ -190,7 +190,7 @@ class RequestBuilder:
         """What an answer fills: the request has named nothing but its own side's mkeys so far."""
         signed = tuple(mkey for mkey in self.addresses.named if mkey.signed)
         if len(sges) > 1:
-            signed *= 2  # pieces of different counts: byte_len can't be told
+            signed *= 2  # pieces of different counts: byte_len is unknown
         return signed, sum(sge.length for sge in sges)
 
 

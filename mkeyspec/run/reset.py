@@ -40,7 +40,7 @@ def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
 
 
 def reset(bench: CaseState, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
-    """Bring the pair to rest, judge what is left, and connect it anew. `failed`: the failure that was claimed of it,
+    """Bring the pair to rest, judge what is left, and connect it again. `failed`: the failure that was claimed of it,
     or "" if a section was refused at the end `refused` and the QPs are as they were."""
     pair.failed = failed
     failures = leftovers.settle(bench, pair, reset=at, refused=refused)

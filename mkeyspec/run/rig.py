@@ -90,7 +90,7 @@ class Rig:
         return self._blocked
 
     def take_over(self, device: Device) -> None:
-        """Go on with another device, as one that was opened anew: no case is under way, and nothing is blocked."""
+        """Go on with another device, as one that was opened again: no case is under way, and nothing is blocked."""
         self.device = device
         self._capabilities = device.capabilities()
         self._blocked, self._late = None, Counter()

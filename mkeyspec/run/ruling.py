@@ -30,7 +30,7 @@ class Rulings:
         self._stated: list[tuple[str, plan.At, bool]] = []
         """Known departures of the statements that ran: (id, place, whether the statement says how)."""
         self._shown: set[str] = set()
-        """Those that were seen, or whose statement went wrong otherwise and is told as that."""
+        """Those that were seen, or whose statement went wrong otherwise and is reported as that."""
 
     def fail(self, failure: Failure) -> None:
         self.verdict.failures.append(failure)
@@ -128,5 +128,5 @@ class Rulings:
                 told.add(id)
                 file, seen = self.expectations.departures[id]
                 message = f"the device keeps to the page here, and {file} lists it for {id}"
-                self.fail(Failure("MKS2301", at, message, (("listed", seen), ("mend", f"take {id} out of {file}"))))
+                self.fail(Failure("MKS2301", at, message, (("listed", seen), ("fix", f"take {id} out of {file}"))))
         self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)

@@ -49,7 +49,7 @@ def close(bench: CaseState, *, patient: bool = True, excused: Extent | None = No
 
 
 def _signature_errors(bench: CaseState) -> Iterator[Failure]:
-    """mlx5dv_mkey_check of every key with a signature: an error may stand at one that no request has named, too."""
+    """mlx5dv_mkey_check of every key with a signature: an error may be at one that no request has named, too."""
     open_uses: dict[int, list[Use]] = {}
     for use in bench.uses:
         if not use.judged:
@@ -163,7 +163,7 @@ def _blame(bench: CaseState, failure: Failure, buffer: Buffer, named: bool, foun
     if not found.alone:
         return replace(failure, suspects=(found.label, found.places))
     declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
-    mend = (("mend", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()
+    mend = (("fix", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()
     return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
 
 

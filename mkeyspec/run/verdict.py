@@ -47,7 +47,7 @@ class Failure:
     details: tuple[tuple[str, str], ...] = ()
     hard: bool = False
     suspects: tuple[str, tuple[At, ...]] = ("", ())
-    """Statements that may have done it: how they come to be suspected, in a word or two, and where they stand."""
+    """Statements that may have done it: how they come to be suspected, in a word or two, and where they are."""
 
 
 @dataclass(slots=True)

@@ -271,7 +271,7 @@ class Build(Values):
             return True
         word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
         self._error(
-            "MKS0120", f"`{word}` stands at the top level of a case, not in a block", line.span.start, line.span.end
+            "MKS0120", f"`{word}` must be at the top level of a case, not in a block", line.span.start, line.span.end
         )
         return False
 

@@ -145,7 +145,7 @@ class Values:
                 "a blank between the two digits of a byte",
                 span.start,
                 span.end,
-                help="blanks stand between bytes only",
+                help="blanks are allowed between bytes only",
             )
         return ast.Bytes(span, b"")
 

@@ -47,7 +47,7 @@ class _Case:
 
 
 class _Gathering:
-    """What a file has said so far."""
+    """The statements of a file that were read so far."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         self.source = source
@@ -76,28 +76,28 @@ class _Gathering:
             word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
             self.error(
                 "MKS0118",
-                f"`{word}` stands in a case, and no case has begun",
+                f"`{word}` belongs in a case, and no case has begun",
                 line.span,
-                help="before the cases stand `mks`, `suite`, `use`, `allow` and `let`",
+                help="before the cases come `mks`, `suite`, `use`, `allow` and `let`",
             )
 
     def heading(self, line: ast.Step) -> None:
         word = line.verb.text
         if word == "mks":
-            self.error("MKS0117", "`mks` stands on the first line, once", line.span)
+            self.error("MKS0117", "`mks` must be on the first line, once", line.span)
             return
         text = line.operand
         if not isinstance(text, ast.Text) or _more(line):
             self.error("MKS0117", f"`{word}` takes one text in quotes", line.span, help=f'{word} "…"')
         elif self.lets:
-            self.error("MKS0117", f"`{word}` stands before the first `let`", line.span)
+            self.error("MKS0117", f"`{word}` must come before the first `let`", line.span)
         elif word == "use":
             self.uses.append(text)
         elif self.suite is not None:
             note = Note("the suite was named here", self.suite.span)
             self.diagnostics.error("MKS0117", "a file has one suite", line.span, notes=(note,))
         elif self.uses:
-            self.error("MKS0117", "`suite` stands before `use`", line.span)
+            self.error("MKS0117", "`suite` must come before `use`", line.span)
         else:
             self.suite = text
 
@@ -105,7 +105,7 @@ class _Gathering:
         first = self.names.setdefault(line.name.text, line.name)
         if first is not line.name:
             note = Note("the first one is here", first.span)
-            message = f"case `{first.text}` stands twice in this file"
+            message = f"case `{first.text}` is declared twice in this file"
             self.diagnostics.error("MKS0119", message, line.name.span, notes=(note,), help="case ids are unique")
         if _RESERVED.match(line.name.text):
             message = f"a case can't be called `{line.name.text}`: pytest reads this name of a module"
@@ -119,7 +119,7 @@ class _Gathering:
             if fresh:
                 case.title = line.text
             else:
-                self.error("MKS0118", "a case's title stands right after its name, once", line.span)
+                self.error("MKS0118", "a case's title must come right after its name, once", line.span)
         elif isinstance(line, Verifies):
             case.verifies += line.names
         elif isinstance(line, Needs):
@@ -129,7 +129,7 @@ class _Gathering:
         elif isinstance(line, ast.Step) and line.verb.text == "isolated" and line.operand is None and not _more(line):
             case.isolated = True
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks"):
-            self.error("MKS0117", f"`{line.verb.text}` stands before the first case", line.span)
+            self.error("MKS0117", f"`{line.verb.text}` must come before the first case", line.span)
         else:
             if isinstance(line, ast.Let) and self.source.location(line.span.start).column == 1:
                 self.diagnostics.warning(
@@ -147,7 +147,7 @@ def _more(line: ast.Step) -> bool:
 
 
 def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> ast.File:
-    """The file that `lines` make; what stands in the wrong place is reported."""
+    """The file that `lines` make; what is in the wrong place is reported."""
     state = _Gathering(source, diagnostics)
     rest = lines
     if lines and _is_edition(lines[0]):

@@ -166,7 +166,7 @@ def _edition(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> b
 
 
 def _usable(file: ast.File, wrong: list[int]) -> ast.File:
-    """`file` without the cases in which there is an error; without any if one stands before the first."""
+    """`file` without the cases in which there is an error; without any if one comes before the first."""
     starts = [case.span.start for case in file.cases]
     if not starts or min(wrong) < starts[0]:
         cases: tuple[ast.Case, ...] = ()
@@ -237,7 +237,7 @@ class _Recovery:
 
 
 def _verb_around(tokens: list[Token], begin: int) -> str:
-    """The verb of the statement in whose block the line at `begin` stands; "" outside of a block."""
+    """The verb of the statement in whose block the line at `begin` is; "" outside of a block."""
     depth = 0
     at = begin - 1
     while at >= 0:
@@ -255,7 +255,7 @@ def _verb_around(tokens: list[Token], begin: int) -> str:
 
 
 def _innermost(tokens: list[Token], bad: int) -> tuple[int, int]:
-    """The line of the innermost block in which token `bad` stands: [begin, end)."""
+    """The line of the innermost block in which token `bad` is: [begin, end)."""
     begin = bad
     depth = 0
     while begin > 0:

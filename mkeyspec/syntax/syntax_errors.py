@@ -1,8 +1,8 @@
 """What an author most likely meant, where the parser had to stop.
 
-The parser knows what could have stood there; the functions here know what people do. Each looks
+The parser knows what could have been there; the functions here know what people do. Each looks
 at one likely mistake and reports it; the first that recognises its own wins, and what none
-recognises is said in general terms: what was expected, after what, and what stood there.
+recognises gets a general message: what was expected, after what, and what was found.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def report(
 
 
 def _reserved(stop: Stop) -> bool:
-    """A reserved word where a name has to stand, or where a value does and nothing else makes sense."""
+    """A reserved word where a name or a value must be and nothing else makes sense."""
     word = stop.value
     if not (word.isidentifier() and (word in PREPOSITIONS or stop.kind == word.upper())):
         return False
@@ -68,7 +68,7 @@ def _reserved(stop: Stop) -> bool:
 def _requirement(stop: Stop) -> bool:
     """Ids that are not where, or not as, they should be."""
     if stop.kind == "REQ":
-        stop.error("MKS0116", f"a requirement id stands after `verifies` or `known`, and `{stop.value}` does not")
+        stop.error("MKS0116", f"a requirement id must come after `verifies` or `known`, and `{stop.value}` does not")
         return True
     if "REQ" in stop.accepts and stop.before_kind() in ("VERIFIES", "KNOWN", "COMMA"):
         found = stop.found()
@@ -200,7 +200,7 @@ def _order(stop: Stop) -> bool:
     moved = stop.text(stop.bad, end)
     what = f"`{moved}`" if stop.kind == "PREP" else "the value"
     help = f"{stop.text(0, comma)} {moved}{', ' if comma < stop.bad else ''}{stop.text(comma + 1, stop.bad)}"
-    stop.error("MKS0108", f"{what} stands before the modifiers", help)
+    stop.error("MKS0108", f"{what} must come before the modifiers", help)
     return True
 
 
@@ -230,7 +230,7 @@ def _statement_after_block(stop: Stop) -> bool:
     stop.error(
         "MKS0100",
         f"expected the end of the line after `}}`, found {stop.found()}",
-        "a new statement begins on a new line or after `;`; modifiers stand before the block",
+        "a new statement begins on a new line or after `;`; modifiers come before the block",
     )
     return True
 

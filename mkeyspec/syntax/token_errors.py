@@ -44,9 +44,9 @@ _BLOCK_SIZE = "MLX5DV_BLOCK_SIZE_"
 
 _SIGNS = {
     "!": "`not` says the opposite; `!=` compares",
-    "'": 'texts stand in double quotes: "…"',
-    "\N{LEFT DOUBLE QUOTATION MARK}": 'texts stand in straight double quotes: "…"',
-    "\N{RIGHT DOUBLE QUOTATION MARK}": 'texts stand in straight double quotes: "…"',
+    "'": 'texts are in double quotes: "…"',
+    "\N{LEFT DOUBLE QUOTATION MARK}": 'texts are in straight double quotes: "…"',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": 'texts are in straight double quotes: "…"',
     "\\": "a statement goes on by itself after a comma or an operator",
     "@": "positions are ranges in brackets: m[16 +: 512]",
     "?": "pick(condition, a, b) chooses between two values",
@@ -124,9 +124,9 @@ def _number(token: Token, span: Span, diagnostics: Diagnostics) -> None:
     elif re.fullmatch(r"0[XB]\w*", text):
         help = f"the letter is lower case: {text[:2].lower()}{text[2:]}"
     elif text.lower().startswith("0x"):
-        help = "after `0x` stand hexadecimal digits"
+        help = "hexadecimal digits must follow `0x`"
     elif text.lower().startswith("0b"):
-        help = "after `0b` stand zeros and ones"
+        help = "zeros and ones must follow `0b`"
     else:
         help = "numbers look like 512, 0x1ff, 0b101, 1_000 or 4K"
     diagnostics.error("MKS0111", f"`{text}` is not a number", span, help=help)

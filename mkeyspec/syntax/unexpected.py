@@ -20,7 +20,7 @@ _WORDS = (
     ("LBRACE", "`{`"),
     ("FOR", "`for`"),
 )
-"""What is named when it could have stood there and no value could, in this order."""
+"""What is named when it could have been there and no value could, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Stop:
     joins: frozenset[int]
     diagnostics: Diagnostics
     around: str = ""
-    """The verb in whose block the statement stands."""
+    """The verb in whose block the statement is."""
 
     @property
     def token(self) -> Token | None:
@@ -114,7 +114,7 @@ class Stop:
         return " ".join(text.split())
 
     def expected(self) -> str:
-        """What could have stood here, in words."""
+        """What could have been here, in words."""
         accepts = self.accepts
         last = self.before()
         after = f" after `{_short(last.value)}`" if last is not None and last.value.strip() else ""
@@ -132,7 +132,7 @@ class Stop:
         return (", ".join(found[:-1]) + " or " if len(found) > 1 else "") + found[-1] + after
 
     def found(self) -> str:
-        """What stands here."""
+        """What is here."""
         token = self.token
         if token is None or token.type == "END":
             return "the end of the line"

@@ -57,7 +57,7 @@ def counter(length: int) -> ByteString:
 
 def fill(byte: int, length: int) -> ByteString:
     if not 0 <= byte <= 255:
-        raise ValueError(f"{byte:#x} is no byte")
+        raise ValueError(f"{byte:#x} is not a byte")
     return Fill(byte, _size(length))
 
 
@@ -99,7 +99,7 @@ def _slice_of_join(of: Join, start: int, end: int) -> ByteString:
 
 
 def join(parts: Sequence[ByteString]) -> ByteString:
-    """`parts` strung together: joins are flattened, neighbouring literals and fills melted."""
+    """`parts` concatenated: joins are flattened, neighbouring literals and fills melted."""
     flat: list[ByteString] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Join) else (part,):

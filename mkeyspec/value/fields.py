@@ -19,7 +19,7 @@ GUARD_PARAMETERS: dict[int, Guard] = {int(BgType.CRC): T10, int(BgType.CSUM): CS
 def stored_fields(
     signature: Signature, data: Buffer, block: int, index: int = 0, app_tags: tuple[int, ...] = ()
 ) -> Octets:
-    """The fields of all blocks of `data`, (blocks, field_size) of uint8, as they stand in memory and on the wire.
+    """The fields of all blocks of `data`, (blocks, field_size) of uint8, as they are in memory and on the wire.
 
     `index`: the number of the first block, for REF_REMAP. `app_tags`: one a block, instead of the signature's.
     ValueError for a type the pages do not have, and unless `data` is whole blocks.

@@ -67,7 +67,7 @@ MOST_BITS = 128
 """Bits of the largest number that arithmetic may give, known or live: the language's limit on numbers."""
 
 MEMBER_TYPES = {"errno": "errno", "status": "status"}
-"""Live members that are no numbers: an errno's name (0: the call went through), and a completion status."""
+"""Live members that are not numbers: an errno's name (0: the call went through), and a completion status."""
 
 WIDTHS = {
     "addr": 64, "lkey": 32, "rkey": 32,  # struct ibv_sge
@@ -112,7 +112,7 @@ class LiveContent(Expression):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LiveJoin(Expression):
-    """Known and live bytes strung together."""
+    """Known and live bytes concatenated."""
 
     parts: tuple[ByteString | LiveBytes | LiveContent, ...]
 
@@ -153,7 +153,7 @@ def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
     if isinstance(value, Live):
         number = read(value.subject, value.member)
         if not isinstance(number, int):
-            raise NoValue(f"{value.subject}.{value.member} is no number")
+            raise NoValue(f"{value.subject}.{value.member} is not a number")
         return number
     if isinstance(value, LiveOp):
         return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
@@ -162,7 +162,7 @@ def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
     if isinstance(value, LiveContent):
         content = read(value.name, "content")
         if not isinstance(content, bytes):
-            raise NoValue(f"{value.name} is no snapshot")
+            raise NoValue(f"{value.name} is not a snapshot")
         return content[value.start : value.start + value.length]
     if isinstance(value, LiveJoin):
         return b"".join(evaluate(part, read) for part in value.parts)
@@ -190,7 +190,7 @@ def apply(operator: str, args: tuple[int, ...]) -> int:
 
 
 def width(value: Int) -> int | None:
-    """The bits that `value` may have, carries of a sum left out; None where that can't be told, or it may be negative.
+    """The bits that `value` may have, carries of a sum left out; None where that is unknown, or it may be negative.
 
     A number that has more bits here than its place has does not fit there on most devices.
     """

@@ -37,7 +37,7 @@ class ByteString(Expression):
 
     @abstractmethod
     def compute(self) -> bytes:
-        """The bytes, computed anew; those of the values inside come from the cache where they can.
+        """The bytes, computed again; those of the values inside come from the cache where they can.
 
         numpy and the references are imported here, when bytes are first wanted: checking a suite needs lengths only.
         """

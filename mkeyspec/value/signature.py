@@ -141,7 +141,7 @@ class Domain(Expression):
         """Bytes of `length` bytes of data with their fields; ValueError unless whole blocks."""
         if length % self.block:
             nearest = _nearest(length, self.block)
-            raise ValueError(f"{length} bytes are no whole number of blocks of {self.block}; {nearest} would be")
+            raise ValueError(f"{length} bytes are not a whole number of blocks of {self.block}; {nearest} would be")
         return length // self.block * self.frame
 
     def stripped_length(self, length: int) -> int:
@@ -149,11 +149,11 @@ class Domain(Expression):
         if length % self.frame:
             blocks = f"blocks of {self.block} + {self.signature.field_size}"
             nearest = _nearest(length, self.frame)
-            raise ValueError(f"{length} bytes are no whole number of {blocks}; {nearest} would be")
+            raise ValueError(f"{length} bytes are not a whole number of {blocks}; {nearest} would be")
         return length // self.frame * self.block
 
     def block_at(self, k: int) -> Range:
-        """Where the data of block `k` stands in the framed stream."""
+        """Where the data of block `k` is in the framed stream."""
         return Range(self._start(k), self.block)
 
     def field_at(self, k: int) -> Range:

@@ -83,7 +83,7 @@ struct cm_id {
     uint8_t service, ack_timeout;
     int port, wire;      /* sockets: that which holds the port, that to the other id; -1 */
     int64_t retry_until; /* REQ not yet sent: the other's backlog is full */
-    int64_t parting_at;  /* when what follows is told; 0: nothing */
+    int64_t parting_at;  /* when what follows is reported; 0: nothing */
     bool dreq_came, wire_ended;
     uint32_t events_reported;
     unsigned backlog, waiting; /* of a listener: most and present ids that were not accepted */

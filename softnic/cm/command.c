@@ -30,7 +30,7 @@ union request {
 };
 
 /* What a command needs: the least bytes of its request (fields at the end came later), where the id
- * stands in it, and the bytes of its answer. */
+ * is in it, and the bytes of its answer. */
 static const struct shape {
     uint16_t least, id, answer;
     bool has_id;

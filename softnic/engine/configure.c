@@ -130,7 +130,7 @@ static void apply_masked(struct key *key, const struct umr *umr) {
     if (umr->mask & UMR_MASK_START_ADDR) key->start = umr->start;
     if (umr->mask & UMR_MASK_LEN) key->length = umr->length;
     if (umr->mask & UMR_MASK_BSF_ENABLE) key->bsf_enabled = umr->bsf_enable;
-    /* the next error is told again (hardware rule 6) */
+    /* the next error is reported again (hardware rule 6) */
     if (umr->mask & UMR_MASK_SIGERR) key->armed = true;
 }
 

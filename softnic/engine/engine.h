@@ -140,7 +140,7 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire);
 enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire);
 /* Only memory, with nothing to be done on the way but to make fields of whole blocks. */
 bool transfer_is_plain(const struct transfer *transfer);
-/* Making its wire bytes checks nothing: no error of a signature can be told. */
+/* Making its wire bytes checks nothing: no error of a signature can be reported. */
 bool transfer_is_quiet(const struct transfer *transfer);
 /* From one plain transfer to another of equal length, in one go. False: they overlap, or this can't
  * be done here. */
@@ -175,7 +175,7 @@ struct span {
 /* The geometry of `length` wire bytes from wire offset `start`; false: a start inside a block
  * (nobody knows what hardware does). */
 bool signature_span(const struct bsf *sig, uint64_t start, uint64_t length, struct span *out);
-/* One domain's stream taken apart into data, checked on the way; `fields` gets what stood in the
+/* One domain's stream taken apart into data, checked on the way; `fields` gets what was in the
  * fields. Returns the number of fields. */
 uint64_t signature_strip(const struct bsf *sig, enum domain domain, const uint8_t *stream,
                          uint64_t length, uint64_t before, uint8_t *raw, uint8_t *fields,
@@ -185,7 +185,7 @@ uint64_t signature_strip(const struct bsf *sig, enum domain domain, const uint8_
 void signature_frame(const struct bsf *sig, enum domain domain, const uint8_t *raw,
                      uint64_t raw_length, uint64_t before, const uint8_t *fields, uint64_t stored,
                      uint8_t *stream, uint64_t length);
-/* The fields of whole blocks that stand in `stream` already, with room after each. */
+/* The fields of whole blocks that are in `stream` already, with room after each. */
 void signature_fields(const struct bsf *sig, enum domain domain, uint8_t *stream, uint64_t blocks,
                       uint64_t before);
 /* The same with the data taken from elsewhere: each byte is read once. Not for checksums. */
@@ -357,7 +357,7 @@ struct message {
     uint8_t *payload;
     /* instead of a payload that was not gathered yet: plain memory of this process */
     struct transfer *unread;
-    struct region region; /* where the payload stands, if the process it goes to has that too */
+    struct region region; /* where the payload is, if the process it goes to has that too */
     unsigned references;  /* the call's, and one while the fabric writes it */
 };
 void message_release(struct message *message);

@@ -204,7 +204,7 @@ bool qp_run(struct qp *qp, uint16_t producer) {
         if (i && round_is_over()) break;
         enum fetch fetch = sq_fetch(qp, qp->sq_head, producer, bytes, &len, &blocks);
         if (fetch == FETCH_NONE) break;
-        /* the application freed its queue: nothing can be told but that */
+        /* the application freed its queue: only that can be reported */
         if (fetch == FETCH_FAULT) {
             qp->sq_head = producer;
             event_qp(qp, EVENT_QP_FATAL);

@@ -137,7 +137,7 @@ static void not_taken(struct link *link) {
 static void take_request(struct link *link) {
     struct answer answer = {0};
     /* A process acknowledges what it got before it replies to it: the acknowledgment, on another
-     * connection, is told first. */
+     * connection, is reported first. */
     for (size_t i = 0; i < link_count; i++)
         if (links[i]->outgoing) link_read(links[i]);
     struct message *message = &link->in.message;

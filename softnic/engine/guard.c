@@ -3,7 +3,7 @@
  *
  * The memory may be gone. From the device's start on SIGSEGV and SIGBUS come here: a fault inside
  * the copying loop ends the loop, any other goes to whom the application has set. What it sets, and
- * what it asks for, is kept here (../shim/signals.c stands before sigaction() and signal()), with
+ * what it asks for, is kept here (../shim/signals.c comes before sigaction() and signal()), with
  * the flags and the mask that it wants. One who makes the system call himself gets the signal until
  * the next copy, and is in place again after it. Other threads than ours, which may have the
  * signals blocked, do not copy so. */
@@ -86,7 +86,7 @@ __asm__(".pushsection .text\n"
         ".size softnic_copy, . - softnic_copy\n"
         ".popsection\n");
 
-/* libc's own, past the functions of this library that stand before it. */
+/* libc's own, past the functions of this library that come before it. */
 extern int __sigaction(int, const struct sigaction *, struct sigaction *);
 
 static const int signals[] = {SIGSEGV, SIGBUS};

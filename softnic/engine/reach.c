@@ -1,5 +1,5 @@
 /* Translation: from a key and an address to pieces of this process' memory. Every rule that may
- * refuse a key stands here. */
+ * refuse a key is here. */
 #include <stdlib.h>
 
 #include "pure/rule.h"

@@ -35,8 +35,8 @@ void request_drop(struct qp *qp) {
     qp->call = NULL;
 }
 
-/* The call leaves the QP before its completion is told, so that the completion may change the QP's
- * state. */
+/* The call leaves the QP before its completion is reported, so that the completion may change the
+ * QP's state. */
 static struct call *detach(struct qp *qp) {
     struct call *call = qp->call;
     if (call->sent) fabric_forget(qp);

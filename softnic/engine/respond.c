@@ -115,7 +115,7 @@ static bool receive_wanted(struct qp *qp, struct receive *receive, struct answer
     }
 }
 
-/* IBTA 8.3: what stands in front of a datagram. Without a GRH on the way its place stays as it is;
+/* IBTA 8.3: what is in front of a datagram. Without a GRH on the way its place stays as it is;
  * here it is zeros. */
 static void grh_encode(const struct message *message, uint8_t out[GRH_BYTES]) {
     memset(out, 0, GRH_BYTES);

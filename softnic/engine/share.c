@@ -2,7 +2,7 @@
  * and the socket carries headers.
  *
  * The requester makes it, and is the only one that gives out regions of it: a header says where in
- * it a payload stands, or where an answer is wanted. Nothing in it is a length, an offset or a
+ * it a payload is, or where an answer is wanted. Nothing in it is a length, an offset or a
  * state, so what the other process writes there at a wrong time spoils bytes of its own messages
  * and no more.
  *

@@ -47,7 +47,7 @@ uint64_t RULE(error_offset)(const struct signature_domain *domain, uint64_t bloc
     return (block + 1) * frame_of(domain) - 1;
 }
 
-/* Every block starts anew (hardware rule 8). */
+/* Every block starts again (hardware rule 8). */
 void RULE(block_sum)(struct field_sum *sum, const struct signature_domain *domain,
                      const uint8_t *first, uint64_t pitch, uint64_t k) {
     field_start(sum, domain);

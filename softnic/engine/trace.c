@@ -84,7 +84,7 @@ static void record_put(const struct record *record) {
     if (all != some) free(all);
 }
 
-/* What was lost is told once the reader reads again, before the next record. */
+/* What was lost is reported once the reader reads again, before the next record. */
 static void record_write(const struct record *record) {
     uint64_t lost = output_lost();
     if (lost) {

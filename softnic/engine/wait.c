@@ -3,7 +3,7 @@
  * device has work anyway. Nobody else is held up by it.
  *
  * The layout is that of public programs: DPDK's mlx5_prm.h (mlx5_wqe_wseg) and UCC's tl_mlx5_wqe.c.
- * The WQE's value stands on the left of a comparison, both under the mask; "cyclic" is signed. */
+ * The WQE's value is on the left of a comparison, both under the mask; "cyclic" is signed. */
 #include "engine.h"
 #include "pure/bits.h"
 
@@ -25,7 +25,7 @@ static uint8_t word_at(struct qp *qp, const struct wqe *wqe, uint64_t *word, boo
     return 0;
 }
 
-static bool stands(uint8_t operation, uint64_t value, uint64_t word) {
+static bool holds(uint8_t operation, uint64_t value, uint64_t word) {
     switch (operation) {
     case WAIT_EQUAL: return value == word;
     case WAIT_BIGGER: return value > word;
@@ -42,8 +42,8 @@ bool wait_holds(struct qp *qp, const struct wqe *wqe) {
     if (wqe->wait_operation > WAIT_CYCLIC_SMALLER || wqe->wait_else ||
         word_at(qp, wqe, &word, &whole))
         return false;
-    if (whole && stands(wqe->wait_operation, wqe->wait_value & wqe->wait_mask,
-                        word & wqe->wait_mask) != wqe->wait_inverted)
+    if (whole && holds(wqe->wait_operation, wqe->wait_value & wqe->wait_mask,
+                       word & wqe->wait_mask) != wqe->wait_inverted)
         return false;
     if (!qp->wait_due) qp->wait_interval = SHORTEST;
     else if (now() >= qp->wait_due && qp->wait_interval < LONGEST) qp->wait_interval *= 2;

@@ -1,4 +1,4 @@
-/* Faults of a signature error: its type, its values, its offset, and whether it is told. */
+/* Faults of a signature error: its type, its values, its offset, and whether it is reported. */
 #include "engine/rules.h"
 #include "faults/fault.h"
 #include "faults/notes.h"
@@ -23,13 +23,13 @@ uint16_t field_check(const struct field_sum *sum, const struct signature_domain 
                      uint32_t index, uint8_t check_mask, const uint8_t *received,
                      uint64_t *expected, uint64_t *actual) {
     uint16_t right = right_field_check(sum, domain, index, check_mask, received, expected, actual);
-    uint64_t computed = *expected, stood = *actual, ref_tag = 0xffffffff;
+    uint64_t computed = *expected, was = *actual, ref_tag = 0xffffffff;
     bool dif = signature_is_dif(domain->kind);
     if (!right) return 0;
-    if (fault(error_values_swapped)) *expected = stood, *actual = computed;
-    if (fault(error_actual_is_expected)) *expected = stood;
+    if (fault(error_values_swapped)) *expected = was, *actual = computed;
+    if (fault(error_actual_is_expected)) *expected = was;
     if (fault(error_values_little_endian))
-        *expected = turned(domain, computed), *actual = turned(domain, stood);
+        *expected = turned(domain, computed), *actual = turned(domain, was);
     if (fault(error_ref_tag_of_first) && dif) *expected = (computed & ~ref_tag) | domain->ref_tag;
     if (fault(error_ref_tag_16_bits) && dif) *expected &= ~0xffff0000ull, *actual &= ~0xffff0000ull;
     if (fault(error_type_guard)) return SYNDROME_GUARD;

@@ -117,8 +117,8 @@ static void drop_first(struct qp *qp) {
 }
 
 int qp_modify(struct qp *qp, const struct qp_change *change) {
-    bool stood = qp->state == STATE_SQD;
+    bool was = qp->state == STATE_SQD;
     int error = right_qp_modify(qp, change);
-    if (fault(pipelining_resume_drops) && !error && stood && qp->state == STATE_RTS) drop_first(qp);
+    if (fault(pipelining_resume_drops) && !error && was && qp->state == STATE_RTS) drop_first(qp);
     return error;
 }

@@ -8,7 +8,7 @@ struct notes {
     bool reported;        /* it has told an error */
     bool dead;            /* it was invalidated, for good */
     bool rights_set;      /* its rights were set before */
-    struct sigerr error;  /* the last one, until it is configured anew */
+    struct sigerr error;  /* the last one, until it is configured again */
     uint64_t passed;      /* bytes of data of all its messages */
     uint32_t late_rights; /* set, but not in force before the next configuration */
 };

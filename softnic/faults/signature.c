@@ -1,5 +1,5 @@
 /* Faults of block signatures over a stream: what is checked, what a field covers, what is copied,
- * where data and fields stand. */
+ * where data and fields are. */
 #include <string.h>
 
 #include "engine/rules.h"

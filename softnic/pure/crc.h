@@ -3,7 +3,7 @@
  *   register = crc_start(kind, ones); register = crc_update(kind, register, data, length); …;
  * crc_store(kind, register, field);
  *
- * The register is private to this file: T10's stands in the upper half of 32 bits. A field holds
+ * The register is private to this file: T10's is in the upper half of 32 bits. A field holds
  * the register after the final inversion (none for T10), in the byte order that makes data and
  * field one codeword.
  */

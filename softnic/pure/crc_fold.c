@@ -7,15 +7,15 @@
 
 /* 16 bytes are a polynomial of 128 coefficients. To move it D bits ahead, its two halves are
  * multiplied with x^(64 + D) and x^D modulo the generator, and the products, of at most 128
- * coefficients, are added to the 16 bytes that stand there. D is 512 while four such lanes run side
+ * coefficients, are added to the 16 bytes that are there. D is 512 while four such lanes run side
  * by side, and 128 when they are brought together; where a register holds four of them, four
  * registers run side by side, 2,048 bits ahead.
  *
  * A register that shifts left has its highest coefficient in the top bit: bytes are reversed when
  * they are loaded. One that shifts right has it in bit 0 of the first byte; a product of two such
  * halves comes out multiplied with x once more, so its constants are those of one bit less. T10
- * stands in the upper half of 32 bits: its generator is x^16 times the 16-bit one.
- * tests/softnic/test_pure.py works the constants out anew. */
+ * is in the upper half of 32 bits: its generator is x^16 times the 16-bit one.
+ * tests/softnic/test_pure.py works the constants out again. */
 /* for the half of high powers, for the other */
 struct folding {
     bool reflected;

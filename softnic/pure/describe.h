@@ -10,7 +10,7 @@
  * is shown as bytes. */
 void describe_wqe(struct sheet *sheet, const uint8_t *wqe, size_t len, bool datagram);
 void describe_segs(struct sheet *sheet, const struct wqe_seg *seg, unsigned segs);
-/* A UMR's translation and BSF where they stand in memory, for a UMR that is not inline;
+/* A UMR's translation and BSF where they are in memory, for a UMR that is not inline;
  * describe_wqe does it for those that are. */
 void describe_translation(struct sheet *sheet, const uint8_t *bytes, size_t len);
 void describe_bsf(struct sheet *sheet, const uint8_t *bytes, size_t len);

@@ -59,7 +59,7 @@ void field_generate(const struct field_sum *sum, const struct signature_domain *
     }
 }
 
-/* A field as the CQE's number: four bytes stand in the upper half (the transient signature). */
+/* A field as the CQE's number: four bytes are in the upper half (the transient signature). */
 static uint64_t number(const uint8_t *field, unsigned size) {
     return size == 8 ? load_be64(field) : (uint64_t)load_be32(field) << 32;
 }

@@ -33,7 +33,7 @@ void field_generate(const struct field_sum *sum, const struct signature_domain *
 /* as in the signature error CQE */
 enum { SYNDROME_REF = 1 << 11, SYNDROME_APP = 1 << 12, SYNDROME_GUARD = 1 << 13 };
 /* 0, or the one bit that the CQE tells: guard before app tag before ref tag (mlx5dv_mkey_check).
- * `expected` is what was computed or configured, `actual` what stood in the field, both as the
+ * `expected` is what was computed or configured, `actual` what was in the field, both as the
  * CQE's 64-bit numbers; bytes are taken in memory order for every kind. */
 uint8_t field_check_mask(const struct signature_domain *domain, const uint8_t *received,
                          uint8_t check_mask);

@@ -75,7 +75,7 @@ struct translation_entry {
     uint32_t length, key;
     uint64_t addr;
 };
-/* False if a repeat block counts more entries than there are, or len is no multiple of 16. */
+/* False if a repeat block counts more entries than there are, or len is not a multiple of 16. */
 bool translation_decode(const uint8_t *bytes, size_t len, struct translation *out);
 struct translation_entry translation_at(const struct translation *translation, unsigned i);
 /* One entry of 16 bytes each: of a list, a repeat block's header, of a repeat block. */

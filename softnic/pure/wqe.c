@@ -42,7 +42,7 @@ static bool seg_take(struct rest *rest, struct wqe_seg *out) {
     }
     out->length = count & 0x3ff;
     out->data = p + 4;
-    /* 12 bytes of data stand in the first unit */
+    /* 12 bytes of data are in the first unit */
     size_t after = out->length > 12 ? (out->length - 12 + 15) / 16 * 16 : 0;
     return take(rest, after) != NULL;
 }

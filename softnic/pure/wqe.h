@@ -32,8 +32,8 @@ enum {
     MMO_DMA = 1
 };
 enum { WAIT_ON_DATA = 1, LOCAL_MMO_TRANSPOSE = 0 }; /* opmod */
-/* WAIT: how the value in the WQE must stand to the one in memory, and what else the segment may ask
- * for. */
+/* WAIT: how the value in the WQE must relate to the one in memory, and what else the segment may
+ * ask for. */
 enum {
     WAIT_ALWAYS,
     WAIT_EQUAL,
@@ -84,7 +84,7 @@ struct wqe {
     /* MMO */
     uint32_t mmo_control, opaque_key;
     uint64_t opaque_addr;
-    /* WAIT on data: until `wait_value` stands so to the 8 bytes at wait_addr, as far as the mask
+    /* WAIT on data: until `wait_value` relates so to the 8 bytes at wait_addr, as far as the mask
      * goes. All are big-endian */
     /* WAIT_*; wait_else: what to do when it doesn't: 0 is to look again */
     uint8_t wait_operation, wait_else;

@@ -232,7 +232,7 @@ int devx_modify_qp(struct qp *qp, const struct mailbox *box, uint8_t *status) {
     error = beyond_verbs(qp, box->in, optional, extended);
     change.state = (uint8_t)moves[i].to;
     change.mask = mask_of(qp, opcode, optional);
-    /* A change of nothing but what verbs have no word for is no move. */
+    /* A change of nothing but what verbs have no word for is not a move. */
     if (!error && !(moves[i].from == (int)moves[i].to && change.mask == MASK_STATE))
         error = qp_change(qp, &change);
     *status = status_of_move(error);

@@ -114,7 +114,7 @@ void fds_closing(unsigned first, unsigned last) {
 }
 
 /* A forked child has copies of our fds but no NIC for them: the device thread stayed with the
- * parent. Its files answer EIO, as after the removal of a device; it may open the device anew. */
+ * parent. Its files answer EIO, as after the removal of a device; it may open the device again. */
 static void forked(void) {
     process = getpid();
     nic_fork_child();

@@ -1,4 +1,4 @@
-/* The functions of libc that the software NIC stands before. Each looks at one number or one path
+/* The functions of libc that the software NIC replaces. Each looks at one number or one path
  * and, unless it is ours, hands on to the next library as if nothing had been there. In a vforked
  * child they only hand on. */
 #include "shim.h"

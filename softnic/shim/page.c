@@ -101,7 +101,7 @@ void *page_map(const struct file *file, void *wanted, size_t length, int flags, 
     return MAP_FAILED;
 }
 
-/* The engine may have to wait for its own thread, so it is told after the list is unlocked. */
+/* The engine may have to wait for its own thread, so it is notified after the list is unlocked. */
 static void forget(bool (*chosen)(const struct page *, uintptr_t, uintptr_t), uintptr_t a,
                    uintptr_t b) {
     struct page **link = &pages, *gone = NULL;

@@ -1,7 +1,7 @@
 /* The shim: what makes libibverbs find the software NIC, and what answers the commands that it
  * gives to a kernel.
  *
- *   interpose.c  the functions of libc that stand before the real ones         file.c     which fds
+ *   interpose.c  the functions that replace those of libc                      file.c     which fds
  * are ours sysfs.c      the files in which libibverbs finds the device                page.c UAR
  * and clock pages staging.c    the directory they are in                                     user.c
  * the application's memory signals.c    sigaction() of the signals that the device's copies raise
@@ -67,7 +67,7 @@ void fds_closing(unsigned first, unsigned last);
 #define UVERBS_NAME "uverbs0"
 #define PATH_ROOM 512
 
-/* Where a path leads while the software NIC stands in: itself, a file of staging_path(), or the
+/* Where a path leads while the software NIC is loaded: itself, a file of staging_path(), or the
  * stand-in of a char device. A uverbs device other than ours leads nowhere, so that nothing reaches
  * real hardware by chance. `room` has PATH_ROOM bytes. */
 const char *path_redirect(const char *path, char *room);

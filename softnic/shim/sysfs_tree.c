@@ -1,4 +1,4 @@
-/* What stands in the device's sysfs: a function of a PCI bus with an RDMA device below it, and the
+/* What is in the device's sysfs: a function of a PCI bus with an RDMA device below it, and the
  * class entries as links to that (Linux Documentation/ABI: sysfs-bus-pci,
  * stable/sysfs-class-infiniband). Programs take vendor, device, NUMA node and PCI address from
  * there, and find the function by resolving the links. */

@@ -137,7 +137,7 @@ def pytest_runtest_{when}(item):
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 @pytest.mark.parametrize("how", ["os.kill(os.getpid(), 9)", "import ctypes; ctypes.string_at(0)", "os._exit(0)"])
 def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: list[str]) -> None:
-    """The report has all that was told, and that row: an error with a code and its properties."""
+    """The report has all results, and that row: an error with a code and its properties."""
     project.put("reports/junit.xml", "<testsuites/>")
     project.put("conftest.py", KILLED.format(how=how, when="setup"))
     done = project.mkeyspec("run", "cases", *workers)
@@ -195,7 +195,7 @@ def pytest_runtest_logreport(report):
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_rows_that_were_not_run_when_the_process_ended(project: Project, workers: list[str]) -> None:
-    """A controller of xdist collects nothing itself; how many rows there are it is told by its workers."""
+    """A controller of xdist collects nothing itself; its workers report how many rows there are."""
     project.put("conftest.py", GONE)
     done = project.mkeyspec("run", "cases", *workers)
     assert done.code == 1, done.out + done.err

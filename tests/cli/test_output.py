@@ -85,7 +85,7 @@ def test_nothing_is_written_into_files_that_take_the_place_of_closed_streams(pro
 def test_a_directory_that_was_removed(project: Project) -> None:
     done = shell(project, f"mkdir gone; cd gone; rmdir ../gone; mkeyspec check {project.path}/cases")
     assert done.returncode == 2
-    assert done.stderr.endswith("error[MKS0903]: the directory where you stand was removed; go to one that is there\n")
+    assert done.stderr.endswith("error[MKS0903]: the current directory was removed; go to one that is there\n")
 
 
 # The report ----------------------------------------------------------------------------------

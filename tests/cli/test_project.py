@@ -29,7 +29,7 @@ def mkeyspec(where: Path, *arguments: str, **environment: str) -> Done:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
-    """A folder with nothing in it, which is no project."""
+    """A folder with nothing in it, which is not a project."""
     made = tmp_path / "elsewhere"
     made.mkdir()
     return made

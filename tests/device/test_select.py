@@ -1,4 +1,4 @@
-"""`--device`, and the process that starts itself anew."""
+"""`--device`, and the process that starts itself again."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def library(*, faults: bool = False) -> Path:
 
 @pytest.fixture
 def outside(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """A process that is not on the software NIC, and that does not really start anew."""
+    """A process that is not on the software NIC, and that does not really start again."""
     started: list[dict[str, str]] = []
 
     def restart(environment: dict[str, str]) -> None:

@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.mark.parametrize("text", samples())
 def test_sample_compiles(text: str, tmp_path: Path) -> None:
-    """Without a warning, too. Blocks that are no whole suite get the edition in front."""
+    """Without a warning, too. Blocks that are not a whole suite get the edition in front."""
     file = tmp_path / "sample.mks"
     file.write_text(text if text.startswith("mks 1") else f"mks 1\n{text}", encoding="utf-8")
     assert [found.message for found in compile_file(file, root=tmp_path).diagnostics] == []
@@ -231,7 +231,7 @@ def test_the_readme_breaks_as_it_says(project: Project) -> None:
     project.put("cases/mine.mks", case.replace("counter(n * 512), d", "counter(n * 512 + 1), d"))
     done = project.mkeyspec("check", "cases/mine.mks")
     assert done.code == 2
-    assert "513 bytes are no whole number of blocks" in done.out
+    assert "513 bytes are not a whole number of blocks" in done.out
     project.put("cases/mine.mks", case.replace("== counter(n * 512)", "== flip(counter(n * 512), 7)"))
     done = project.mkeyspec("run", "cases/mine.mks")
     assert done.code == 1

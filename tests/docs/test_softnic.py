@@ -93,7 +93,7 @@ def test_text_of_the_trace(project: Project) -> None:
 
 
 def members(value: Any) -> Any:
-    """Names all the way down; what stands under them only by its type."""
+    """Names all the way down; what is under them only by its type."""
     if isinstance(value, dict):
         return {name: members(one) for name, one in value.items()}
     return [members(value[0])] if isinstance(value, list) and value else type(value).__name__

@@ -57,7 +57,7 @@ def internet_checksum(data: bytes, start: int = 0) -> int:
 
 
 def stored(kind: str, data: bytes, seed: int) -> bytes:
-    """A CRC or guard as it stands after `data`."""
+    """A CRC or guard as it comes after `data`."""
     if kind == "csum":
         return internet_checksum(data, seed).to_bytes(2, "big")
     width, *_, order = CRC[kind]

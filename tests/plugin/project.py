@@ -109,7 +109,7 @@ class Project:
         return self._run("-m", "pytest", "-pno:randomly", *plugin, *arguments)
 
     def mkeyspec(self, *arguments: str) -> Done:
-        """Of a project with a conftest.py, `run` is told to load it: by itself it loads nothing."""
+        """Of a project with a conftest.py, `run` must be given it: by itself it loads nothing."""
         asked = ["-pconftest"] if arguments[:1] == ("run",) and (self.path / "conftest.py").is_file() else []
         return self._run("-m", "mkeyspec", *arguments, *asked)
 

@@ -84,7 +84,7 @@ def closing(self):
 
 Model.release, Model.close = failing, closing
 """
-"""A device that is unhealthy until it is opened anew; `stuck`: it can't even be closed."""
+"""A device that is unhealthy until it is opened again; `stuck`: it can't even be closed."""
 SINCE = r"MKS2008: blocked: the device is not healthy since cases/a\.mks::copies\[n=2\] \(.*busy.*\)"
 
 
@@ -127,7 +127,7 @@ def test_a_device_that_is_healthy_when_it_is_opened_anew_goes_on(project: Projec
     line = done.out.rstrip().split("\n")[-1]
     assert f"{5 - failed} passed, {failed} failed ({failed} MKS2205), 0 skipped" in line
     assert "blocked" not in line
-    told = len(re.findall(r"the device was opened anew after cases/a\.mks::copies\[n=\d\] \(.*busy.*\)", done.out))
+    told = len(re.findall(r"the device was opened again after cases/a\.mks::copies\[n=\d\] \(.*busy.*\)", done.out))
     assert 1 <= told <= failed  # not after a worker's last row
     names = [one.attrib["name"] for one in ElementTree.parse(project.path / "r.xml").iter("property")]
     assert sum(name.startswith("reopened:cases/a.mks::copies[n=") for name in names) == told

@@ -153,7 +153,7 @@ def test_wrong_options_are_one_line(suite: Project, arguments: list[str], code: 
 
 
 def test_an_unwritable_generated_is_told(suite: Project) -> None:
-    suite.put("generated", "a file stands where the directory should be")
+    suite.put("generated", "a file is where the directory should be")
     done = suite.pytest()
     assert done.counts == {"failed": 1}
     assert "error[MKS0902]" in done.out

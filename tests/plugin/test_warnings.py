@@ -130,7 +130,7 @@ def test_those_of_a_library_are_kept(blind: Project) -> None:
 
 
 def test_all_of_them_are_kept(blind: Project) -> None:
-    """Whatever number stands before the one that is denied."""
+    """Whatever number comes before the one that is denied."""
     many = "".join(CASE.format(i) for i in range(201))
     blind.put("cases/a.mks", "mks 1\n" + many + BLIND.split("\n", 1)[1])
     for _ in range(2):

@@ -1,6 +1,6 @@
 """The kinds of disturbance: what is done, where it can be done, and what forbids or permits it.
 
-`kinds.toml` says of each kind whether it is forbidden, by which sentence, and where that stands. The functions under
+`kinds.toml` says of each kind whether it is forbidden, by which sentence, and where that is. The functions under
 `@places` say where in a row a kind can be tried, and make the disturbance.
 """
 

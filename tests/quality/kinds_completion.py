@@ -83,9 +83,11 @@ def followed(subject: Subject, seen: Seen) -> bool:
     )
 
 
-places("twice")(each("is told twice", lambda tap, one: (Held(one), Held(one))))
-places("twice_next_poll")(each("is told again by the next poll", lambda tap, one: (Held(one), Held(one, 1))))
-places("twice_late")(each(f"is told again {LATE} polls later", lambda tap, one: (Held(one), Held(one, LATE)), followed))
+places("twice")(each("is reported twice", lambda tap, one: (Held(one), Held(one))))
+places("twice_next_poll")(each("is reported again by the next poll", lambda tap, one: (Held(one), Held(one, 1))))
+places("twice_late")(
+    each(f"is reported again {LATE} polls later", lambda tap, one: (Held(one), Held(one, LATE)), followed)
+)
 
 
 def after(seconds: float, again: bool, tap: Tap, completion: Completion) -> Sequence[Held]:
@@ -93,7 +95,7 @@ def after(seconds: float, again: bool, tap: Tap, completion: Completion) -> Sequ
     return (Held(completion), late) if again else (late,)
 
 
-places("twice_300us")(each("is told again after 300 us", partial(after, 0.0003, True), followed))
+places("twice_300us")(each("is reported again after 300 us", partial(after, 0.0003, True), followed))
 places("lost")(each("is lost", lambda tap, one: (), lambda subject, seen: ours(subject, seen)))
 
 
@@ -110,7 +112,7 @@ def far(subject: Subject, seen: Seen) -> bool:
 
 
 class Again(OnCompletion):
-    """A completion is told again at a later step."""
+    """A completion is reported again at a later step."""
 
     def __init__(self, place: tuple[int, str, int], step: int) -> None:
         super().__init__(place, lambda tap, one: (Held(one),))
@@ -132,7 +134,7 @@ class Again(OnCompletion):
 def again_later(subject: Subject) -> Iterator[Place]:
     for seen in subject.record.seen:
         for step in range(seen.step + 1, len(subject.steps) + 1):
-            yield Place(step, f"{told(seen)} is told again", partial(Again, at(seen), step))
+            yield Place(step, f"{told(seen)} is reported again", partial(Again, at(seen), step))
 
 
 class Swap(Disturbance):
@@ -349,7 +351,7 @@ places("invented_late")(invented(lambda step: ("send", FOREIGN, {"status": "succ
 
 
 class Unasked(Disturbance):
-    """Of a request that is not signaled something is told."""
+    """Of a request that is not signaled something is reported."""
 
     def __init__(self, number: int, wr_id: int, polls: int, status: str = "success") -> None:
         super().__init__()
@@ -392,7 +394,7 @@ places("undefined_byte_len")(
 places("undefined_of_error")(
     each("has members that mean nothing", one(opcode="recv_rdma_with_imm", byte_len=77, imm=5, invalidated_rkey=9), bad)
 )
-places("far_error_lost")(each("is not told", lambda tap, one: (), lambda subject, seen: not ours(subject, seen)))
+places("far_error_lost")(each("is not reported", lambda tap, one: (), lambda subject, seen: not ours(subject, seen)))
 places("far_error_status")(
     each(
         "has another status",

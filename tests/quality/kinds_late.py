@@ -87,4 +87,4 @@ class ReceivesFirst(Slow):
 places("one_at_a_time")(whole("a poll tells one, and every other none", OneAtATime))
 
 
-places("receives_first")(whole("receives are told before sends", ReceivesFirst))
+places("receives_first")(whole("receives are reported before sends", ReceivesFirst))

@@ -64,7 +64,7 @@ places("check_refused")(calls("mkey_check", "is refused", lambda call: refuse("m
 
 
 class Pending(Disturbance):
-    """From a step on the `key`-th mkey has an error that no request caused, until it is told.
+    """From a step on the `key`-th mkey has an error that no request caused, until it is reported.
 
     It is the first, and so the one that is kept (XCHK-04).
     """
@@ -117,7 +117,7 @@ def uses(subject: Subject, mkey: Mkey) -> list[int]:
 
 
 class Twice(Disturbance):
-    """An error that was told is told again by the next question."""
+    """An error that was reported is reported again by the next question."""
 
     def __init__(self, number: int, key: Mkey) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ class Lent:
         return self.device
 
     def tidy(self, device: Device, clean: bool) -> None:
-        """After a disturbed run: what the wrapper kept from the device, it is told now. A disturbance is of one run,
+        """After a disturbed run: what the wrapper kept back is now passed on. A disturbance is of one run,
         so that the next one begins on a device that a canary transfer finds healthy."""
         if clean:
             return

@@ -187,7 +187,7 @@ class Subject:
         return ("peer" if getattr(step, "peer", False) else "owner", "send")
 
     def connected_anew(self, qp: int, first: int, last: int) -> bool:
-        """Whether a QP was connected anew by a step from `first` on, before `last`: its queues are empty then."""
+        """Whether a QP was reconnected by a step from `first` on, before `last`: its queues are empty then."""
         for call in self.record.named("reconnect"):
             ends = {self.record.numbers[call.args[0].owner.handle], self.record.numbers[call.args[0].peer.handle]}
             if qp in ends and first <= call.step < last:

@@ -97,7 +97,7 @@ class Record:
 class Held:
     """A completion that the wrapper has and has not told.
 
-    It is the queue's first until `polls` polls have gone by, and the clock stands at `since` (monotonic seconds).
+    It is the queue's first until `polls` polls have gone by, and the clock is at `since` (monotonic seconds).
     """
 
     completion: Completion

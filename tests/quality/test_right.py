@@ -36,7 +36,7 @@ LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (
 
 
 class NewQps(Model):
-    """A pair that is connected anew is two new QPs."""
+    """A pair that is reconnected is two new QPs."""
 
     def reconnect(self, pair: QpPair) -> QpPair:
         attributes = self._queues[pair.owner.handle].attributes

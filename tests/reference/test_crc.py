@@ -1,4 +1,4 @@
-"""CRCs of whole buffers, judged by the bitwise twin and by independent live implementations."""
+"""CRCs of whole buffers, judged by the bitwise implementation and by independent live implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T10-DIF tuples: guards of both kinds, tags, and their places, judged by the bitwise twin."""
+"""T10-DIF tuples: guards of both kinds, tags, and their places, judged by the bitwise implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device that does what it is told to do wrong: any real device, with one fault at a time put in between.
+"""A device that makes the errors it is given: any real device, with one fault at a time put in between.
 
 Every call is recorded in `calls`, so that tests can say what the rig asked for.
 """
@@ -80,7 +80,7 @@ class Crooked:
         return self.twist(found) if self.twist is not None and found else found
 
     def delay(self, seconds: float, late: Callable[[Completion], bool] = lambda completion: True) -> None:
-        """Completions (those that are `late`) are told this much later than they came, in order in each queue."""
+        """Completions (those that are `late`) are reported this much later than they came, in order in each queue."""
         held: dict[int, list[tuple[float, Completion]]] = {}
         poll = self.device.poll
 

@@ -47,8 +47,8 @@ def stored(value: Int, encoding: str = "be32") -> Store:
         (stored(LiveOp("%", (1, NOTHING))), "division by zero"),
         (stored(LiveOp("<<", (1, LiveOp("-", (NOTHING, 1))))), "negative"),
         (stored(LiveOp("<<", (ENTRIES, 0xFFFFFF))), "128 bits"),
-        (Transmit(at(9), Part("k", LiveOp("-", (NOTHING, 1)), 4), "send"), "is no place"),
-        (Transmit(at(9), Part("k", 0, LiveOp("-", (NOTHING, 1))), "send"), "is no place"),
+        (Transmit(at(9), Part("k", LiveOp("-", (NOTHING, 1)), 4), "send"), "is not a place"),
+        (Transmit(at(9), Part("k", 0, LiveOp("-", (NOTHING, 1))), "send"), "is not a place"),
         (Expect(at(9), LiveOp("/", (1, NOTHING)), "==", 1), "division by zero"),
         (Expect(at(9), ENTRIES, "==", LiveOp("/", (1, NOTHING))), "division by zero"),
         (

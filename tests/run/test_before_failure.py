@@ -155,7 +155,7 @@ def test_whatever_a_failed_qp_has_is_flushed(text: str, line: int) -> None:
 
 
 class Late(Model):
-    """A completion (`which`) is told again so many seconds, or polls, later; what is after it in its queue waits."""
+    """A completion (`which`) is reported again some seconds, or polls, later; the rest of its queue waits."""
 
     def __init__(self, which: Callable[[Completion], bool], seconds: float = 0.0, polls: int = 0) -> None:
         super().__init__(Profile())

@@ -44,7 +44,7 @@ def test_an_event_of_the_port_is_nobodys() -> None:
 
 
 class Late(Model):
-    """The error event of the first failure is told by the `which`-th question after it."""
+    """The error event of the first failure is reported by the `which`-th question after it."""
 
     def __init__(self, which: int, kind: str = "qp_req_err") -> None:
         super().__init__(Profile())

@@ -464,7 +464,7 @@ def test_an_error_is_listed_by_its_id() -> None:
         claim = (Completes((Entry("rdma_write", (("id", 5),)), entry)),)
         assert codes(tested, *plain(), W, section(good, bad, claim=claim)) == ["MKS2005"]
     claim = (Completes((Entry("error", (("id", 5),)),)),)
-    assert codes(tested, *plain(), W, section(good, claim=claim)) == ["MKS2005"], "success is no error"
+    assert codes(tested, *plain(), W, section(good, claim=claim)) == ["MKS2005"], "success is not an error"
 
 
 def test_an_error_that_a_poll_lists_leaves_the_pair_usable() -> None:

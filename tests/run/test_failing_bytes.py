@@ -295,7 +295,7 @@ def test_a_check_consumes_the_error() -> None:
 def test_found_computed_and_raw_members() -> None:
     tested, _ = rig()
     field = Field(Crc(0, 0xFFFFFFFF), Literal(Counter(1024).data[512:]))
-    # Hardware, Errors 1 and 2: the last byte of the block with its field; actual is what stood in the field.
+    # Hardware, Errors 1 and 2: the last byte of the block with its field; actual is what was in the field.
     exact = changed(
         CHECK,
         found=Flip(field, 1, 0),

@@ -92,7 +92,7 @@ def test_a_departure_that_disappeared() -> None:
     tested, _ = rig(expectations=LISTED)
     [failure] = failures(tested, *plain()[:2], configure(), transmit(), wire(Counter(64)))
     assert (failure.code, failure.at) == ("MKS2301", at(4))
-    assert ("mend", f"take {ID} out of driver.toml") in failure.details
+    assert ("fix", f"take {ID} out of driver.toml") in failure.details
 
 
 def test_a_departure_that_the_truth_admits_too_is_no_failure() -> None:

@@ -213,7 +213,7 @@ def test_part_of_a_failed_message_may_have_landed_where_the_case_says_so() -> No
     says = Expect(at(6), Wire(8), "==", AnyBytes())
     [failure] = failures(lands(8)[0], *plain(), FAILING)
     assert (failure.code, failure.at) == ("MKS2103", at(5))
-    assert "expect … == any" in dict(failure.details)["mend"]
+    assert "expect … == any" in dict(failure.details)["fix"]
     assert run(lands(8)[0], *plain(), FAILING, says).status == "pass"
     assert run(rig()[0], *plain(), FAILING, says).status == "pass", "nothing landed"
 

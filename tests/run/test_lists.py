@@ -158,7 +158,7 @@ def test_a_list_without_ids_takes_no_completion_of_no_request(
 
 
 class Sender(Model):
-    """The sender of a message that its receiver can't take is told something else."""
+    """The sender of a message that its receiver can't take gets another status."""
 
     def __init__(self, status: str) -> None:
         self.status = status

@@ -1,4 +1,4 @@
-"""Steps that the model does not offer, carried out on a device that answers as it is told."""
+"""Steps that the model does not offer, carried out on a device with prepared answers."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_a_canary_that_arrives_changed_blocks() -> None:
     sick(device)
     with pytest.raises(CaseFailed, match=r"device    not healthy after this case: .*arrived changed") as failed:
         run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), id="culprit")
-    assert [failure.code for failure in failed.value.failures] == ["MKS2101"], "one fault is told once"
+    assert [failure.code for failure in failed.value.failures] == ["MKS2101"], "one fault is reported once"
     with pytest.raises(Blocked, match=r"culprit.*arrived changed"):
         tested.begin(CaseInfo("next", "a.mks"))
     verdict = tested.verdict

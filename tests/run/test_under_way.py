@@ -208,7 +208,7 @@ def test_a_receive_of_what_was_sent_comes_on_a_pipelining_qp_too(members: str, p
 
 
 class LateEvent(Model):
-    """The responder's event of a failed access is told some cases later."""
+    """The responder's event of a failed access is reported some cases later."""
 
     left: list[Any]
 

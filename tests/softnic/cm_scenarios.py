@@ -228,7 +228,7 @@ def refusals() -> None:
 
 
 def ends() -> None:
-    """An id, or its file, that goes away is told to the other side, in each state."""
+    """An id, or its file, that goes away is reported to the other side, in each state."""
     passive, _, port = server()
     active = Channel()
     client = active.ready(0x200, port)

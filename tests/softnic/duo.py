@@ -96,7 +96,7 @@ def receiver(count, size=1 << 16):
 
 
 def error_after_sends():
-    """What was rung before a modify to ERR goes out and is told as it went; what comes later is flushed."""
+    """What was rung before a modify to ERR goes out and is reported as it went; what comes later is flushed."""
 
     def requester(line, peer):
         end = meet(line)
@@ -222,7 +222,7 @@ def receiver_not_ready():
 
 
 def disconnect_after_receive():
-    """How many of 60 sends have their completion when the peer's DREQ is told, which it sent after the receive's."""
+    """How many of 60 sends have completed when the peer's DREQ is reported, which follows the last receive."""
     rounds, size = 60, 1 << 20
 
     def responder(line):
@@ -378,7 +378,7 @@ def many_wait():
 
 
 def killed_among_large_messages():
-    """The end of a peer that looks into memory of both: the write is told as failed, and the next peer is as good."""
+    """The end of a peer that uses memory of both: the write is reported as failed, and the next peer works."""
 
     def requester(line, peer):
         end = meet(line, LARGE, timeout=10, retry=1)

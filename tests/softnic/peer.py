@@ -152,7 +152,7 @@ class End:
         return self.poll()[0]
 
     def raw(self, wqe):
-        """Posts the WQE as it stands; waits for the completion."""
+        """Posts the WQE as it is; waits for the completion."""
         held = ctypes.create_string_buffer(wqe, len(wqe))
         self.qp.wr_start()
         self.qp.wr_flags = e.IBV_SEND_SIGNALED

@@ -48,7 +48,7 @@ def error_values():
 
 
 def input_domains():
-    """A wrong field in memory, seen by a sender; one below a receiver, who writes anew; on the wire."""
+    """A wrong field in memory, seen by a sender; one below a receiver, who writes again; on the wire."""
     one, two = pair()
     seen = []
     for way, where in (("send", "mem"), ("receive", "mem"), ("receive", "wire"), ("send", "wire")):
@@ -71,7 +71,7 @@ def input_domains():
 
 
 def passive():
-    """A bad field below an RDMA_READ: who is told, and who is not. The initiator polled first."""
+    """A bad field below an RDMA_READ: who is reported, and who is not. The initiator polled first."""
     one, two = pair()
     key = two.signed()
     two.mr.write(A5 + BAD, 520)

@@ -515,7 +515,7 @@ static bool meet(struct dice *dice, int fd, size_t number) {
                                  .send_flags = IBV_SEND_SIGNALED,
                                  .wr.rdma = {peer.addr + HALF, peer.rkey},
                              };
-    /* through the other side's key, whole: its errors are told there */
+    /* through the other side's key, whole: its errors are reported there */
     if (there && plain && peer.key) {
         sge.length = peer.length;
         wr.wr.rdma.remote_addr = 0, wr.wr.rdma.rkey = peer.key;

@@ -335,7 +335,7 @@ def test_encoded_as_the_driver_takes_it() -> None:
 
 
 def test_signature_error_of_64_bits() -> None:
-    """The upper half stands as transient signature, the lower as ref tag (libmlx5's decoding)."""
+    """The upper half is as transient signature, the lower as ref tag (libmlx5's decoding)."""
     error = pure.SignatureError(0x1122334455667788, 0x99AABBCCDDEEFF00, 0x102030405060708, 1 << 11, 1, 0, 0xABCDEF12)
     out = encoded(opcode=12, owner=True, signature=error)
     assert out[16:32].hex() == "1122334499aabbcc55667788ddeeff00"

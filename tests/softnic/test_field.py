@@ -83,7 +83,7 @@ BAD = b"\x5a" + A5[1:]
 
 
 def test_reports_of_t10dif_as_hardware_made_them() -> None:
-    """signatures 1.6: actual is what stood in the field, expected what was computed or configured."""
+    """signatures 1.6: actual is what was in the field, expected what was computed or configured."""
     domain = memory("t10", ones=True, app=0x5678, ref=0xF0DEBC9A)
     good = bytes.fromhex("ec7d5678f0debc9a")
     assert generated(domain, A5) == good

@@ -101,7 +101,7 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Prints the library's struct as it stands in memory."""
+    """Prints the library's struct as it is in memory."""
     out = tmp_path_factory.mktemp("personality") / "program"
     command = [pure.need_compiler(), "-std=c11", "-D_GNU_SOURCE", "-I.", "-Iengine", "-xc", "-", "-o", str(out)]
     subprocess.run(command, input=PROGRAM, text=True, check=True, cwd=pure.SOFTNIC)

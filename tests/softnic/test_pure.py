@@ -34,7 +34,7 @@ def _built() -> None:
 
 
 def stored(kind: str, pieces: Iterable[bytes], seed: int) -> bytes:
-    """A CRC or checksum as it stands after the data, which comes in pieces."""
+    """A CRC or checksum as it comes after the data, which comes in pieces."""
     nic, ones = pure.library(), (1 << 8 * SIZE[kind]) - 1
     if kind == "csum":
         state = nic.checksum_start(seed == ones)

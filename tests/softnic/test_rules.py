@@ -82,7 +82,7 @@ def test_the_values_of_an_error_and_its_place() -> None:
 
 
 def test_only_the_input_domain_is_checked() -> None:
-    """Memory at the sender, the wire at the receiver; what is written there is made anew."""
+    """Memory at the sender, the wire at the receiver; what is written there is made again."""
     both = [[OK], [OK]]
     assert rule("input_domains") == [[*both, BAD_GUARD], [*both, NO_ERROR], [*both, BAD_GUARD], [*both, NO_ERROR]]
 
@@ -101,7 +101,7 @@ def test_each_block_starts_anew_in_its_byte_order() -> None:
 
 
 def test_a_part_that_both_domains_have_in_common_is_copied() -> None:
-    """A wrong guard that nobody checks arrives as it was; a different app tag is made anew."""
+    """A wrong guard that nobody checks arrives as it was; a different app tag is made again."""
     assert rule("copied") == [[[OK], "ec7c5678f0debc9a", NO_ERROR], [[OK], "ec7c1111f0debc9a", NO_ERROR]]
 
 

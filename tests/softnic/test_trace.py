@@ -93,7 +93,7 @@ def test_text_on_stderr() -> None:
     ],
 )
 def test_a_trace_that_cannot_be_written_is_one_line(variables: dict[str, str], says: str) -> None:
-    """The program runs on: a trace is no part of it."""
+    """The program runs on: a trace is not a part of it."""
     done = subprocess.run(
         [sys.executable, "-m", "mkeyspec", "softnic", "exec", "--", "ibv_devinfo"],
         env=os.environ | variables, capture_output=True, text=True, check=False, timeout=60,

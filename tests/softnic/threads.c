@@ -125,7 +125,7 @@ static void *modify_for_ever(void *argument) {
     for (;;) {
         state(end->qp, 0, IBV_QPS_INIT);
         state(end->qp, 0, IBV_QPS_RESET);
-        pthread_testcancel(); /* ioctl() itself is no point at which threads are cancelled */
+        pthread_testcancel(); /* ioctl() itself is not a point at which threads are cancelled */
     }
     return NULL;
 }

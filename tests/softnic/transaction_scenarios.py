@@ -74,7 +74,7 @@ def wire() -> None:
         format_ = bsf(1003, WIRE_INIT | WIRE_GEN, selector)
         key = signed(nic, [nic.sge(100, 1000), nic.sge(0, 3)], 1003, format_)
         data = TEXT[100:1100] + TEXT[:3]
-        for _ in range(2):  # init: each message begins anew
+        for _ in range(2):  # init: each message begins again
             assert nic.through(key, 1007) == data + field(data, 0 if zero else 0xFFFFFFFF)
         assert nic.through(key, 1003) == data
 

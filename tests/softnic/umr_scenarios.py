@@ -227,7 +227,7 @@ def masks() -> None:
         assert nic.finish() == 0
         nic.rdma_write(klm(64, key, 0), nic.lkey, nic.start + 4096)
         assert nic.finish() == expected
-    # A key that another PD has is no key of this QP's any more; the old PD is free of it, the new one is not.
+    # A key that another PD has is not a key of this QP's any more; the old PD is free of it, the new one is not.
     nic = RawQP()
     other, other_pdn = nic.device.pd()
     key = nic.configured(nic.mkey(mkc(nic.pdn)), [nic.sge(0, 64)], 64)

@@ -86,14 +86,14 @@ RELATIONS: dict[int, Callable[[int, int], bool]] = {
 
 
 def conditions() -> None:
-    """Every operation, as it is and inverted: the value of the WQE stands on the left."""
+    """Every operation, as it is and inverted: the value of the WQE is on the left."""
     numbers = (0, 5, 6, 1 << 63, ALL_BITS)
     device = Device()
-    for operation, stands in RELATIONS.items():
+    for operation, relation in RELATIONS.items():
         for invert in (0, INVERT):
             pairs = [(value, word) for value in numbers for word in numbers]
             nic = RawQP(size=4096, device=device)
-            met = [pair for pair in pairs if stands(*pair) != bool(invert)]
+            met = [pair for pair in pairs if relation(*pair) != bool(invert)]
             for value, word in met:
                 store(nic, word)
                 post_wait(nic, operation | invert, value)

@@ -1,7 +1,7 @@
 """Every diagnostic, as an author sees it.
 
 A test is a `.mks` file in a directory below this one. It says itself what is wrong with it, in a
-comment on the line where the diagnostic starts, and its whole output stands beside it in `.out`:
+comment on the line where the diagnostic starts, and its whole output is in the `.out` file beside it:
 
     for by in send, write       #~ MKS0102 `by` is a reserved word
     expect wire == f(           #~ MKS0104 never closed  #~ MKS0201 no `f`
@@ -9,8 +9,8 @@ comment on the line where the diagnostic starts, and its whole output stands bes
 
 The words after a code are a part of its message. A diagnostic that is not expected fails, and so
 does an expected one that is missing; both halves are kept because blessed output is easily
-accepted unread. `BLESS=1 pytest tests/ui` writes the `.out` files anew. Files whose names begin
-with `_` are used by others and are no tests.
+accepted unread. `BLESS=1 pytest tests/ui` writes the `.out` files again. Files whose names begin
+with `_` are used by others and are not tests.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_ui(path: Path) -> None:
         else:
             blessed.unlink(missing_ok=True)
     before = blessed.read_text(encoding="utf-8") if blessed.exists() else ""
-    assert text == before, f"{blessed.name} differs; BLESS=1 writes it anew"
+    assert text == before, f"{blessed.name} differs; BLESS=1 writes it again"
 
 
 def test_every_output_has_its_test() -> None:

@@ -6,7 +6,7 @@ The source is what Debian's archive offers, unpacked and built in a temporary di
 All of its tests run, under each personality of newest.toml. No test may fail, and at least as many as that file says
 must pass; of the release that it is about, each test must come out as it says.
 
-An archive that does not answer is told ("not run: ..."), and the exit code is 0. A build or a test that fails is 1.
+An archive that does not answer is reported ("not run: ..."), and the exit code is 0. A build or a test that fails is 1.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 class Witness(unittest.TestResult):
-    """`seen`: test -> [outcome, why]. The first thing that is not a pass stands."""
+    """`seen`: test -> [outcome, why]. The first thing that is not a pass is."""
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ def main():
         "dev": device, "pci_dev": None, "port": 1, "gid": None, "gpu": 0, "gtt": False, "verbosity": None,
         "list_tests": False,
     }  # fmt: skip
-    # What tests print must not stand in the answer.
+    # What tests print must not be in the answer.
     answer = os.dup(1)
     os.dup2(2, 1)
     result = {}

@@ -36,7 +36,7 @@ DEADLINE = 60.0
 
 
 def noticed(library: Path, directory: Path, fault: str, only: frozenset[str] = frozenset()) -> list[str]:
-    """What is different with this fault: a line for each test, or for the whole process. "" is no fault."""
+    """What is different with this fault: a line for each test, or for the whole process. "" is not a fault."""
     lines = []
     for personality, all_modules in MODULES.items():
         modules = [module for module in all_modules if not only or module in only]

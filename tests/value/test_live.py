@@ -152,7 +152,7 @@ def test_bytes_of_a_snapshot() -> None:
     assert evaluate(live_join((Literal(b"a"), value)), kept) == b"a\2\3\4"
     assert value.length == len(value) == 3
     assert eval(repr(value), globals()) == value
-    with pytest.raises(ValueError, match=r"k\.rkey is no number"):
+    with pytest.raises(ValueError, match=r"k\.rkey is not a number"):
         evaluate(Live("k", "rkey"), lambda subject, member: b"")
-    with pytest.raises(ValueError, match="first is no snapshot"):
+    with pytest.raises(ValueError, match="first is not a snapshot"):
         evaluate(value, lambda subject, member: 0)

@@ -1,4 +1,4 @@
-"""The classes that a model is put together from, so that a bent one can take the place of any (mkeyspec.sabotage)."""
+"""The classes that a model is put together from, so that a faulty one can take the place of any (mkeyspec.sabotage)."""
 
 from __future__ import annotations
 

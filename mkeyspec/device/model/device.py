@@ -366,7 +366,7 @@ class Model:
     # End -------------------------------------------------------------------------------------
 
     def release(self, *, healthy: bool) -> None:
-        """Everything a case made is gone, healthy or not: making it anew costs nothing here."""
+        """Everything a case made is gone, healthy or not: making it again costs nothing here."""
         self._empty()
 
     def close(self) -> None:

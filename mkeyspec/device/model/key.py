@@ -1,7 +1,7 @@
 """Keys of one endpoint and what they reach: registered memory, and mkeys with a layout over other keys.
 
 A key is a 24-bit index and a tag. Translation turns (key, address, length) into pieces of memory, in
-order, without copying; every rule that may refuse it stands here once, and nothing is moved before all
+order, without copying; every rule that may refuse it is here once, and nothing is moved before all
 of a message is translated.
 """
 
@@ -27,7 +27,7 @@ SEGMENTS = 1 << 18
 
 @dataclass(slots=True)
 class Region:
-    """Registered memory: `data` is what stands at `addr`."""
+    """Registered memory: `data` is what is at `addr`."""
 
     index: int
     key: int
@@ -231,7 +231,7 @@ class KeyTable:
 
 
 def gather(pieces: list[Piece], length: int) -> Bytes:
-    """The bytes of the pieces strung together; a view where there is one piece, else a copy."""
+    """The bytes of the pieces concatenated; a view where there is one piece, else a copy."""
     if len(pieces) == 1:
         only = pieces[0]
         if isinstance(only, np.ndarray):

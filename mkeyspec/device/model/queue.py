@@ -126,7 +126,7 @@ class Queue:
         return len(found)
 
     def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
-        """A work request of this end is over. Success is told only where it was asked for (CFG-17).
+        """A work request of this end is over. Success is reported only where it was asked for (CFG-17).
 
         A raw WQE asks for itself, whatever the QP's requests do (WRP-28).
         """

@@ -1,7 +1,7 @@
 """A section as the driver sees it: from start to complete or abort, before anything is executed.
 
 An error is collected and told at the end, and then nothing of the section is posted (SIG-23, ledger 2.1):
-setters keep quiet after an error, builders don't, so that of several faults the last builder's is told.
+setters keep quiet after an error, builders don't, so that of several faults the last builder's is reported.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class Arithmetic:
         return split(stream, source.block, source.field, partial=True)
 
     def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
-        """The field of every block of `data`, as it stands after the block."""
+        """The field of every block of `data`, as it comes after the block."""
         if domain.crc is not None:
             return crc_blocks(domain.crc, data, domain.block, domain.seed)
         return dif_blocks(
@@ -294,7 +294,7 @@ class Arithmetic:
         return escaped
 
     def reported(self, bad: Flags) -> int:
-        """Of the bad blocks the one that is told (XCHK-04)."""
+        """Of the bad blocks the one that is reported (XCHK-04)."""
         return int(bad.argmax())
 
     def _part(self, source: SigDomain, differs: Flags) -> str:

@@ -110,7 +110,7 @@ class Transfer:
     def read(self, queue: Queue, request: Read) -> tuple[str, int]:
         """The request goes out first; its scatter list is looked at when the response comes.
 
-        So a responder that refuses, or doesn't answer, is told before what is wrong with the list.
+        So a responder that refuses, or doesn't answer, is reported before what is wrong with the list.
         """
         length = _length(request.sges)
         if length > self.profile.max_message:

@@ -28,7 +28,7 @@ SIGNALED = int(SendFlag.SIGNALED)
 
 @dataclass(frozen=True, slots=True)
 class Inline(Sge):
-    """Data that stands in the WQE itself."""
+    """Data that is in the WQE itself."""
 
     data: bytes = b""
 
@@ -128,14 +128,14 @@ def _address(rest: _Rest, stream: int) -> DcAddress:
 
 
 def _data(rest: _Rest, *, inline: bool) -> tuple[Sge, ...]:
-    """The data segments, to the end. Data that is to be written can't stand in the WQE."""
+    """The data segments, to the end. Data that is to be written can't be in the WQE."""
     sges: list[Sge] = []
     while rest.data:
         segment = rest.take(UNIT)
         count = _int(segment[:4])
         if count & INLINE:
             length = count & INLINE_BYTES
-            # The first twelve bytes stand in the segment's own unit; the rest fills whole units after it.
+            # The first twelve bytes are in the segment's own unit; the rest fills whole units after it.
             after = rest.take(max(0, length - 12 + UNIT - 1) // UNIT * UNIT)
             if not inline:
                 raise _Cut

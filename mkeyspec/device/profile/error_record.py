@@ -26,12 +26,12 @@ def record(
 ) -> tuple[int, int, int, int]:
     """(type, expected, actual, offset) of an error in block `k`, counted from 0.
 
-    `kind` is crc32, crc32c, crc64_xp10 or t10dif; `block_size` is in bytes; `found` is what stands in the field,
+    `kind` is crc32, crc32c, crc64_xp10 or t10dif; `block_size` is in bytes; `found` is what is in the field,
     `computed` what should: the whole field, or the part alone. hardware, Errors 1 and 2; X-OPEN-08.
     """
-    stands = value(profile, kind, found, part)
+    stored = value(profile, kind, found, part)
     ought = value(profile, kind, computed, part)
-    expected, actual = (ought, stands) if profile.err_actual == "field" else (stands, ought)
+    expected, actual = (ought, stored) if profile.err_actual == "field" else (stored, ought)
     return TYPES[part], expected, actual, offset(profile, field_size, block_size, k)
 
 
@@ -53,7 +53,7 @@ def offset(profile: Profile, field_size: int, block_size: int, k: int) -> int:
 
 
 def _reads_little(profile: Profile, kind: str) -> bool:
-    """Whether the number is read little endian. CRC32 is printed as it stands in memory; the others are open."""
+    """Whether the number is read little endian. CRC32 is printed as it is in memory; the others are open."""
     if kind == "crc32c":
         return profile.err_value_order_crc32c == "value"
     if kind == "crc64_xp10":

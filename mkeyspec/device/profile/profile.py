@@ -89,7 +89,7 @@ class Profile:
     escape_scope: str = _one_of("block", "an escape skips all checks, or the guard's (X-OPEN-06)", "block", "guard")
     copy_compares_seed: bool = _value(True, "CRCs of unequal seeds are recomputed; rdma-core copies them (X-DIFF-10)")
     copy_compares_flags: bool = _value(False, "a REF_REMAP difference regenerates the ref tag (X-DIFF-11)")
-    ref_tag_restart: str = _one_of("message", "ref tags start anew with each (X-OPEN-07)", "message", "configuration")
+    ref_tag_restart: str = _one_of("message", "ref tags start again with each (X-OPEN-07)", "message", "configuration")
     mixed_block_sizes: bool = _value(True, "domains of different block sizes can be configured (X-OPEN-05)")
 
     # Error records.
@@ -99,7 +99,9 @@ class Profile:
     err_offset: str = _one_of(
         "block-last-byte", "where a block's error is (X-OPEN-08)", "block-last-byte", "block-start", "data-start"
     )
-    err_priority: tuple[str, ...] = _value(("guard", "app", "ref"), "of several bad parts the first is told (XCHK-06)")
+    err_priority: tuple[str, ...] = _value(
+        ("guard", "app", "ref"), "of several bad parts the first is reported (XCHK-06)"
+    )
     err_unread: str = _one_of("first", "an unread error and a new one: which stays (X-DIFF-23)", "first", "last")
 
     # Limits (X-LIM) and driver rules.

@@ -84,7 +84,7 @@ class Device(Protocol):
     def release(self, *, healthy: bool) -> None:
         """End of a case: everything it created goes back to the pools, or is thrown away after anything but a pass.
 
-        Events that come meanwhile are told by the next `events`; what else came is an exception.
+        Events that come meanwhile are reported by the next `events`; what else came is an exception.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 A file overrides members of a known personality:
 
-    base = "connectx6dx"            # connectx7 unless said
+    base = "connectx6dx"            # connectx7 by default
     signatures = ["t10dif", "crc32"]
     roce = true
 

@@ -1,4 +1,4 @@
-"""Starting this process anew under the software NIC's library, and knowing whether it was.
+"""Starting this process again under the software NIC's library, and knowing whether it was.
 
 The library takes the place of the kernel's RDMA files, which only LD_PRELOAD can arrange, before the process starts.
 So a process that wants it executes itself again, once and early: same interpreter, same arguments, same terminal,
@@ -18,7 +18,7 @@ from mkeyspec.device.soft import softnic
 from mkeyspec.device.soft.personality import VARIABLE, PersonalityError, personality
 
 _RESTARTED = "MKEYSPEC_SOFTNIC_RESTARTED"
-"""The number of the process that started itself anew; a child that inherits it is another process."""
+"""The number of the process that started itself again; a child that inherits it is another process."""
 
 
 FAULT = "MKEYSPEC_SOFTNIC_FAULT"
@@ -90,7 +90,7 @@ def ensure(wanted: str | None, *, whole: bool) -> None:
         text = f"the loader did not preload {found['LD_PRELOAD']}: is this Python static or setuid?"
         raise Unavailable("MKS0921", text)
     if not whole:
-        text = "this process was not started on the software NIC and can't start itself anew"
+        text = "this process was not started on the software NIC and can't start itself again"
         raise Unavailable("MKS0921", f"{text}: write `mkeyspec softnic exec -- COMMAND`")
     _restart(found)
 

@@ -63,7 +63,7 @@ def missing(*, faults: bool = False) -> str | None:
     if library(faults=faults) is not None:
         return None
     if named:
-        return f"MKEYSPEC_SOFTNIC_LIBRARY names {named}, which is no file"
+        return f"MKEYSPEC_SOFTNIC_LIBRARY names {named}, which is not a file"
     if not sys.platform.startswith("linux"):
         return f"the software NIC needs Linux; this is {sys.platform}"
     if _source_directory() is None:

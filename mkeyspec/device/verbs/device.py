@@ -300,7 +300,7 @@ class Verbs:
         self._responder = None
         close_all(over)
         self._objects.give_back(keep=healthy)
-        self._events.clear()  # of the case; what comes while it ends is told by the next question
+        self._events.clear()  # of the case; what comes while it ends is reported by the next question
         self._collect_events()
         self._known.clear()
         if healthy and late:

@@ -48,7 +48,7 @@ def take(device: str, *, place: Path | None = None) -> Lease:
         raise Unavailable("MKS0916", f"can't lock {device}: {path}: {error.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unavailable("MKS0916", f"can't lock {device}: {path} is no plain file; remove it")
+            raise Unavailable("MKS0916", f"can't lock {device}: {path} is not a plain file; remove it")
         _take(descriptor, device, run)
     except BaseException:
         os.close(descriptor)

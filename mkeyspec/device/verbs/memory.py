@@ -3,7 +3,7 @@
 Every memory of a case has a key of its own, and exactly its own length, so that a device which runs past it fails
 rather than lands in a neighbour; between any two lies a gap that belongs to no key. Registering is a system call
 and pins pages, so regions are kept by (side, length, access, alignment) and handed out again: a region holds
-nothing but bytes, and those the case writes anew before it starts.
+nothing but bytes, and those the case writes again before it starts.
 """
 
 from __future__ import annotations

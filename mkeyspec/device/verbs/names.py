@@ -118,7 +118,7 @@ def expected() -> dict[str, int]:
 
 
 def flat(modules: tuple[str, ...]) -> dict[str, int]:
-    """The names of whichever of these modules there are, whether they stand in the module or in scoped classes."""
+    """The names of whichever of these modules there are, whether they are in the module or in scoped classes."""
     found: dict[str, int] = {}
     for name in modules:
         try:

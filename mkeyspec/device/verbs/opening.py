@@ -73,7 +73,7 @@ def _open_context(pyverbs: Any, name: str) -> Any:
     try:
         return pyverbs.Mlx5Context(attr, name)
     except pyverbs.PyverbsUserError:
-        raise Unavailable("MKS0915", f"{name} is no mlx5 device") from None
+        raise Unavailable("MKS0915", f"{name} is not an mlx5 device") from None
     except pyverbs.PyverbsRDMAError as error:
         number = names.errno_of(error)
         if number in (errno.EACCES, errno.EPERM):

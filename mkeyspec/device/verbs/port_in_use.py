@@ -1,6 +1,6 @@
 """Who else uses a port of an RDMA device: the network interfaces on it, and the addresses they carry.
 
-A NIC that carries somebody's traffic is no place to provoke errors on, so a port whose interface has an address is
+A NIC that carries somebody's traffic is not a place to provoke errors on, so a port whose interface has an address is
 refused unless the caller says otherwise. Link-local IPv6 addresses don't count: every interface that is up has one.
 """
 

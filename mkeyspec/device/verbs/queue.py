@@ -19,7 +19,7 @@ REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Acc
 
 QKEY = 0x11111111
 TIMEOUT, RETRIES, RNR_RETRIES, RNR_TIMER = 12, 7, 6, 12
-"""Local ack timeout 4.096 µs << 12, so that a lost peer is told within 0.2 s, well before a step's deadline."""
+"""Local ack timeout 4.096 µs << 12, so that a lost peer is reported within 0.2 s, well before a step's deadline."""
 
 _EX_OPS = {
     "rc": names.EX_SEND

@@ -109,7 +109,7 @@ DATA = counter(3 * 512)
 
 
 def framed(data: bytes, which: int) -> bytes:
-    """After every block its field, by the bitwise twin."""
+    """After every block its field, by the bitwise implementation."""
     bg, app, ref = ((0xFFFF, 0x5678, 0xF0DEBC9A), (0, 0x1357, 16))[which - 1]
     blocks = [data[at : at + 512] for at in range(0, len(data), 512)]
     return b"".join(block + bitwise.dif("t10", block, bg, app, ref, True, k) for k, block in enumerate(blocks))
@@ -197,7 +197,7 @@ def test_the_tweak_counts_in_128_bits_little_endian(tweak: int) -> None:
 
 
 def test_the_tweak_counts_over_the_sges_of_a_message() -> None:
-    """initial_tweak is incremented for every data unit in the message, and begins anew with the next."""
+    """initial_tweak is incremented for every data unit in the message, and begins again with the next."""
     bench = Vault()
     mem = bench.memory(counter(2048))
     mkey = bench.coded(mem, tweak=5)

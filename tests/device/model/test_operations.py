@@ -266,7 +266,7 @@ def test_sq_sig_all() -> None:
 @pytest.mark.parametrize("by_post_send", [True, False])
 @pytest.mark.parametrize("by", TX + RX)
 def test_local_invalidate(by: str, by_post_send: bool) -> None:
-    """CFG-10, CFG-11, WRP-17: unusable, and configured anew."""
+    """CFG-10, CFG-11, WRP-17: unusable, and configured again."""
     bench = Bench()
     mem = bench.memory(counter(8))
     mkey = bench.over(mem, sig=signature(wire=crc("crc32")))
@@ -344,7 +344,7 @@ def test_remote_invalidate_that_is_refused(which: str) -> None:
 
 
 def test_tags() -> None:
-    """MKY-06: the new key holds from the next configuration on, the old one is no key any more."""
+    """MKY-06: the new key holds from the next configuration on, the old one is not a key any more."""
     bench = Bench()
     mem = bench.memory(counter(8))
     mkey = bench.over(mem, flags=INDIRECT | 8)

@@ -177,7 +177,7 @@ def test_an_error_flushes_what_waits() -> None:
 
 
 def test_states() -> None:
-    """XCAN-06; resuming a QP that runs is no transition; a pair that is connected anew has forgotten it all."""
+    """XCAN-06; resuming a QP that runs is not a transition; a pair that is reconnected has forgotten it all."""
     bench = Pipeline()
     assert bench.device.cancel(bench.pair.owner, 1) == -INVAL
     assert bench.resume() == INVAL

@@ -229,7 +229,7 @@ def test_raw_reads_and_atomics() -> None:
 
 
 def test_a_raw_wqe_asks_for_its_own_completion() -> None:
-    """WRP-28: neither wr_flags nor sq_sig_all count; an error is told anyway."""
+    """WRP-28: neither wr_flags nor sq_sig_all count; an error is reported anyway."""
     for all_of_them in (False, True):
         bench = Writer(QpAttributes(send_ops=RAW, sq_sig_all=all_of_them))
         for flags in (0, SIGNALED):
@@ -280,7 +280,7 @@ def test_what_raw_wqes_are_not_read_or_posted() -> None:
 
 
 def test_a_raw_wqe_on_a_dci() -> None:
-    """48 bytes of address stand after the control segment: key, then number with its top bit set."""
+    """48 bytes of address come after the control segment: key, then number with its top bit set."""
     bench = Writer(QpAttributes(type="dci", send_ops=RAW))
     target = bench.device.dct(0x1122334455667788)
     mem, far = bench.memory(counter(16)), bench.memory(16, peer=True)

@@ -275,7 +275,7 @@ def test_ref_tags_go_on_over_the_sges_of_a_message() -> None:
 
 
 def both_ways(mem: object, wire: object, field: str, check: int = 0, copy: int | None = None) -> str:
-    """The field that leaves for one that stands in memory."""
+    """The field that leaves for one that is in memory."""
     bench = Bench()
     stored = bytes.fromhex(field)
     mkey = bench.over(bench.memory(A5 + stored), sig=signature(mem, wire, check, copy))  # type: ignore[arg-type]
@@ -402,7 +402,7 @@ def test_a_message_of_plain_and_signed_sges() -> None:
         assert bench.bytes_of(wire)[: len(sent)] == sent
 
 
-# When errors are told -----------------------------------------------------------------------------
+# When errors are reported -----------------------------------------------------------------------------
 
 
 def test_the_passive_side_learns_of_its_error_by_polling() -> None:

@@ -158,7 +158,7 @@ def error_of(profile: Profile, stream: bytes, dom: SigBlockDomain, check: int = 
 
 
 def test_masks_of_little_endian_fields() -> None:
-    """X-OPEN-12: bit 7 is the first byte, or the highest, which stands last."""
+    """X-OPEN-12: bit 7 is the first byte, or the highest, which is last."""
     first, last = bytes.fromhex("4307e6b4"), bytes.fromhex("4207e6b5")
     for profile, seen, unseen in ((Profile(), first, last), (Profile(mask_le_fields="value-order"), last, first)):
         assert error_of(profile, A5 + seen, crc("crc32c"), 0x80) is not None

@@ -75,5 +75,5 @@ def test_what_nothing_announces_is_tried() -> None:
     def broken(attributes: QpAttributes) -> None:
         raise KeyError
 
-    with pytest.raises(KeyError):  # a fault is no lack
+    with pytest.raises(KeyError):  # a fault is not a lack
         capability.tried(ValueError, broken, mkey)

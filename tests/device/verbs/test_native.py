@@ -52,7 +52,7 @@ def test_a_tag_is_the_lowest_byte_of_both_keys() -> None:
 def test_only_what_is_recognised_is_scribbled_over() -> None:
     held = (b"left", b"right")
     target = Holder(held)
-    native.scribble(target, 8, bytes(8))  # the slot is no null pointer
+    native.scribble(target, 8, bytes(8))  # the slot is not a null pointer
     assert target.held is held
     word = id(held).to_bytes(8, "little")
     native.scribble(target, 8, word)

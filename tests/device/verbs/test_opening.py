@@ -1,4 +1,4 @@
-"""Opening by name: what stands in the way is told in one line with its code, and nothing stays open."""
+"""Opening by name: what is in the way is told in one line with its code, and nothing stays open."""
 
 from __future__ import annotations
 

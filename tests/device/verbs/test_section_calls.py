@@ -200,7 +200,7 @@ def test_an_error_without_an_errno_is_an_error() -> None:
 
 
 def test_polling_goes_on_after_a_swallowed_entry(fake: Fake) -> None:
-    """A signature error's entry: the poll says "empty", and a completion stands after it (X-BUG-13)."""
+    """A signature error's entry: the poll says "empty", and a completion comes after it (X-BUG-13)."""
     cq = fake.namespace.CQ()
     end = End(Qp(1, "owner", 2, 64), QpAttributes(), None, cq, None)
     wc = types.SimpleNamespace(wr_id=4, status=0, opcode=135, vendor_err=0, byte_len=9, wc_flags=0, imm_data=0)

@@ -279,7 +279,7 @@ def test_the_last_line_names_the_device_that_ran(project: Project) -> None:
 
 
 def test_datagrams_and_types_that_the_device_lacks(project: Project) -> None:
-    """ibv_post_recv(3), ibv_poll_cq(3): 40 bytes stand before each message of a UD QP, and byte_len counts them."""
+    """ibv_post_recv(3), ibv_poll_cq(3): 40 bytes come before each message of a UD QP, and byte_len counts them."""
     project.put("cases/a.mks", DATAGRAMS)
     done = project.pytest("cases", "--device", "soft", "-q", "-rs")
     assert done.code == 0, done.out
