@@ -4,6 +4,18 @@ It holds the words such a module is written in: the steps of a plan, the constru
 and the marks that turn a function into a case with rows.
 """
 
+from mkeyspec.abi.constants import (
+    ONES_16,
+    ONES_32,
+    ONES_64,
+    Access,
+    BgType,
+    CrcType,
+    CryptoOrder,
+    MkeyFlag,
+    QpOps,
+    T10difFlag,
+)
 from mkeyspec.plan import (
     Accepted,
     Any,
@@ -82,10 +94,15 @@ from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 __all__ = [
+    "ONES_16",
+    "ONES_32",
+    "ONES_64",
     "Accepted",
+    "Access",
     "Any",
     "At",
     "Await",
+    "BgType",
     "ByteString",
     "Cancel",
     "Check",
@@ -96,6 +113,8 @@ __all__ = [
     "Content",
     "Counter",
     "Crc",
+    "CrcType",
+    "CryptoOrder",
     "Dct",
     "Dek",
     "Domain",
@@ -121,6 +140,7 @@ __all__ = [
     "Memory",
     "Merge",
     "Mkey",
+    "MkeyFlag",
     "MrInterleaved",
     "MrList",
     "OneOf",
@@ -131,6 +151,7 @@ __all__ = [
     "Poll",
     "Post",
     "Qp",
+    "QpOps",
     "Random",
     "Range",
     "RawWqe",
@@ -157,6 +178,7 @@ __all__ = [
     "StraySetter",
     "Strip",
     "T10Dif",
+    "T10difFlag",
     "Transmit",
     "Unchanged",
     "Wire",

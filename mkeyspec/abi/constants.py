@@ -80,6 +80,12 @@ class CrcType(IntEnum):
     CRC64_XP10 = 2
 
 
+ONES_16, ONES_32, ONES_64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+"""Seeds of all ones, of a T10-DIF's guard and of the CRCs (mlx5dv_wr_set_mkey_sig_block(3))."""
+
+ONES = {ONES_16: "ONES_16", ONES_32: "ONES_32", ONES_64: "ONES_64"}
+"""Their names."""
+
 BLOCK_BYTES = {0: 512, 1: 520, 2: 4048, 3: 4096, 4: 4160}
 """enum mlx5dv_block_size to bytes."""
 

@@ -40,12 +40,13 @@ def align(rows: Sequence[plan.Row], printer: Printer) -> Aligned:
         aligned.statements += [Statement(printer.step(step)) for step in rows[0].steps]
         return aligned
     columns = Columns(rows, aligned.columns, printer)
-    for _, steps in _by_place(rows):
+    found = [(_Overlay(printer, columns, steps).document(), steps) for _, steps in _by_place(rows)]
+    for document, steps in found:  # last: how a variable is written is known from where the steps use it
         guard = ""
         if len(steps) < len(rows):
             first = next(iter(steps.values()))
             guard = columns.condition(steps.keys(), f"has_{type(first).__name__}_{_subject(first)}")
-        aligned.statements.append(Statement(_Overlay(printer, columns, steps).document(), guard))
+        aligned.statements.append(Statement(document, guard))
     return aligned
 
 

@@ -23,9 +23,10 @@ _MOST_LISTED = 4
 """Values that a condition lists at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Column:
-    """A value for each row that has it; rows without it are not keys. `style`: how its values are written."""
+    """A value for each row that has it; rows without it are not keys. `style`: how its values are written, where the
+    first use of them that says more than `PLAIN` says."""
 
     name: str
     values: dict[int, Any]
@@ -65,8 +66,11 @@ class Columns:
 
     def use(self, name: str, style: Style) -> None:
         """What `find` has found is used: a variable becomes a column, whose values are written in `style`."""
-        if name not in self._by_name:
+        column = self._by_name.get(name)
+        if column is None:
             self._add(Column(name, dict(enumerate(self._variables[name])), style))
+        elif column.style == PLAIN:
+            column.style = style
 
     def put(self, words: Sequence[str], values: dict[int, Any], style: Style) -> str:
         """A new column. `words`: the object that it is for, the member, and what lies between them."""

@@ -12,16 +12,32 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Union
 
+from mkeyspec import plan
+from mkeyspec.abi.constants import Access, CryptoOrder, MkeyFlag, QpOps
 from mkeyspec.plan import At
 from mkeyspec.value.expression import HEX, PLAIN, Expression, Style, number
 
 WIDTH = 110
 """Columns of a line of generated code."""
 
-_STYLES: dict[str, Style] = {
-    "access": HEX, "flags": HEX, "check_mask": HEX, "copy_mask": HEX, "imm": HEX, "tag": HEX, "tweak": HEX,
-}  # fmt: skip
-"""How numbers of members of the plan's classes are written, by the member's name; a value's class says it itself."""
+_MEMBERS: Style = "members"
+"""Of pairs of a member's name and its value."""
+
+_STYLES: dict[tuple[type, str], Style] = {
+    (plan.Memory, "access"): Access.__name__,
+    (plan.Mkey, "flags"): MkeyFlag.__name__,
+    (plan.Qp, "members"): _MEMBERS,
+    (plan.SetAccess, "flags"): Access.__name__,
+    (plan.SetCrypto, "order"): CryptoOrder.__name__,
+    (plan.MrList, "access"): Access.__name__,
+    (plan.MrInterleaved, "access"): Access.__name__,
+}
+"""How numbers of members of the plan's classes are written; a value's class says it itself."""
+
+_HEX_MEMBERS = frozenset({"check_mask", "copy_mask", "imm", "tag", "tweak"})
+"""Members that engineers read in hexadecimal. What a bit of a mask means depends on the signature."""
+
+_MEMBER_STYLES: dict[str, Style] = {"send_ops": QpOps.__name__}
 
 _HEX_RUN = 64
 """Hex digits on one line of a long byte string."""
@@ -81,13 +97,24 @@ class Printer:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self._memo: dict[tuple[int, Style], tuple[Any, Document]] = {}
+        self._styles: dict[tuple[type, str], Style] = {}
         self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
     def style(self, kind: type, member: str) -> Style:
         """How the numbers of a member of a class are written."""
-        if issubclass(kind, Expression):
-            return kind.styles.get(member, PLAIN)
-        return _STYLES.get(member, PLAIN)
+        key = kind, member
+        found = self._styles.get(key)
+        if found is None:
+            otherwise = HEX if member in _HEX_MEMBERS else PLAIN
+            styles = kind.styles.get(member, PLAIN) if issubclass(kind, Expression) else _STYLES.get(key, otherwise)
+            found = self._styles[key] = styles
+        return found
+
+    def _note(self, text: str) -> None:
+        """A number is written by name: `CrcType.CRC32`, `Access.REMOTE_READ | 0x200`, `ONES_32`."""
+        name = text.partition(".")[0]
+        if name.isidentifier():
+            self.names.add(name)
 
     def step(self, step: Any) -> Group:
         """The document of a step of the plan."""
@@ -101,7 +128,10 @@ class Printer:
         if kind is str or kind is bool or value is None:
             return repr(value)
         if kind is int:
-            return number(value, style)
+            text = number(value, style)
+            if style not in (PLAIN, HEX):
+                self._note(text)
+            return text
         if kind is bytes:
             return _bytes(value)
         if kind is At:
@@ -119,6 +149,8 @@ class Printer:
     def _structure(self, value: Any, style: Style) -> Document:
         kind = type(value)
         if kind is tuple:
+            if style == _MEMBERS and len(value) == 2 and type(value[0]) is str:
+                style = _MEMBER_STYLES.get(value[0], PLAIN)
             return _group("(", [("", self.document(item, style)) for item in value], ")")
         if not dataclasses.is_dataclass(kind):
             raise TypeError(f"a generated module can't hold a {kind.__name__}")
@@ -137,9 +169,9 @@ class Printer:
         for name, default in self.fields(type(value)):
             member = getattr(value, name)
             if default is dataclasses.MISSING:
-                items.append(("", self.document(member, _STYLES.get(name, PLAIN))))
+                items.append(("", self.document(member, self.style(type(value), name))))
             elif not same(member, default):
-                items.append((f"{name}=", self.document(member, _STYLES.get(name, PLAIN))))
+                items.append((f"{name}=", self.document(member, self.style(type(value), name))))
         return items
 
     def fields(self, kind: type) -> tuple[tuple[str, Any], ...]:

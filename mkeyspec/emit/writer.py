@@ -52,8 +52,13 @@ def write(suite: plan.Suite, header: Header) -> str:
         "suite",
         [("", repr(header.source)), ("title=", repr(suite.title)), ("digest=", repr(header.inputs))],
     )
-    text = _template().render(imports=sorted(names), suite=layout(mark, 0, 8), cases=cases)
+    text = _template().render(imports=sorted(names, key=import_order), suite=layout(mark, 0, 8), cases=cases)
     return with_header(header, text)
+
+
+def import_order(name: str) -> tuple[bool, bool, str]:
+    """Constants, classes, functions: as tools sort the names of an import."""
+    return not name.isupper(), name.islower(), name
 
 
 @cache

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from enum import IntEnum, IntFlag
+from functools import cache
 from typing import Any, ClassVar
+
+from mkeyspec.abi.constants import ONES, Access, BgType, CrcType, CryptoOrder, MkeyFlag, QpOps, T10difFlag
 
 _MEMBERS: dict[type[Any], tuple[tuple[str, object], ...]] = {}
 
@@ -18,19 +22,41 @@ def _members(cls: type[Any]) -> tuple[tuple[str, object], ...]:
 
 
 Style = str
-"""How a number is written: `PLAIN` or `HEX`."""
+"""How a number is written: `PLAIN`, `HEX`, `SEED`, or the name of one of `ENUMS`."""
 
 PLAIN: Style = ""
 HEX: Style = "hex"
+SEED: Style = "seed"
+"""As `HEX`, and all ones by name."""
+
+ENUMS: Mapping[Style, type[IntEnum] | type[IntFlag]] = {
+    one.__name__: one for one in (Access, BgType, CrcType, CryptoOrder, MkeyFlag, QpOps, T10difFlag)
+}
+"""The enums of the pages whose members are written by name."""
 
 
 def number(value: int, style: Style) -> str:
-    """A number as Python source."""
-    return hex(value) if style == HEX and value > 9 else str(int(value))
+    """A number as Python source. Members of an enum, and `ONES_32`, are names of `mkeyspec.runtime`."""
+    enum = ENUMS.get(style)
+    if enum is not None and value > -1:
+        return _by_name(enum, value)
+    if style == SEED and value in ONES:
+        return ONES[value]
+    return hex(value) if style in (HEX, SEED) and value > 9 else str(int(value))
+
+
+@cache
+def _by_name(enum: type[IntEnum] | type[IntFlag], value: int) -> str:
+    """A member, or flags joined by `|`; what has no name stays a number."""
+    if issubclass(enum, IntEnum):
+        return next((f"{enum.__name__}.{one.name}" for one in enum if one == value), str(value))
+    names = [f"{enum.__name__}.{one.name}" for one in enum if one & value]
+    rest = value & ~sum(enum)
+    return " | ".join(names + ([hex(rest) if rest > 9 else str(rest)] if rest or not names else []))
 
 
 def written(value: object, style: Style = PLAIN) -> str:
-    """`value` as Python source. Enum members are written as their number."""
+    """`value` as Python source, its numbers in `style`."""
     if isinstance(value, int) and not isinstance(value, bool):
         return number(value, style)
     if type(value) is tuple:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mkeyspec.abi.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
-from mkeyspec.value.expression import HEX, Expression, Style
+from mkeyspec.value.expression import HEX, SEED, Expression, Style
 from mkeyspec.value.live import Int
 from mkeyspec.value.range import Range
 
@@ -29,7 +29,7 @@ class Crc(Expression):
     seed: int
     but: Overrides = ()
 
-    styles: ClassVar[Mapping[str, Style]] = {"seed": HEX}
+    styles: ClassVar[Mapping[str, Style]] = {"type": CrcType.__name__, "seed": SEED}
 
     @property
     def kind(self) -> str:
@@ -70,7 +70,13 @@ class T10Dif(Expression):
     flags: int = 0
     but: Overrides = ()
 
-    styles: ClassVar[Mapping[str, Style]] = {"bg": HEX, "app_tag": HEX, "ref_tag": HEX}
+    styles: ClassVar[Mapping[str, Style]] = {
+        "bg_type": BgType.__name__,
+        "bg": SEED,
+        "app_tag": HEX,
+        "ref_tag": HEX,
+        "flags": T10difFlag.__name__,
+    }
 
     @property
     def kind(self) -> str:

@@ -19,7 +19,7 @@ from mkeyspec.compiler.compile import compile_file
 from mkeyspec.emit.align import Aligned, align
 from mkeyspec.emit.header import Header
 from mkeyspec.emit.printer import WIDTH, Printer, flat
-from mkeyspec.emit.writer import write
+from mkeyspec.emit.writer import import_order, write
 from mkeyspec.run.marks import case_of, row_needs
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal
 from mkeyspec.value.signature import Crc, Domain
@@ -145,7 +145,7 @@ def test_only_names_in_use_are_imported_and_all_of_them() -> None:
         tree = ast.parse(text(suite))
         imported = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        assert imported == sorted(imported)
+        assert imported == sorted(imported, key=import_order)
         assert set(imported) <= used
         assert set(imported) <= set(runtime.__all__)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mkeyspec.abi import constants
 from mkeyspec.abi.constants import CrcType
 from mkeyspec.value import bytestring, layout, live, signature
 from mkeyspec.value import range as range_module
@@ -48,6 +49,7 @@ from mkeyspec.value.bytestring import (
     xts_encrypt,
 )
 from mkeyspec.value.cache import DATA, ByteCache
+from mkeyspec.value.expression import ENUMS, number
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.oracle import bitwise
@@ -56,6 +58,7 @@ from tests.oracle import xts as xts_by_hand
 NAMES: dict[str, object] = {}
 for module in (bytestring, signature, layout, live, range_module):
     NAMES |= {name: value for name, value in vars(module).items() if isinstance(value, type)}
+NAMES |= {name: value for name, value in vars(constants).items() if name.startswith("ONES_") or name in ENUMS}
 
 ONES = 0xFFFFFFFF
 KEY = Literal(bytes(i for i in range(32)))
@@ -73,12 +76,15 @@ WRITTEN = [
     "Join((Counter(4), Fill(0xff, 4)))",
     "Join((Counter(4),))",
     "Repeat(Counter(4), 3)",
-    "Framed(Counter(1024), Domain(Crc(0, 0xffffffff), 512))",
+    "Framed(Counter(1024), Domain(Crc(CrcType.CRC32, ONES_32), 512))",
     "Framed(Counter(1024), Domain(T10Dif(), 512), (1, 0xffff))",
-    "Framed(Fill(1, 520), Domain(T10Dif(1, 0xffff, 0x5678, 0xf0debc9a, 5), 520, (('block_size', 5),)))",
-    "Strip(Counter(1032), Domain(Crc(1, 0, (('seed', 4660), ('type', Live('k', 'x')))), 512))",
-    "Field(Crc(2, 0xffffffffffffffff), Counter(512))",
-    "Field(T10Dif(0, 0, 0, 7, 1), Counter(512), 3)",
+    (
+        "Framed(Fill(1, 520), Domain(T10Dif(BgType.CSUM, ONES_16, 0x5678, 0xf0debc9a, "
+        "T10difFlag.REF_REMAP | T10difFlag.APP_REF_ESCAPE), 520, (('block_size', 5),)))"
+    ),
+    "Strip(Counter(1032), Domain(Crc(CrcType.CRC32C, 0, (('seed', 4660), ('type', Live('k', 'x')))), 512))",
+    "Field(Crc(CrcType.CRC64_XP10, ONES_64), Counter(512))",
+    "Field(T10Dif(BgType.CRC, 0, 0, 7, T10difFlag.REF_REMAP), Counter(512), 3)",
     "Flip(Counter(512), 17)",
     "Flip(Counter(512), 17, 3)",
     "Patch(Counter(512), 17, Literal(b'xy'))",
@@ -108,11 +114,28 @@ def test_every_node_is_among_them() -> None:
     assert nodes - {"ByteString"} == {text.partition("(")[0] for text in WRITTEN}
 
 
-def test_members_of_enums_are_written_as_numbers() -> None:
-    assert repr(Crc(CrcType.CRC64_XP10, 0)) == "Crc(2, 0)"
+def test_numbers_that_have_a_name_are_written_by_it() -> None:
+    """And what is wrong on purpose stays the number that it is."""
+    assert repr(Crc(2, 0)) == repr(Crc(CrcType.CRC64_XP10, 0)) == "Crc(CrcType.CRC64_XP10, 0)"
+    assert repr(Crc(7, 0xFFFF)) == "Crc(7, ONES_16)"
     assert repr(Domain(Crc(CrcType.CRC32, 0), 512, (("sig_type", CrcType.CRC32C),))) == (
-        "Domain(Crc(0, 0), 512, (('sig_type', 1),))"
+        "Domain(Crc(CrcType.CRC32, 0), 512, (('sig_type', 1),))"
     )
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (0, "0"),
+        (1, "T10difFlag.REF_REMAP"),
+        (6, "T10difFlag.APP_ESCAPE | T10difFlag.APP_REF_ESCAPE"),
+        (0x21, "T10difFlag.REF_REMAP | 0x20"),
+        (8, "8"),
+        (-1, "-1"),
+    ],
+)
+def test_flags_are_written_one_by_one(flags: int, text: str) -> None:
+    assert number(flags, "T10difFlag") == text
 
 
 def test_lengths_and_reprs_need_no_numpy() -> None:
