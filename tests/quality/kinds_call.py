@@ -151,7 +151,9 @@ def claimed(subject: Subject, call: Call) -> bool:
 
 def reasoned(subject: Subject, call: Call) -> bool:
     claim = subject.claim(call.step)
-    return claimed(subject, call) and isinstance(claim[0], plan.Rejected) and bool(claim[0].reason or claim[0].rule)
+    if not claimed(subject, call) or not claim:  # a `known` alone: its outcome is on the device that departs
+        return False
+    return isinstance(claim[0], plan.Rejected) and bool(claim[0].reason or claim[0].rule)
 
 
 places("post_refused")(calls("post", "is refused, and does nothing", lambda call: give(errno.EINVAL), accepted))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
@@ -11,12 +11,8 @@ from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.value.bytestring import ByteString, Fill, Framed, Repeat
 from mkeyspec.value.layout import Part
 from mkeyspec.value.signature import T10Dif
-
-EQUAL_BLOCKS_MEANT = frozenset({"CRC-05", "DIF-06"})
-"""Requirements (a seed starts every block anew) whose cases want blocks that are all equal."""
 
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
@@ -41,8 +37,6 @@ def lint_case(
             help="expect …, check …, or a claim",
         )
     look_same(rows, spans, diagnostics)
-    if not EQUAL_BLOCKS_MEANT.intersection(verifies):
-        _equal_blocks(rows, spans, diagnostics)
 
 
 # Steps -----------------------------------------------------------------------------------------
@@ -114,43 +108,3 @@ def _observes(step: plan.Step) -> bool:
     if isinstance(step, (plan.Check, plan.Await)):
         return True
     return bool(getattr(step, "claim", ()))
-
-
-def _equal_blocks(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) -> None:
-    seen: set[int] = set()
-    for row in rows:
-        for step in row.steps:
-            data = step.expected if isinstance(step, plan.Expect) else getattr(step, "data", None)
-            if isinstance(data, ByteString) and id(data) not in seen:
-                seen.add(id(data))
-                for framed in _framed(data):
-                    if all_equal(framed.of, framed.domain.block):
-                        diagnostics.warning(
-                            "MKS0607",
-                            f"all blocks of {framed.domain.block} bytes are equal: a swap of two goes unseen",
-                            spans.get(step),
-                            help="counter(n), or random(n, seed=1)",
-                        )
-                        break
-
-
-def _framed(value: ByteString) -> Iterator[Framed]:
-    """The framed strings inside, as far as one is the whole or what another was made of."""
-    while True:
-        if isinstance(value, Framed):
-            yield value
-            return
-        inner = getattr(value, "of", None)
-        if not isinstance(inner, ByteString):
-            return
-        value = inner
-
-
-def all_equal(data: ByteString, block: int) -> bool:
-    """Two blocks or more, all the same, as far as the expression tells (no byte is computed)."""
-    if data.length < 2 * block:
-        return False
-    if isinstance(data, Fill):
-        return True
-    period = data.of.length if isinstance(data, Repeat) else 0
-    return period > 0 and block % period == 0

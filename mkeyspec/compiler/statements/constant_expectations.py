@@ -44,6 +44,8 @@ def _one_of(observed: plan.Observed, operator: str, expected: plan.OneOf) -> tup
     always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
     if not expected.alternatives:
         return never, "the list is empty"
+    if observed in expected.alternatives:
+        return always, "one of the alternatives is what stands on the other side"
     mine = bounds(observed) if isinstance(observed, (Live, LiveOp)) else None
     known = {one for one in expected.alternatives if isinstance(one, int)}
     if mine is not None and mine[1] - mine[0] < len(known) and all(n in known for n in range(mine[0], mine[1] + 1)):

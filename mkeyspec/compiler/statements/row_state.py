@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.rules import Spans
@@ -21,6 +22,7 @@ from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
+from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Interleaved, Layout, Repeated
 
 
@@ -50,10 +52,21 @@ class CaseState:
                 diagnostics.add(found.diagnostic)
 
 
+class Brought(NamedTuple):
+    """Bytes [start, end) of a buffer that the request at `span` brings; `data` None: nobody has said what they are."""
+
+    name: str
+    start: int
+    end: int
+    data: ByteString | None
+    span: Span
+
+
 class RowState(ABC):
     """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
 
     __slots__ = (
+        "brought",
         "budget",
         "case",
         "diagnostics",
@@ -97,6 +110,8 @@ class RowState(ABC):
         """Completions that nobody has waited for, by QP and side."""
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
         """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
+        self.brought: tuple[Brought, ...] = ()
+        """What requests bring, in order, since somebody has looked there."""
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
         self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()

@@ -9,6 +9,7 @@ from mkeyspec.compiler.eval.coercion import as_live_bytes, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import LIVE_BYTES
+from mkeyspec.compiler.statements.already_there import written_by_host
 from mkeyspec.compiler.statements.operands import place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -37,6 +38,7 @@ def _store(row: RowState, sentence: Sentence, scope: Scope) -> None:
         )
     row.add(plan.Store(sentence.at, part, data), sentence)
     segment = (part.name, part.start, part.length)
+    written_by_host(row, [segment])
     row.ledger.settle([segment])
     if (doubt := undecided.stored(row.ledger, data)) is not None:
         row.ledger.doubt([segment], doubt.by)

@@ -15,6 +15,7 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, fails_under_way, goes_through
+from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.operands import mkey_place, whole_length
 from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.request_parts import DEFAULT_IMM, live_int, options
@@ -85,6 +86,8 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
     if goes_through(claim) and isinstance(length, int):
         writes.transmit(row, step, row.ledger.wires[None].buffer, length)
+        if not start:
+            look_sent(row, name, length, sentence.span)
 
 
 def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -116,6 +119,8 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     writes.receive(row, step, goes_through(claim))
+    if goes_through(claim) and not start:
+        look_received(row, name, data, sentence.span)
 
 
 def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others: tuple[str, ...]) -> str:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.undecided import segments_of
-from mkeyspec.compiler.eval.values import Handle, Moment, WireRef
+from mkeyspec.compiler.eval.values import Moment, WireRef
+from mkeyspec.compiler.statements.already_there import MOST_COMPARED, already_there, covers, looked_at, same
 from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANNOT_HOLD, fixed_number
-from mkeyspec.compiler.statements.order import look_arrival
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.reference.layout import Segment
-from mkeyspec.value.bytestring import ByteString, join
-from mkeyspec.value.layout import Interleaved, Part, Repeated
+from mkeyspec.value.bytestring import ByteString, join, slice_of
+from mkeyspec.value.layout import Part
 from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin
-
-MOST_COMPARED = 1 << 16
-"""Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
-
 
 # Expectations ------------------------------------------------------------------------------------
 
@@ -36,9 +31,9 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
     elif isinstance(observed, plan.Content) and operator == "==" and not _doubtful(row, observed):
-        _already_there(row, observed, expected, span)
+        already_there(row, observed, expected, span)
     if isinstance(observed, plan.Content):
-        _looked_at(row, observed)
+        looked_at(row, observed)
 
 
 def _doubtful(row: RowState, observed: plan.Content) -> bool:
@@ -51,6 +46,8 @@ def _fixed_bytes(observed: plan.Content | plan.Wire, operator: str, expected: pl
     always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
     if _length(observed) == 0:
         return always, "no byte is looked at"
+    if isinstance(observed, plan.Content) and _contradicts_itself(observed, expected):
+        return never, "the same byte is looked at twice, and is to be two things"
     if isinstance(expected, plan.OneOf):
         if not expected.alternatives:
             return never, "the list is empty"
@@ -59,6 +56,33 @@ def _fixed_bytes(observed: plan.Content | plan.Wire, operator: str, expected: pl
     elif operator == "!=" and _takes_all(expected):
         return always, "`any` is all there is"
     return None
+
+
+def _contradicts_itself(observed: plan.Content, expected: plan.Expected) -> bool:
+    """Whether the layout leads to some byte twice, and it should be something else each time."""
+    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
+    names = [part.name for part in observed.parts]
+    if len(set(names)) == len(names) or not alternatives:
+        return False
+    return all(isinstance(one, ByteString) and _two_things(observed.parts, one) for one in alternatives)
+
+
+def _two_things(parts: tuple[Part, ...], wanted: ByteString) -> bool:
+    if wanted.length > MOST_COMPARED:
+        return False
+    at, seen = 0, list[tuple[str, int, int, int]]()
+    for part in parts:
+        if not isinstance(part.start, int) or not isinstance(part.length, int):
+            return False
+        for name, start, length, where in seen:
+            low, high = max(start, part.start), min(start + length, part.start + part.length)
+            if name == part.name and low < high:
+                one = slice_of(wanted, where + low - start, high - low)
+                if not same(one, slice_of(wanted, at + low - part.start, high - low)):
+                    return True
+        seen.append((part.name, part.start, part.length, at))
+        at += part.length
+    return False
 
 
 def _as_it_was(
@@ -72,7 +96,7 @@ def _as_it_was(
             why = "nothing has been done since these bytes were last looked at"
         elif isinstance(one, ByteString) and isinstance(observed, plan.Content) and _untouched(row, observed):
             there = _there(row, observed)
-            if there is not None and _same(there, one):
+            if there is not None and same(there, one):
                 why = "nothing has been moved since these bytes were said"
         elif isinstance(one, (LiveContent, LiveJoin)) and _own_snapshot(row, observed, one):
             why = "both sides are the same"
@@ -86,6 +110,8 @@ def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: L
     """A snapshot of this wire, or of this place with nothing done since; whole, or put together of its parts."""
     at = 0
     for piece in expected.parts if isinstance(expected, LiveJoin) else (expected,):
+        if piece.length == 0:
+            continue
         if not isinstance(piece, LiveContent):
             return False
         moment = row.ledger.saved[piece.name]
@@ -106,7 +132,7 @@ def _untouched(row: RowState, observed: plan.Content) -> bool:
     for step in reversed(row.steps):
         if isinstance(step, _GOING_ON) and not isinstance(step, plan.Store) and not _only_configures(step):
             return False
-        if isinstance(step, plan.Expect) and step.operator == "==" and _covers(step.observed, observed):
+        if isinstance(step, plan.Expect) and step.operator == "==" and covers(step.observed, observed):
             return True
     return True
 
@@ -124,20 +150,6 @@ def _there(row: RowState, observed: plan.Content) -> ByteString | None:
         return join([row.ledger.content(part, row.case.span) for part in observed.parts])
     except Fault:
         return None
-
-
-def _covers(seen: plan.Observed, observed: plan.Content) -> bool:
-    if not isinstance(seen, plan.Content):
-        return False
-    return all(any(_within(part, other) for other in seen.parts) for part in observed.parts)
-
-
-def _within(part: Part, other: Part) -> bool:
-    bounds = (part.start, part.length, other.start, other.length)
-    if part.name != other.name or not all(isinstance(bound, int) for bound in bounds):
-        return False
-    start, length, first, size = (bound for bound in bounds if isinstance(bound, int))
-    return first <= start and start + length <= first + size
 
 
 _CHANGING = (plan.Post, plan.Transmit, plan.Receive, plan.Store)
@@ -172,125 +184,6 @@ def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span
         span,
         help="say what should be there: `== …`, `in [a, b]`",
     )
-
-
-# What is there already ---------------------------------------------------------------------------
-
-
-def moved_into(row: RowState, part: Part, length: int | None, span: Span) -> None:
-    """A request that goes through writes into `part`: an mkey's layout, or bytes of a buffer."""
-    segments: list[Segment]
-    try:
-        if part.name in row.ledger.buffers:
-            start = part.start
-            if not isinstance(start, int) or length is None:
-                return
-            segments = [(part.name, start, length)]
-        else:
-            look_arrival(row, part, length, span)
-            if not _anything_known(row, part.name):
-                return
-            segments = row.ledger.segments(Handle("mkey", part.name), span)
-    except Fault:
-        return
-    for name, start, size in segments:
-        if size:
-            row.moved = (*row.moved, (name, start, start + size, span))
-
-
-def _anything_known(row: RowState, mkey: str) -> bool:
-    """Whether any buffer right behind an mkey has bytes that somebody has said."""
-    shape = row.ledger.mkeys.get(mkey)
-    layout = None if shape is None else shape.layout
-    if layout is None:
-        return False
-    names = set()
-    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        names.add(inner.name if isinstance(inner, Part) else inner.part.name)
-    for name in names:
-        buffer = row.ledger.buffers.get(name)
-        if buffer is None or any(piece.data is not None for piece in buffer.pieces):
-            return True
-    return False
-
-
-def _already_there(row: RowState, observed: plan.Content, expected: plan.Expected, span: Span) -> None:
-    """The bytes that are wanted, or one alternative of them, are those that something should have been moved over."""
-    several = isinstance(expected, plan.OneOf)
-    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
-    kept = several and any(isinstance(one, plan.Unchanged) for one in alternatives)
-    wanted = [one for one in alternatives if isinstance(one, ByteString)]
-    if kept and not row.moved and (writer := _written_by(row, observed)) is not None:
-        _there_already(row, several, span, writer)
-    if not row.moved or not (kept or wanted):
-        return
-    by: Span | None = None
-    known = True
-    for part in observed.parts:
-        start, length = part.start, part.length
-        if not isinstance(start, int) or not isinstance(length, int):
-            return
-        for name, low, high, where in row.moved:
-            if name == part.name and low < start + length and start < high:
-                by = where
-        for piece in row.ledger.buffers[part.name].pieces:
-            if piece.data is None and piece.start < start + length and start < piece.end:
-                known = False
-    if by is None or not (kept or known):
-        return
-    there = join([row.ledger.content(part, span) for part in observed.parts]) if known else None
-    if kept or (there is not None and any(_same(there, one) for one in wanted)):
-        _there_already(row, several, span, by)
-
-
-def _there_already(row: RowState, several: bool, span: Span, by: Span) -> None:
-    row.diagnostics.warning(
-        "MKS0611",
-        ("one of these is" if several else "these bytes are") + " there already, whatever is moved",
-        span,
-        notes=(Note("before this moves them", by),),
-        help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
-    )
-
-
-def _written_by(row: RowState, observed: plan.Content) -> Span | None:
-    """The statement that writes to these bytes since they were last looked at, unless its claim lets it do nothing.
-
-    For buffers of which nobody has said what they hold, which `moved` leaves out.
-    """
-    for step in reversed(row.steps):
-        if isinstance(step, plan.Expect) and step.operator == "==" and _covers(step.observed, observed):
-            return None
-        if isinstance(step, plan.Receive) and not step.claim and step.known is None:
-            span = row.spans.get(step)
-            try:
-                segments = row.ledger.segments(Handle("mkey", step.part.name), span)
-            except Fault:
-                continue
-            for name, start, size in segments:
-                if any(part.name == name and _overlap(part, start, start + size) for part in observed.parts):
-                    return span
-    return None
-
-
-def _same(a: ByteString, b: ByteString) -> bool:
-    return a.length == b.length and (a == b or (a.length <= MOST_COMPARED and a.data == b.data))
-
-
-def _looked_at(row: RowState, observed: plan.Content) -> None:
-    """What stands there is known from here on: nothing that moved before is unseen."""
-    if row.moved:
-        row.moved = tuple(
-            one
-            for one in row.moved
-            if not any(part.name == one[0] and _overlap(part, one[1], one[2]) for part in observed.parts)
-        )
-
-
-def _overlap(part: Part, low: int, high: int) -> bool:
-    start, length = part.start, part.length
-    return not isinstance(start, int) or not isinstance(length, int) or (low < start + length and start < high)
 
 
 # What nobody says ---------------------------------------------------------------------------------

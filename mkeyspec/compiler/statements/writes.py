@@ -14,11 +14,15 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.eval.undecided import is_undecided, left_open, members_shown, names_of, reached
+from mkeyspec.compiler.eval.wire_length import PLAIN
+from mkeyspec.compiler.statements.already_there import moved_into
 from mkeyspec.compiler.statements.claims import ACCEPTED
+from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.compiler.statements.vacuous import moved_into
+from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
+from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
 
@@ -51,8 +55,19 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
                 continue
             row.ledger.write_into(target.part.name)
             _write(row, target, span if both else None, row.spans.get(request), exact=not request_but(request))
-            if not target.part.but and not isinstance(request, plan.Atomic):
-                moved_into(row, target.part, target.length, row.spans.get(request))
+            if target.part.but:
+                continue
+            data = _carried(row, target, row.spans.get(request)) if not request_but(request) else None
+            nothing = isinstance(request, plan.FetchAdd) and request.add == 0
+            changes = isinstance(request, plan.Atomic) and target.part == request.source and not nothing
+            if not changes:  # an atomic brings its sum there, and the old bytes to its other end
+                moved_into(row, target.part, target.length, row.spans.get(request), data)
+            if target.part.name in row.ledger.mkeys and not target.part.start:
+                look_received(row, target.part.name, data, row.spans.get(request))
+        for end in request.ends():
+            if not end.use.writes and end.part.name in row.ledger.mkeys and not end.part.start:
+                length = end.length if isinstance(end.length, int) else None
+                look_sent(row, end.part.name, length, row.spans.get(request))
 
 
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
@@ -80,7 +95,7 @@ def receive(row: RowState, step: plan.Receive, through: bool) -> None:
     if both or (through and row.ledger.doubts):
         _write(row, Target(step.part, length), span if both else None, span, exact=not step.options.but)
     if not step.claim:
-        moved_into(row, step.part, length, span)
+        moved_into(row, step.part, length, span, None if step.options.but else step.data)
 
 
 def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span: Span, id: int | None = None) -> None:
@@ -193,6 +208,18 @@ def _write(row: RowState, target: Target, by: Span | None, span: Span, *, exact:
         ledger.doubt(segments, by)
     elif exact:
         ledger.settle(segments)
+
+
+def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:
+    """The bytes that a request brings to `target`; None where nobody has said, or a signature counts otherwise."""
+    ledger = row.ledger
+    if any(part.name in ledger.mkeys and ledger.mkeys[part.name].domains != PLAIN for part in target.sources):
+        return None
+    try:
+        whole = join([ledger.content(part, span) for part in target.sources])
+    except Fault:
+        return None
+    return whole if whole.length == target.length else None
 
 
 def _length(parts: tuple[Part, ...]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import lint_case
 from mkeyspec.diagnostics.diagnostic import Diagnostics
-from mkeyspec.value.bytestring import ByteString, Counter, Fill, Flip, Framed, Literal, Repeat
+from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.signature import Domain
 from tests.compiler.check.check_steps import (
     CRC,
@@ -20,7 +20,6 @@ from tests.compiler.check.check_steps import (
     mkey,
     part,
     post,
-    receive,
     signature,
     spans_of,
     transmit,
@@ -111,27 +110,3 @@ def test_a_case_without_observation() -> None:
 
 def test_a_case_without_verifies() -> None:
     assert case_codes(plan.Check(at(), "k", ("ok",)), verifies=()) == ["MKS0606"]
-
-
-def equal(data: ByteString, verifies: tuple[str, ...] = ("SIG-01",)) -> list[str]:
-    steps = (memory(data=data), plan.Check(at(), "k", ("ok",)))
-    return case_codes(*steps, verifies=verifies)
-
-
-def test_all_blocks_are_equal() -> None:
-    block = Literal(bytes(range(256)) * 2)
-    assert equal(Framed(Fill(7, 1024), CRC)) == ["MKS0607"]
-    assert equal(Framed(Repeat(block, 3), CRC)) == ["MKS0607"]
-    assert equal(Flip(Framed(Repeat(block, 3), CRC), 5)) == ["MKS0607"]
-    assert equal(Framed(Fill(7, 512), CRC)) == []
-    assert equal(Framed(Repeat(block, 16), KEEP)) == ["MKS0607"]
-    assert equal(Framed(Repeat(Counter(1024), 2), CRC)) == []
-    assert equal(Framed(Counter(4096), CRC)) == []
-    assert equal(Repeat(block, 3)) == []
-    assert equal(Framed(Repeat(block, 3), CRC), ("CRC-05",)) == []
-
-
-def test_what_is_received_is_looked_at_too() -> None:
-    step = receive()
-    wired = plan.Receive(step.at, Framed(Fill(1, 1024), CRC), step.part, "recv")
-    assert case_codes(wired, plan.Check(at(), "k", ("ok",))) == ["MKS0607"]
