@@ -5,13 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from typing_extensions import TypeIs
+
 from mkeyspec.plan.observation import Expected
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
 
+ERROR = "error"
+"""The opcode of an entry that is any error: of a failed completion the opcode is not defined (ibv_poll_cq(3))."""
+
+
+class _Outcome:
+    """The facts about an outcome's class that every pass reads. A subclass is a frozen dataclass."""
+
+    __slots__ = ()
+
+    def succeeds(self) -> bool:
+        """Whether nothing fails in it."""
+        return True
+
+    def listed(self) -> Optional[tuple[Entry, ...]]:
+        """The completions that it lists; None: it lists none."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(_Outcome):
     """Refused at `phase` (create, complete, completion, mkey_check, cancel).
 
     `reason`: an errno's name, a completion status or a class of them (`constants.STATUS_CLASS`), or None.
@@ -25,9 +44,12 @@ class Rejected:
     rule: Optional[str] = None
     requests: tuple[int, ...] = ()
 
+    def succeeds(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(_Outcome):
     """Goes through without a refusal."""
 
 
@@ -40,10 +62,16 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Completes:
+class Completes(_Outcome):
     """Exactly these completions, in order."""
 
     entries: tuple[Entry, ...]
+
+    def succeeds(self) -> bool:
+        return all(entry.opcode != ERROR for entry in self.entries)
+
+    def listed(self) -> tuple[Entry, ...]:
+        return self.entries
 
 
 Outcome = Union[Rejected, Accepted, Completes]
@@ -63,7 +91,50 @@ class Known:
     value: Optional[Expected] = None
     members: tuple[tuple[str, Union[Int, str, ByteString]], ...] = ()
 
+    def claim(self) -> Claim:
+        """What comes in place of the truth; empty where it says nothing of the outcome."""
+        return () if self.outcome is None else (self.outcome,)
+
+
+def is_rejection(outcome: Optional[Outcome]) -> TypeIs[Rejected]:
+    return isinstance(outcome, Rejected)
+
+
+def rejections(claim: Claim) -> list[Rejected]:
+    """The refusals among the outcomes of a claim."""
+    return [outcome for outcome in claim if is_rejection(outcome)] if claim else []
+
 
 def is_rejected(claim: Claim) -> bool:
     """The claim leaves no way but a refusal."""
-    return bool(claim) and all(isinstance(outcome, Rejected) for outcome in claim)
+    return bool(claim) and len(rejections(claim)) == len(claim)
+
+
+def may_be_rejected(claim: Claim) -> bool:
+    """The claim names a refusal, at whichever phase."""
+    return bool(rejections(claim))
+
+
+def rejected_at(claim: Claim, phase: str) -> bool:
+    """The claim names a refusal at `phase`."""
+    return any(outcome.phase == phase for outcome in rejections(claim))
+
+
+def accepts(claim: Claim) -> bool:
+    """The claim names `accepted`; an empty one is plain success, and names nothing."""
+    return Accepted() in claim
+
+
+def lists(claim: Claim) -> list[tuple[Entry, ...]]:
+    """The lists of completions among the outcomes of a claim."""
+    return [entries for outcome in claim if (entries := outcome.listed()) is not None] if claim else []
+
+
+def may_succeed(claim: Claim) -> bool:
+    """The claim names an outcome in which nothing fails, or is plain success."""
+    return not claim or any(outcome.succeeds() for outcome in claim)
+
+
+def is_undecided(claim: Claim) -> bool:
+    """The claim names an outcome in which nothing fails beside one with a failure: the case goes on either way."""
+    return 0 < sum(outcome.succeeds() for outcome in claim) < len(claim) if claim else False

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from typing_extensions import TypeIs
+
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveOp, LiveString
+from mkeyspec.value.live import Live, LiveContent, LiveJoin, LiveOp, LiveString
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +63,38 @@ Observed = Union[Content, Wire, Live, LiveOp]
 
 Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, LiveOp, bool]
 """int, str, Live and LiveOp are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""
+
+
+def is_bytes(observed: Observed) -> TypeIs[Union[Content, Wire]]:
+    """Whether byte strings are compared; else live scalars."""
+    return isinstance(observed, (Content, Wire))
+
+
+def parts_of(observed: Observed) -> tuple[Part, ...]:
+    """The parts of buffers that it looks at; a wire has none, and neither has a scalar."""
+    return observed.parts if isinstance(observed, Content) else ()
+
+
+def alternatives_of(expected: Expected) -> tuple[Expected, ...]:
+    """What is admitted: each of several, or the one thing."""
+    return expected.alternatives if isinstance(expected, OneOf) else (expected,)
+
+
+def is_any(expected: Expected) -> TypeIs[Any]:
+    return isinstance(expected, Any)
+
+
+def items_of(expected: Expected) -> tuple[Expected, ...]:
+    """The items of a sequence, or the pieces of live bytes, in order; or the one thing."""
+    match expected:
+        case Sequence(items):
+            return items
+        case LiveJoin(parts):
+            return parts
+        case _:
+            return (expected,)
+
+
+def snapshots_in(expected: Expected) -> tuple[str, ...]:
+    """The snapshots that it takes bytes of, by name."""
+    return tuple(item.name for item in items_of(expected) if isinstance(item, LiveContent))

@@ -21,26 +21,41 @@ Overrides = tuple[tuple[str, Int], ...]
 """Struct members set wrong on purpose (`but`): (member, value)."""
 
 
+class _Setter:
+    """The facts about a setter's class that every pass reads. A subclass is a frozen dataclass."""
+
+    __slots__ = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
+        return ()
+
+    def layout_given(self) -> Optional[Layout]:
+        """The layout that it gives its mkey."""
+        return None
+
+    def domains_given(self) -> Optional[tuple[Optional[Domain], Optional[Domain]]]:
+        """The domains that it gives its mkey, memory and wire; None: it says nothing of them."""
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class SetAccess:
+class SetAccess(_Setter):
     flags: Int
     but: Overrides = ()
 
-    def needs(self) -> tuple[str, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
-class SetLayout:
+class SetLayout(_Setter):
     layout: Layout
     but: Overrides = ()
 
-    def needs(self) -> tuple[str, ...]:
-        return ()
+    def layout_given(self) -> Layout:
+        return self.layout
 
 
 @dataclass(frozen=True, slots=True)
-class SetSignature:
+class SetSignature(_Setter):
     """`copy_mask` None: the COPY_MASK flag is clear. Overrides: flags, comp_mask."""
 
     mem: Optional[Domain] = None
@@ -49,13 +64,15 @@ class SetSignature:
     copy_mask: Optional[int] = None
     but: Overrides = ()
 
+    def domains_given(self) -> tuple[Optional[Domain], Optional[Domain]]:
+        return self.mem, self.wire
+
     def needs(self) -> tuple[str, ...]:
-        """What a device must offer, by the names of `Capabilities.offers`."""
         return tuple(need for domain in (self.mem, self.wire) if domain is not None for need in _domain_needs(domain))
 
 
 @dataclass(frozen=True, slots=True)
-class SetCrypto:
+class SetCrypto(_Setter):
     """`data_unit` in bytes; `order` is constants.CryptoOrder. Overrides: members of mlx5dv_crypto_attr."""
 
     dek: str
@@ -155,6 +172,10 @@ class Request:
         """The layout that it gives its mkey."""
         return None
 
+    def changes(self) -> tuple[str, ...]:
+        """The mkeys whose configuration it changes, or that it makes invalid."""
+        return ()
+
     def needs(self) -> tuple[str, ...]:
         """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
         return ()
@@ -166,6 +187,9 @@ class Configuring(Request):
     __slots__ = ()
 
     mkey: str
+
+    def changes(self) -> tuple[str, ...]:
+        return (self.mkey,)
 
 
 class Addressed(Request):
@@ -189,7 +213,18 @@ class Configure(Configuring):
     options: Options = PLAIN
 
     def layout_given(self) -> Optional[Layout]:
-        return next((setter.layout for setter in self.setters if isinstance(setter, SetLayout)), None)
+        return next(iter(self.layouts()), None)
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The layouts that its setters give, in order; a sound configuration has one at most."""
+        return tuple(layout for setter in self.setters if (layout := setter.layout_given()) is not None)
+
+    def domains_left(self) -> Optional[tuple[Optional[Domain], Optional[Domain]]]:
+        """The domains that it leaves its mkey with, memory and wire; None: those that were there."""
+        given = [domains for setter in self.setters if (domains := setter.domains_given()) is not None]
+        if given:
+            return given[-1]
+        return (None, None) if self.reset_signature else None
 
     def needs(self) -> tuple[str, ...]:
         return tuple(need for setter in self.setters for need in setter.needs())
@@ -263,6 +298,9 @@ class Send(Addressed):
 
     def takes_receive(self) -> bool:
         return True
+
+    def changes(self) -> tuple[str, ...]:
+        return () if self.invalidate is None else (self.invalidate,)
 
     def needs(self) -> tuple[str, ...]:
         return () if self.invalidate is None else ("remote_invalidate",)
@@ -344,6 +382,9 @@ class Invalidate(Request):
     mkey: str
     by: str
     options: Options = PLAIN
+
+    def changes(self) -> tuple[str, ...]:
+        return (self.mkey,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, NoValue, evaluate
+from mkeyspec.value.live import Int, NoValue, evaluate, is_known
 from mkeyspec.value.signature import Domain
 
 FIRST_WR_ID = 1 << 32
@@ -260,12 +260,12 @@ class CaseState:
 
     def evaluate(self, value: Int) -> int:
         """A number now. Unobserved or Unsupported where the device doesn't show it."""
-        return value if isinstance(value, int) else evaluate(value, self.read)
+        return value if is_known(value) else evaluate(value, self.read)
 
     def member(self, value: Int, name: str, of: str = "") -> int:
         """A number for a member of a struct, or an argument of a call. NoValue if that can't hold it: a driver would
         get another one. Numbers that are known before are the compiler's."""
-        if isinstance(value, int):
+        if is_known(value):
             return value
         number = self.evaluate(value)
         bits = member_bits(name, of)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Union
 
 from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated, walk
+from mkeyspec.value.layout import Layout, Part
+from mkeyspec.value.live import is_known
 
 Span = tuple[str, int, int]
 """Bytes [start, end) of a buffer."""
@@ -90,39 +90,48 @@ class MkeyReach:
         """Their targets have one shared receive queue."""
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
-        if isinstance(step, plan.Mkey):
-            if step.flags & MkeyFlag.BLOCK_SIGNATURE:
-                self.signed.add(step.name)
-        elif isinstance(step, plan.Qp):
-            if dict(step.members).get("type") == "dci":
-                self.dcis.add(step.name)
-        elif isinstance(step, plan.Receive):
-            part = replace(step.part, length=step.data.length)
-            yield step.at, self.bytes_of((part,), step.options.but), frozenset((unnamed(step.at),))
-        elif isinstance(step, plan.Transmit):
-            yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.bytes_of((step.part,)))
-        elif isinstance(step, plan.Recv):
-            waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
-            waiting.append(self.bytes_of(step.into, step.options.but))
-        elif isinstance(step, plan.Post):
-            refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
-            for request in step.requests:
-                yield from self.request(request, step, refused)
+        match step:
+            case plan.Mkey():
+                if step.flags & MkeyFlag.BLOCK_SIGNATURE:
+                    self.signed.add(step.name)
+            case plan.Qp():
+                if dict(step.members).get("type") == "dci":
+                    self.dcis.add(step.name)
+            case plan.Receive():
+                part = replace(step.part, length=step.data.length)
+                yield step.at, self.bytes_of((part,), step.options.but), frozenset((unnamed(step.at),))
+            case plan.Transmit():
+                yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.bytes_of((step.part,)))
+            case plan.Recv():
+                waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
+                waiting.append(self.bytes_of(step.into, step.options.but))
+            case plan.Post():
+                refused = step.abort or plan.may_be_rejected(step.claim)
+                for request in step.requests:
+                    yield from self.request(request, step, refused)
+            case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store():
+                pass
+            case plan.Check() | plan.Await() | plan.Poll() | plan.Cancel() | plan.Resume():
+                pass
+            case plan.Expect() | plan.Snapshot() | plan.Record():
+                pass
+            case _:
+                assert_never(step)
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
         match request:
             case plan.Configure():
-                for setter in request.setters:
-                    if isinstance(setter, plan.SetLayout):
-                        self.lay(request.mkey, setter.layout, refused)
+                for layout in request.layouts():
+                    self.lay(request.mkey, layout, refused)
             case plan.MrList() | plan.MrInterleaved():
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
                 receives = self.receives.get(self.queue(step.qp, not step.peer))
                 yield request.at, receives.pop(0) if receives else (), _names(self.bytes_of(request.data))
+            case plan.Memcpy() if request.source.length == 0:
+                yield request.at, (), _names(self.bytes_of(request.reads()))
             case plan.Addressed() | plan.Memcpy():
-                empty = isinstance(request, plan.Memcpy) and request.source.length == 0
-                written = () if empty else self.bytes_of(request.writes(), request.options.but)
+                written = self.bytes_of(request.writes(), request.options.but)
                 yield request.at, written, _names(self.bytes_of(request.reads()))
             case plan.RawWqe():
                 yield request.at, ((ANY, 0, WHOLE),), NOTHING
@@ -139,15 +148,14 @@ class MkeyReach:
         numbers are live, or set otherwise (`but`), all that they may reach."""
         found: list[Span] = []
         for part in parts:
-            start, length = part.start, part.length
-            known = isinstance(start, int) and isinstance(length, int) and not part.but and not but
-            low, high = (start, start + length) if known else (0, WHOLE)  # type: ignore[operator]
+            bounds = part.bounds() if not part.but and not but else None
+            low, high = (bounds[0], bounds[0] + bounds[1]) if bounds is not None else (0, WHOLE)
             if part.name not in self.mkeys:
-                found.append((part.name, low, high))  # type: ignore[arg-type]
+                found.append((part.name, low, high))
             elif depth < DEEPEST:
                 through = self.bytes_of(self.mkeys[part.name], depth=depth + 1)
-                exact = known and not self.counts_otherwise(part.name)
-                found += _cut(through, low, high) if exact else through  # type: ignore[arg-type]
+                exact = bounds is not None and not self.counts_otherwise(part.name)
+                found += _cut(through, low, high) if exact else through
         return tuple(found)
 
     def counts_otherwise(self, mkey: str, depth: int = 0) -> bool:
@@ -163,7 +171,7 @@ class MkeyReach:
         parts = _in_order(layout)
         if parts is None:
             self.signed.add(mkey)
-            parts = [Part(name, 0, WHOLE) for name in _parts_of(layout)]
+            parts = [Part(part.name, 0, WHOLE) for part in layout.targets()]
         if refused and mkey in self.mkeys:
             self.signed.add(mkey)
             parts += self.mkeys[mkey]
@@ -180,24 +188,12 @@ def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:
         at += end - start
 
 
-def _entries(layout: Layout) -> Iterable[Union[Part, Chunk, Repeated]]:
-    return layout.entries if isinstance(layout, Interleaved) else layout.parts
-
-
 def _in_order(layout: Layout) -> list[Part] | None:
     """The parts of a layout as they lie in the key; None where a number is live or set otherwise, or they are many."""
-    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in _entries(layout)]
-    if any((one.part if isinstance(one, Chunk) else one).but for one in bare):
-        return None
-    if isinstance(layout, Interleaved) and not (isinstance(layout.repeat, int) and layout.repeat <= MOST_TURNS):
+    turns = layout.turns()
+    if any(part.but for part in layout.targets()) or not is_known(turns) or turns > MOST_TURNS:
         return None
     try:
-        return [Part(name, start, length) for name, start, length in walk(layout)]
+        return [Part(name, start, length) for name, start, length in layout.walk()]
     except ValueError:
         return None
-
-
-def _parts_of(layout: Layout) -> Iterator[str]:
-    for entry in _entries(layout):
-        one = entry.part if isinstance(entry, Repeated) else entry
-        yield one.part.name if isinstance(one, Chunk) else one.name

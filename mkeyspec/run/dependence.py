@@ -57,7 +57,7 @@ class _Walk:
     def take(self, step: plan.Step) -> Iterator[Touched]:
         reach = self.reach
         if isinstance(step, plan.Post):
-            refused = step.abort or any(isinstance(outcome, plan.Rejected) for outcome in step.claim)
+            refused = step.abort or plan.may_be_rejected(step.claim)
             for request in step.requests:
                 yield self._request(request, step, refused)
             return
@@ -77,11 +77,7 @@ class _Walk:
             reads |= read
             writes |= {name for name, _, _ in written}
         uses = self._keys(end.part.name for end in request.ends())
-        changes = set[str]()
-        if request.layout_given() is not None or isinstance(request, (plan.Configure, plan.Invalidate)):
-            changes.add(request.mkey)  # type: ignore[union-attr]
-        if isinstance(request, plan.Send) and request.invalidate is not None:
-            changes.add(request.invalidate)
+        changes = set(request.changes())
         if request.takes_receive():
             waiting = self.receives.get(self.reach.queue(step.qp, not step.peer))
             uses |= waiting.pop(0) if waiting else NOTHING

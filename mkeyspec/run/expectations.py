@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
+from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import STATUS_CLASS
@@ -74,7 +75,7 @@ def judge(bench: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
     """The failure of an expectation, if it fails; then also whether the known departure's value is what is there."""
     observed = step.observed
     known = step.known.value if step.known is not None else None
-    if isinstance(observed, (plan.Content, plan.Wire)):
+    if plan.is_bytes(observed):
         seen = look(bench, observed)
         failure = _bytes(bench, step, seen)
         if failure is None:
@@ -84,29 +85,33 @@ def judge(bench: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
         return failure, stated
     value = scalar(bench, observed)
     held = compare_scalars(bench, value, step.operator, step.expected)
-    if isinstance(observed, Live) and not held:
-        bench.wrong_numbers.pop((observed.subject, observed.member), None)  # told by this
+    live = observed if isinstance(observed, Live) else None
+    if live is not None and not held:
+        bench.wrong_numbers.pop((live.subject, live.member), None)  # told by this
     stated = known is not None and compare_scalars(bench, value, step.operator, known)
     if held:
         return None, known is not None and stated
-    name = f"{observed.subject}.{observed.member}" if isinstance(observed, Live) else "the value"
+    name = f"{live.subject}.{live.member}" if live is not None else "the value"
     wanted = expected_text(bench, step.expected)
     details = (("expected", f"{step.operator} {wanted}"), ("got", show(value)))
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
 
 
-def look(bench: CaseState, observed: plan.Observed) -> Seen:
-    if isinstance(observed, plan.Wire):
-        return observe.wire(bench, observed)
-    assert isinstance(observed, plan.Content)
-    return observe.content(bench, observed)
+def look(bench: CaseState, observed: plan.Content | plan.Wire) -> Seen:
+    match observed:
+        case plan.Wire():
+            return observe.wire(bench, observed)
+        case plan.Content():
+            return observe.content(bench, observed)
+        case _:
+            assert_never(observed)
 
 
 def holds(bench: CaseState, step: plan.Record) -> bool:
     """The truth of a record's comparison; judges nothing and changes nothing."""
     assert step.operator is not None
     assert step.expected is not None
-    if isinstance(step.observed, (plan.Content, plan.Wire)):
+    if plan.is_bytes(step.observed):
         seen = look(bench, step.observed)
         return _is(bench, seen, step.expected) == (step.operator == "==")
     return compare_scalars(bench, scalar(bench, step.observed), step.operator, step.expected)
@@ -122,20 +127,23 @@ def _is(bench: CaseState, seen: Seen, expected: plan.Expected) -> bool:
 
 def patterns(bench: CaseState, expected: plan.Expected, seen: Seen) -> list[Pattern]:
     """Every byte pattern that `expected` admits for what was seen."""
-    if isinstance(expected, ByteString):
-        return [Pattern(expected.data, (), ((0, expected.length, expected),))]
-    if isinstance(expected, plan.Any):
-        size = expected.length
-        return [Pattern(None)] if size is None or size == len(seen.data) else [Pattern(bytes(size), ((0, size),))]
-    if isinstance(expected, plan.Unchanged):
-        return [Pattern(seen.ledger().tobytes())]
-    if isinstance(expected, plan.OneOf):
-        return [pattern for item in expected.alternatives for pattern in patterns(bench, item, seen)]
-    if isinstance(expected, plan.Sequence):
-        return [_sequence(expected, len(seen.data))]
-    if isinstance(expected, (LiveBytes, LiveContent, LiveJoin)):
-        return [Pattern(evaluate(expected, bench.read))]
-    raise TypeError(f"bytes are not compared with {expected!r}")
+    match expected:
+        case ByteString():
+            return [Pattern(expected.data, (), ((0, expected.length, expected),))]
+        case plan.Any(size):
+            return [Pattern(None)] if size is None or size == len(seen.data) else [Pattern(bytes(size), ((0, size),))]
+        case plan.Unchanged():
+            return [Pattern(seen.ledger().tobytes())]
+        case plan.OneOf():
+            return [pattern for item in expected.alternatives for pattern in patterns(bench, item, seen)]
+        case plan.Sequence():
+            return [_sequence(expected, len(seen.data))]
+        case LiveBytes() | LiveContent() | LiveJoin():
+            return [Pattern(evaluate(expected, bench.read))]
+        case int() | str() | Live() | LiveOp():
+            raise TypeError(f"bytes are not compared with {expected!r}")
+        case _:
+            assert_never(expected)
 
 
 def _sequence(expected: plan.Sequence, length: int) -> Pattern:
@@ -223,24 +231,27 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
 
 def scalar(bench: CaseState, value: object) -> Scalar:
     """A live scalar, or a known one."""
-    if isinstance(value, Live):
-        return bench.scalar(value.subject, value.member)
-    if isinstance(value, LiveOp):
-        return bench.evaluate(value)
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, (int, str)):
-        return value
-    raise TypeError(f"{value!r} is not a scalar")
+    match value:
+        case Live():
+            return bench.scalar(value.subject, value.member)
+        case LiveOp():
+            return bench.evaluate(value)
+        case bool():
+            return int(value)
+        case int() | str():
+            return value
+        case _:
+            raise TypeError(f"{value!r} is not a scalar")
 
 
 def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: plan.Expected) -> bool:
-    if isinstance(expected, plan.OneOf):
-        equal = any(compare_scalars(bench, value, "==", item) for item in expected.alternatives)
-        return equal == (operator == "==")
-    if isinstance(expected, plan.Any):
-        return operator == "=="
-    wanted = scalar(bench, expected)
+    match expected:
+        case plan.OneOf(alternatives):
+            return any(compare_scalars(bench, value, "==", item) for item in alternatives) == (operator == "==")
+        case plan.Any():
+            return operator == "=="
+        case _:
+            wanted = scalar(bench, expected)
     if operator in ("==", "!="):
         equal = value == wanted or (isinstance(wanted, str) and value in STATUS_CLASS.get(wanted, ()))
         return equal == (operator == "==")
@@ -250,8 +261,10 @@ def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: pl
 
 
 def expected_text(bench: CaseState, expected: plan.Expected) -> str:
-    if isinstance(expected, plan.OneOf):
-        return "one of " + ", ".join(expected_text(bench, item) for item in expected.alternatives)
-    if isinstance(expected, plan.Any):
-        return "anything"
-    return show(scalar(bench, expected))
+    match expected:
+        case plan.OneOf(alternatives):
+            return "one of " + ", ".join(expected_text(bench, item) for item in alternatives)
+        case plan.Any():
+            return "anything"
+        case _:
+            return show(scalar(bench, expected))

@@ -11,10 +11,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Union
 
+from typing_extensions import assert_never
+
 from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Completion
-from mkeyspec.plan import Accepted, At, Claim, Completes, Entry, Known, Outcome, Rejected
+from mkeyspec.plan import (
+    ERROR,
+    Accepted,
+    At,
+    Claim,
+    Completes,
+    Entry,
+    Known,
+    Outcome,
+    Rejected,
+    accepts,
+    lists,
+    rejected_at,
+    rejections,
+)
 from mkeyspec.run.case_state import errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.evidence import SUCCESS, Due
@@ -22,10 +38,9 @@ from mkeyspec.run.verdict import Failure
 from mkeyspec.value.live import Int
 
 Number = Callable[[Int], int]
+Entries = tuple[Entry, ...]
 
 ACCEPTED = (Accepted(),)
-ERROR = "error"
-"""The opcode of a list's entry that is any error: of an error's completion the opcode is not defined."""
 ANY_ERROR = "an error"
 
 
@@ -119,32 +134,26 @@ def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> t
 
 def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number) -> bool:
     """Whether this outcome is what came."""
-    if isinstance(outcome, Accepted):
-        return attempt.phase is None
-    if isinstance(outcome, Rejected):
-        return attempt.phase == outcome.phase and reason_matches(outcome, attempt.reason, profile)
-    if attempt.phase not in (None, "completion"):
-        return False
-    return not _differences(outcome, attempt, number)
+    match outcome:
+        case Accepted():
+            return attempt.phase is None
+        case Rejected():
+            return attempt.phase == outcome.phase and reason_matches(outcome, attempt.reason, profile)
+        case Completes():
+            return attempt.phase in (None, "completion") and not _differences(outcome.entries, attempt, number)
+        case _:
+            assert_never(outcome)
 
 
-def _differences(outcome: Completes, attempt: Attempt, number: Number) -> list[tuple[int, str, str, str]]:
+def _differences(entries: Entries, attempt: Attempt, number: Number) -> list[tuple[int, str, str, str]]:
     """How what came, in the order of a list, differs from it."""
-    dues = arrange(outcome.entries, attempt.listed)
-    return compare(outcome.entries, tuple(due.got for due in dues if due.got is not None), number)
+    dues = arrange(entries, attempt.listed)
+    return compare(entries, tuple(due.got for due in dues if due.got is not None), number)
 
 
 def admits_success(claim: Claim) -> bool:
     """Whether plain success is what is claimed, or one of it."""
-    return not claim or any(isinstance(outcome, Accepted) for outcome in claim)
-
-
-def admits_both(claim: Claim) -> bool:
-    """Whether a claim names an outcome without an error beside one with an error: the case goes on either way."""
-    listed = [item for item in claim if isinstance(item, Completes)]
-    failing = [item for item in listed if any(entry.opcode == ERROR for entry in item.entries)]
-    refused = len(failing) + sum(isinstance(item, Rejected) for item in claim)
-    return 0 < refused < len(claim)
+    return not claim or accepts(claim)
 
 
 def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
@@ -241,10 +250,18 @@ def claim_text(claim: Claim, profile: Profile) -> str:
 
 
 def _outcome_text(outcome: Outcome, profile: Profile) -> str:
-    if isinstance(outcome, Accepted):
-        return "accepted"
-    if isinstance(outcome, Completes):
-        return f"completes {{ {'; '.join(entry.opcode for entry in outcome.entries)} }}"
+    match outcome:
+        case Accepted():
+            return "accepted"
+        case Completes():
+            return f"completes {{ {'; '.join(entry.opcode for entry in outcome.entries)} }}"
+        case Rejected():
+            return _rejection_text(outcome, profile)
+        case _:
+            assert_never(outcome)
+
+
+def _rejection_text(outcome: Rejected, profile: Profile) -> str:
     text = f"rejected at {outcome.phase}"
     if outcome.reason is not None:
         return f"{text} with {outcome.reason}"
@@ -257,17 +274,15 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
     at, what = attempt.at, attempt.what
     expected = claim_text(claim, profile)
     details = [("expected", expected), ("got", attempt.describe())]
+    listed = lists(claim)
     if attempt.phase is None:
-        lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
-        if not lists:
+        if not listed:
             return Failure("MKS2002", at, f"`{what}` was accepted, and should be {expected}", tuple(details), True)
-        return _completes_otherwise(attempt, lists, number)
-    if claim and not all(isinstance(outcome, Accepted) for outcome in claim):
-        lists = [outcome for outcome in claim if isinstance(outcome, Completes)]
-        if lists and attempt.phase == "completion":
-            return _completes_otherwise(attempt, lists, number)
-        phases = [outcome.phase for outcome in claim if isinstance(outcome, Rejected)]
-        where = "for another reason" if attempt.phase in phases else "at another phase"
+        return _completes_otherwise(attempt, listed, number)
+    if listed or rejections(claim):
+        if listed and attempt.phase == "completion":
+            return _completes_otherwise(attempt, listed, number)
+        where = "for another reason" if rejected_at(claim, attempt.phase) else "at another phase"
         return Failure("MKS2003", at, f"`{what}` was rejected {where}", tuple(details), True)
     if attempt.phase == "completion":
         message = f"`{what}` completed with {attempt.reason}, and should succeed"
@@ -276,13 +291,13 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
     return Failure("MKS2001", at, message, tuple(details), True)
 
 
-def _completes_otherwise(attempt: Attempt, lists: Sequence[Completes], number: Number) -> Failure:
+def _completes_otherwise(attempt: Attempt, listed: Sequence[Entries], number: Number) -> Failure:
     """Told against the nearest of the lists."""
     details = []
-    for i, member, want, have in min((_differences(one, attempt, number) for one in lists), key=len):
+    for i, member, want, have in min((_differences(one, attempt, number) for one in listed), key=len):
         details.append(("expected", f"completion {i + 1}: {member} {want}"))
         details.append(("got", f"completion {i + 1}: {member} {have}"))
-    listed = ", ".join(describe(due.got) for due in attempt.listed if due.got is not None) or "none"
-    details.append(("arrived", listed))
+    arrived = ", ".join(describe(due.got) for due in attempt.listed if due.got is not None) or "none"
+    details.append(("arrived", arrived))
     message = f"`{attempt.what}` completed otherwise than listed"
     return Failure("MKS2005", attempt.at, message, tuple(details), True)

@@ -56,9 +56,10 @@ class Rulings:
             return False
         ruling = outcomes.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
         failure = ruling.failure
-        if failure is None and isinstance(ruling.outcome, plan.Completes):
+        listed = ruling.outcome.listed() if ruling.outcome is not None else None
+        if failure is None and listed is not None:
             assert end is not None
-            failure = section_faults.around_list(end, attempt, ruling.outcome)
+            failure = section_faults.around_list(end, attempt, listed)
         elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
             failure = section_faults.besides_list(bench, done, attempt)
         self.mention(attempt.at, known, ruling.fits or failure is not None)
@@ -75,7 +76,7 @@ class Rulings:
             return False
         if attempt.phase is not None and end is not None:
             messages = 0
-            if done is not None and outcomes.admits_both(claimed):
+            if done is not None and plan.is_undecided(claimed):
                 messages = sum(one.delivers is not None for one in done.planned)
             for left in reset.recover(bench, end, attempt, messages):
                 self.fail(left)

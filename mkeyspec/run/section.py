@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mkeyspec import plan
 from mkeyspec.device.protocol import Refused, Sge
-from mkeyspec.plan import At, Claim, Completes, Known
+from mkeyspec.plan import At, Claim, Known, lists
 from mkeyspec.run.case_state import CaseState, byte_lens, errno_name
 from mkeyspec.run.endpoint import End, OpenReceive
 from mkeyspec.run.evidence import Due
@@ -49,12 +49,12 @@ class Section:
 
 def most_listed(claim: Claim) -> int | None:
     """How many completions the longest list of a claim has; None without one."""
-    return max((len(item.entries) for item in claim if isinstance(item, Completes)), default=None)
+    return max((len(entries) for entries in lists(claim)), default=None)
 
 
 def departs_by_list(section: Section, known: Known | None) -> bool:
     """Whether a known departure lists completions where the claim does not."""
-    return section.listed is None and known is not None and isinstance(known.outcome, Completes)
+    return section.listed is None and known is not None and bool(lists(known.claim()))
 
 
 def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt | None:

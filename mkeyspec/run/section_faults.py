@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mkeyspec.abi.constants import STATUS_CLASS
-from mkeyspec.plan import At, Completes
+from mkeyspec.plan import ERROR, At, Entry
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit, unowed
 from mkeyspec.run.endpoint import ACKNOWLEDGED, End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
-from mkeyspec.run.outcomes import ERROR, Attempt, arrange, describe
+from mkeyspec.run.outcomes import Attempt, arrange, describe
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
 
@@ -160,9 +160,9 @@ def blame(end: End, due: Due, what: str, at: At) -> Failure:
     return Failure("MKS2005", due.at, message, details, True)
 
 
-def around_list(end: End, attempt: Attempt, outcome: Completes) -> Failure | None:
+def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failure | None:
     """The members that a list which fits does not name: they are those of a completion nobody lists."""
-    for entry, due in zip(outcome.entries, arrange(outcome.entries, attempt.listed), strict=False):
+    for entry, due in zip(entries, arrange(entries, attempt.listed), strict=False):
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Union
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_ENUM, SigBlockFlag, SigType
 from mkeyspec.device import protocol
@@ -12,8 +14,8 @@ from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import inside
 from mkeyspec.run.overrides import Members
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, entries_of, resolve
-from mkeyspec.value.signature import Crc, Domain
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part
+from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 
 class Setters:
@@ -26,28 +28,29 @@ class Setters:
         self.bench = addresses.bench
 
     def layout(self, layout: Layout, but: Members) -> Union[protocol.SetList, protocol.SetInterleaved]:
-        resolved = layout if _fixed(layout) else resolve(layout, self.bench.read)
-        if isinstance(resolved, Interleaved):
-            entries = []
-            for chunk in entries_of(resolved):
-                assert isinstance(chunk, Chunk)
-                own = Members(chunk.part.but, self.bench)
-                addr, _, lkey, _ = self.addresses.place(Part(chunk.part.name, chunk.part.start, 0))
-                self._reaches(resolved, chunk, addr, meant=bool(chunk.part.but) or but.left is not None)
-                entries.append(
-                    protocol.Interleaved(
-                        own.take("addr", addr),
-                        own.take("bytes_count", self.bench.member(chunk.count, "count")),
-                        own.take("bytes_skip", self.bench.member(chunk.skip, "skip")),
-                        own.take("lkey", lkey),
-                    )
-                )
-                own.done(f"an entry of {chunk.part.name}")
-            return protocol.SetInterleaved(
-                but.take("repeat_count", self.bench.member(resolved.repeat, "repeat")), tuple(entries)
-            )
-        parts = (part for part in entries_of(resolved) if isinstance(part, Part))
-        return protocol.SetList(tuple(self.addresses.sge(part) for part in parts))
+        resolved = layout if _fixed(layout) else layout.resolve(self.bench.read)
+        match resolved:
+            case List():
+                return protocol.SetList(tuple(self.addresses.sge(part) for part in resolved.posted()))
+            case Interleaved():
+                entries = tuple(self._chunk(resolved, chunk, but) for chunk in resolved.posted())
+                repeat = but.take("repeat_count", self.bench.member(resolved.repeat, "repeat"))
+                return protocol.SetInterleaved(repeat, entries)
+            case _:
+                assert_never(resolved)
+
+    def _chunk(self, layout: Interleaved, chunk: Chunk, but: Members) -> protocol.Interleaved:
+        own = Members(chunk.part.but, self.bench)
+        addr, _, lkey, _ = self.addresses.place(Part(chunk.part.name, chunk.part.start, 0))
+        self._reaches(layout, chunk, addr, meant=bool(chunk.part.but) or but.left is not None)
+        built = protocol.Interleaved(
+            own.take("addr", addr),
+            own.take("bytes_count", self.bench.member(chunk.count, "count")),
+            own.take("bytes_skip", self.bench.member(chunk.skip, "skip")),
+            own.take("lkey", lkey),
+        )
+        own.done(f"an entry of {chunk.part.name}")
+        return built
 
     def _reaches(self, layout: Interleaved, chunk: Chunk, addr: int, *, meant: bool) -> None:
         """The last repeat of an entry must end in its buffer."""
@@ -60,34 +63,37 @@ class Setters:
         bench = self.bench
         but = Members(setter.but, bench)
         built: protocol.Setter
-        if isinstance(setter, plan.SetLayout):
-            built = self.layout(setter.layout, but)
-        elif isinstance(setter, plan.SetAccess):
-            built = protocol.SetAccess(but.take("access_flags", bench.member(setter.flags, "access")))
-        elif isinstance(setter, plan.SetSignature):
-            built = protocol.SetSignature(
-                protocol.SigBlockAttr(
-                    mem=self.domain(setter.mem),
-                    wire=self.domain(setter.wire),
-                    flags=but.take("flags", 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)),
-                    check_mask=but.take("check_mask", setter.check_mask),
-                    copy_mask=but.take("copy_mask", setter.copy_mask or 0),
-                    comp_mask=but.take("comp_mask", 0),
+        match setter:
+            case plan.SetLayout():
+                built = self.layout(setter.layout, but)
+            case plan.SetAccess():
+                built = protocol.SetAccess(but.take("access_flags", bench.member(setter.flags, "access")))
+            case plan.SetSignature():
+                built = protocol.SetSignature(
+                    protocol.SigBlockAttr(
+                        mem=self.domain(setter.mem),
+                        wire=self.domain(setter.wire),
+                        flags=but.take("flags", 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)),
+                        check_mask=but.take("check_mask", setter.check_mask),
+                        copy_mask=but.take("copy_mask", setter.copy_mask or 0),
+                        comp_mask=but.take("comp_mask", 0),
+                    )
                 )
-            )
-        else:
-            built = protocol.SetCrypto(
-                protocol.CryptoAttr(
-                    crypto_standard=but.take("crypto_standard", 0),
-                    encrypt_on_tx=bool(but.take("encrypt_on_tx", int(setter.encrypt_on_tx))),
-                    signature_crypto_order=but.take("signature_crypto_order", setter.order),
-                    data_unit_size=but.take("data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1)),
-                    initial_tweak=setter.tweak.to_bytes(16, "little"),
-                    dek=bench.deks[setter.dek],
-                    keytag=setter.keytag or bytes(8),
-                    comp_mask=but.take("comp_mask", 0),
+            case plan.SetCrypto():
+                built = protocol.SetCrypto(
+                    protocol.CryptoAttr(
+                        crypto_standard=but.take("crypto_standard", 0),
+                        encrypt_on_tx=bool(but.take("encrypt_on_tx", int(setter.encrypt_on_tx))),
+                        signature_crypto_order=but.take("signature_crypto_order", setter.order),
+                        data_unit_size=but.take("data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1)),
+                        initial_tweak=setter.tweak.to_bytes(16, "little"),
+                        dek=bench.deks[setter.dek],
+                        keytag=setter.keytag or bytes(8),
+                        comp_mask=but.take("comp_mask", 0),
+                    )
                 )
-            )
+            case _:
+                assert_never(setter)
         but.done("a setter")
         return built
 
@@ -100,16 +106,19 @@ class Setters:
         own = Members(domain.signature.but, self.bench, domain.signature.kind)
         plain = _plain_domain(domain)
         sig: Union[protocol.SigCrc, protocol.SigT10dif]
-        if isinstance(plain.sig, protocol.SigCrc):
-            sig = protocol.SigCrc(own.take("type", plain.sig.type), own.take("seed", plain.sig.seed))
-        else:
-            sig = protocol.SigT10dif(
-                own.take("bg_type", plain.sig.bg_type),
-                own.take("bg", plain.sig.bg),
-                own.take("app_tag", plain.sig.app_tag),
-                own.take("ref_tag", plain.sig.ref_tag),
-                own.take("flags", plain.sig.flags),
-            )
+        match domain.signature:
+            case Crc(type, seed):
+                sig = protocol.SigCrc(own.take("type", type), own.take("seed", seed))
+            case T10Dif(bg_type, bg, app_tag, ref_tag, flags):
+                sig = protocol.SigT10dif(
+                    own.take("bg_type", bg_type),
+                    own.take("bg", bg),
+                    own.take("app_tag", app_tag),
+                    own.take("ref_tag", ref_tag),
+                    own.take("flags", flags),
+                )
+            case _:
+                assert_never(domain.signature)
         built = protocol.SigBlockDomain(
             but.take("sig_type", plain.sig_type),
             sig,
@@ -128,16 +137,16 @@ def _plain_domain(domain: Domain) -> protocol.SigBlockDomain:
     size = BLOCK_ENUM.get(domain.block)
     if size is None:
         raise NoSuchCall(f"there is no mlx5dv_block_size for {domain.block} bytes")
-    if isinstance(signature, Crc):
-        return protocol.SigBlockDomain(int(SigType.CRC), protocol.SigCrc(signature.type, signature.seed), size)
-    sig = protocol.SigT10dif(signature.bg_type, signature.bg, signature.app_tag, signature.ref_tag, signature.flags)
-    return protocol.SigBlockDomain(int(SigType.T10DIF), sig, size)
+    match signature:
+        case Crc(type, seed):
+            return protocol.SigBlockDomain(int(SigType.CRC), protocol.SigCrc(type, seed), size)
+        case T10Dif(bg_type, bg, app_tag, ref_tag, flags):
+            sig = protocol.SigT10dif(bg_type, bg, app_tag, ref_tag, flags)
+            return protocol.SigBlockDomain(int(SigType.T10DIF), sig, size)
+        case _:
+            assert_never(signature)
 
 
 def _fixed(layout: Layout) -> bool:
     """Whether a layout can be walked as it is: nothing repeated by a live number."""
-    if isinstance(layout, Interleaved):
-        entries: tuple[object, ...] = layout.entries
-    else:
-        entries = layout.parts
-    return all(type(entry) is Part or type(entry) is Chunk for entry in entries)
+    return all(entry.bare() is entry for entry in layout.given())

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from mkeyspec.device.protocol import Refused
-from mkeyspec.plan import At, Rejected
+from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
@@ -173,7 +173,7 @@ _IN_PART = "if a message that fails may land in part, say how much: `expect … 
 def _may_fail(bench: CaseState, at: At) -> bool:
     """Whether the statement at `at` claims an error completion, before which bytes may have landed."""
     claims = [getattr(step, "claim", ()) for step in bench.taken if step.at == at]
-    return any(isinstance(one, Rejected) and one.phase == "completion" for claim in claims for one in claim)
+    return any(rejected_at(claim, "completion") for claim in claims)
 
 
 def _guard(buffer: Buffer, zone: str, base: int, want: Bytes, got: Bytes, where: difference.Positions) -> Failure:

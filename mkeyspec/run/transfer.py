@@ -8,7 +8,7 @@ that is too long shows as a byte_len and a written guard.
 from __future__ import annotations
 
 from mkeyspec.device import protocol
-from mkeyspec.plan import Accepted, At, Receive, Transmit
+from mkeyspec.plan import At, Receive, Transmit, lists, rejections
 from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
 from mkeyspec.run.addresses import Addresses
@@ -162,7 +162,7 @@ def _run(bench: CaseState, section: Section, step: Transmit | Receive, refused: 
 
 def _may_reset(step: Transmit | Receive) -> bool:
     """Whether a list or a refusal is claimed: what is under way comes to its end before."""
-    return any(not isinstance(outcome, Accepted) for outcome in step.claim)
+    return bool(lists(step.claim) or rejections(step.claim))
 
 
 def note(label: Label, section: Section, attempt: Attempt) -> None:

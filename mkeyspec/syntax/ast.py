@@ -206,6 +206,10 @@ class Claim:
     outcomes: tuple[Outcome, ...]
     when: Optional[Expr] = None
 
+    def lists(self) -> tuple[Block, ...]:
+        """The lists of completions among its outcomes."""
+        return tuple(outcome.block for outcome in self.outcomes if isinstance(outcome, Completes))
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -257,6 +261,10 @@ class If:
     condition: Expr
     then: Block
     orelse: Optional[Block] = None
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Those of its branches, in order."""
+        return (self.then,) if self.orelse is None else (self.then, self.orelse)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,43 @@ The virtual space of an mkey begins at offset 0 and runs through its parts in or
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
 from mkeyspec.reference.layout import Segment, interleaved
 from mkeyspec.value.expression import Expression
-from mkeyspec.value.live import Int, NoValue, Read, evaluate
+from mkeyspec.value.live import Int, NoValue, Read, evaluate, is_known
 
 MOST_ENTRIES = 100_000
 """Repetitions of an entry that a number of the device may ask for."""
 
 
+class Entry(Expression):
+    """An entry of a layout as it is given: its facts, so that no reader asks which class it has."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def bare(self) -> Part | Chunk:
+        """The entry without its repetitions."""
+
+    @abstractmethod
+    def target(self) -> Part:
+        """The part that it names."""
+
+    @abstractmethod
+    def size(self) -> Int:
+        """Bytes that one repetition adds to the virtual space (in each repeat of an interleaved layout)."""
+
+    def repetitions(self) -> Int:
+        """How many times it is posted."""
+        return 1
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Part(Expression):
+class Part(Entry):
     """`length` bytes of the memory or mkey `name`, from `start`. `but` overrides `addr`, `length`, `lkey`, `rkey`…"""
 
     name: str
@@ -26,9 +50,28 @@ class Part(Expression):
     length: Int
     but: tuple[tuple[str, Int], ...] = ()
 
+    def bare(self) -> Part:
+        return self
+
+    def target(self) -> Part:
+        return self
+
+    def size(self) -> Int:
+        return self.length
+
+    def bounds(self) -> tuple[int, int] | None:
+        """Start and length where both are known."""
+        start, length = self.start, self.length
+        return (start, length) if is_known(start) and is_known(length) else None
+
+    def resolved(self, read: Read) -> Part:
+        """The same part with every live number read. Raises NoValue."""
+        but = tuple((member, evaluate(value, read)) for member, value in self.but)
+        return Part(self.name, evaluate(self.start, read), evaluate(self.length, read), but)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Chunk(Expression):
+class Chunk(Entry):
     """An entry of an interleaved layout: `count` bytes of `part`, then `skip` left out, once a repeat.
 
     Only where the part starts matters; its own length does not (mlx5dv_wr_post(3), struct mlx5dv_mr_interleaved).
@@ -38,103 +81,145 @@ class Chunk(Expression):
     count: Int
     skip: Int = 0
 
+    def bare(self) -> Chunk:
+        return self
+
+    def target(self) -> Part:
+        return self.part
+
+    def size(self) -> Int:
+        return self.count
+
+    def resolved(self, read: Read) -> Chunk:
+        """The same chunk with every live number read. Raises NoValue."""
+        return Chunk(self.part.resolved(read), evaluate(self.count, read), evaluate(self.skip, read))
+
+
+Repeats = TypeVar("Repeats", bound=Part | Chunk, covariant=True)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Repeated(Expression):
+class Repeated(Entry, Generic[Repeats]):
     """The same entry `times` times over, where the number may depend on the device."""
 
-    part: Part | Chunk
+    part: Repeats
     times: Int
 
+    def bare(self) -> Repeats:
+        return self.part
+
+    def target(self) -> Part:
+        return self.part.target()
+
+    def size(self) -> Int:
+        return self.part.size()
+
+    def repetitions(self) -> Int:
+        return self.times
+
+
+class _Layout(Expression):
+    """The facts about a layout, so that no reader asks which class it has."""
+
+    __slots__ = ()
+
+    strided: ClassVar[bool]
+    """Whether its entries are taken in turn, with bytes left out (mlx5dv_wr_set_mkey_layout_interleaved)."""
+
+    @abstractmethod
+    def given(self) -> tuple[Entry, ...]:
+        """The entries as they are given, repetitions not written out."""
+
+    def turns(self) -> Int:
+        """How many times all entries are gone through."""
+        return 1
+
+    def targets(self) -> tuple[Part, ...]:
+        """The part of each entry, in order."""
+        return tuple([entry.target() for entry in self.given()])
+
+    def length(self) -> int | None:
+        """Bytes of the virtual space; None if it depends on the device."""
+        total = 0
+        for entry in self.given():
+            times, size = entry.repetitions(), entry.size()
+            if not is_known(times) or not is_known(size):
+                return None
+            total += times * size
+        turns = self.turns()
+        return total * turns if is_known(turns) else None
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class List(Expression):
-    parts: tuple[Part | Repeated, ...]
+class List(_Layout):
+    strided: ClassVar[bool] = False
+
+    parts: tuple[Part | Repeated[Part], ...]
+
+    def given(self) -> tuple[Entry, ...]:
+        return self.parts
+
+    def posted(self) -> Iterator[Part]:
+        """The entries as they are posted, repetitions written out. ValueError if their number is live."""
+        return (entry.bare() for entry in self.parts for _ in range(_fixed(entry.repetitions())))
+
+    def walk(self) -> list[Segment]:
+        """The segments of the virtual space in offset order. ValueError if a number is live (`resolve` first)."""
+        return [(part.name, _fixed(part.start), _fixed(part.length)) for part in self.posted()]
+
+    def resolve(self, read: Read) -> List:
+        """The same layout with every live number read and every repetition written out. Raises NoValue."""
+        return List(tuple(_written_out(((entry.bare(), entry.repetitions()) for entry in self.parts), read)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Interleaved(Expression):
+class Interleaved(_Layout):
     """Chunk by chunk, `repeat` times; in repeat r a chunk begins r * (count + skip) after its part's start."""
 
+    strided: ClassVar[bool] = True
+
     repeat: Int
-    entries: tuple[Chunk | Repeated, ...]
+    entries: tuple[Chunk | Repeated[Chunk], ...]
+
+    def given(self) -> tuple[Entry, ...]:
+        return self.entries
+
+    def turns(self) -> Int:
+        return self.repeat
+
+    def posted(self) -> Iterator[Chunk]:
+        """The entries as they are posted, repetitions written out. ValueError if their number is live."""
+        return (entry.bare() for entry in self.entries for _ in range(_fixed(entry.repetitions())))
+
+    def walk(self) -> list[Segment]:
+        """The segments of the virtual space in offset order. ValueError if a number is live (`resolve` first)."""
+        chunks = [
+            (chunk.part.name, _fixed(chunk.part.start), _fixed(chunk.count), _fixed(chunk.skip))
+            for chunk in self.posted()
+        ]
+        return interleaved(_fixed(self.repeat), chunks)
+
+    def resolve(self, read: Read) -> Interleaved:
+        """The same layout with every live number read and every repetition written out. Raises NoValue."""
+        chunks = tuple(_written_out(((entry.bare(), entry.repetitions()) for entry in self.entries), read))
+        return Interleaved(evaluate(self.repeat, read), chunks)
 
 
 Layout = List | Interleaved
 
+Bare = TypeVar("Bare", Part, Chunk)
+
+
+def _written_out(entries: Iterable[tuple[Bare, Int]], read: Read) -> Iterator[Bare]:
+    for bare, repetitions in entries:
+        times = evaluate(repetitions, read)
+        resolved = bare.resolved(read)
+        if not 0 <= times <= MOST_ENTRIES:
+            raise NoValue(f"{times} entries of a layout; 0 to {MOST_ENTRIES} can be written out")
+        yield from (resolved,) * times
+
 
 def _fixed(value: Int) -> int:
-    if isinstance(value, int):
+    if is_known(value):
         return value
     raise ValueError(f"{value!r} is known to the device only")
-
-
-def entries_of(layout: Layout) -> Iterator[Part | Chunk]:
-    """The entries as they are posted, repetitions written out. ValueError if a number is live."""
-    for entry in layout.parts if isinstance(layout, List) else layout.entries:
-        if isinstance(entry, Repeated):
-            for _ in range(_fixed(entry.times)):
-                yield entry.part
-        else:
-            yield entry
-
-
-def layout_length(layout: Layout) -> int | None:
-    """Bytes of the virtual space; None if it depends on the device."""
-    total: int = 0
-    for entry in layout.parts if isinstance(layout, List) else layout.entries:
-        part, times = (entry.part, entry.times) if isinstance(entry, Repeated) else (entry, 1)
-        size = part.count if isinstance(part, Chunk) else part.length
-        if not isinstance(times, int) or not isinstance(size, int):
-            return None
-        total += times * size
-    if isinstance(layout, Interleaved):
-        if not isinstance(layout.repeat, int):
-            return None
-        total *= layout.repeat
-    return total
-
-
-def walk(layout: Layout) -> list[Segment]:
-    """The segments of the virtual space in offset order. ValueError if a number is live (`resolve` first)."""
-    if isinstance(layout, List):
-        return [
-            (part.name, _fixed(part.start), _fixed(part.length))
-            for part in entries_of(layout)
-            if isinstance(part, Part)
-        ]
-    chunks = [
-        (chunk.part.name, _fixed(chunk.part.start), _fixed(chunk.count), _fixed(chunk.skip))
-        for chunk in entries_of(layout)
-        if isinstance(chunk, Chunk)
-    ]
-    return interleaved(_fixed(layout.repeat), chunks)
-
-
-def resolve(layout: Layout, read: Read) -> Layout:
-    """The same layout with every live number read and every repetition written out. Raises NoValue."""
-
-    def part_of(part: Part) -> Part:
-        return Part(
-            part.name,
-            evaluate(part.start, read),
-            evaluate(part.length, read),
-            tuple((member, evaluate(value, read)) for member, value in part.but),
-        )
-
-    def written_out(entries: Iterable[Part | Chunk | Repeated]) -> Iterator[Part | Chunk]:
-        for entry in entries:
-            one, times = (entry.part, evaluate(entry.times, read)) if isinstance(entry, Repeated) else (entry, 1)
-            fixed: Part | Chunk = (
-                part_of(one)
-                if isinstance(one, Part)
-                else Chunk(part_of(one.part), evaluate(one.count, read), evaluate(one.skip, read))
-            )
-            if not 0 <= times <= MOST_ENTRIES:
-                raise NoValue(f"{times} entries of a layout; 0 to {MOST_ENTRIES} can be written out")
-            yield from (fixed,) * times
-
-    if isinstance(layout, List):
-        return List(tuple(part for part in written_out(layout.parts) if isinstance(part, Part)))
-    chunks = tuple(chunk for chunk in written_out(layout.entries) if isinstance(chunk, Chunk))
-    return Interleaved(evaluate(layout.repeat, read), chunks)

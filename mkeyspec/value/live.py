@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
+from typing_extensions import TypeIs, assert_never
+
 from mkeyspec.value.expression import Expression
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ class LiveOp(Expression):
 
 
 Int = int | Live | LiveOp
+
+
+def is_known(value: Int | None) -> TypeIs[int]:
+    """Whether a number is there before the case runs; a live one is the device's, None is not given."""
+    return isinstance(value, int)
 
 
 class NoValue(ValueError):
@@ -131,14 +138,16 @@ LiveString = LiveBytes | LiveContent | LiveJoin
 """Bytes of a known length of which some are read from the device."""
 
 
+def pieces_of(data: ByteString | LiveString) -> tuple[ByteString | LiveBytes | LiveContent, ...]:
+    """The byte strings that `data` is made of, in order: those of a join, or itself alone."""
+    return data.parts if isinstance(data, LiveJoin) else (data,)
+
+
 def live_join(parts: tuple[ByteString | LiveString, ...]) -> LiveJoin:
     """`parts` as one string; joins inside it are flattened."""
     flat: list[ByteString | LiveBytes | LiveContent] = []
     for part in parts:
-        if isinstance(part, LiveJoin):
-            flat.extend(part.parts)
-        else:
-            flat.append(part)
+        flat.extend(pieces_of(part))
     return LiveJoin(tuple(flat))
 
 
@@ -148,25 +157,27 @@ def evaluate(value: Int, read: Read) -> int: ...
 def evaluate(value: ByteString | LiveString, read: Read) -> bytes: ...
 def evaluate(value: Int | ByteString | LiveString, read: Read) -> int | bytes:
     """The value now. Raises NoValue where it has none (division by zero, a number its encoding cannot hold)."""
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Live):
-        number = read(value.subject, value.member)
-        if not isinstance(number, int):
-            raise NoValue(f"{value.subject}.{value.member} is not a number")
-        return number
-    if isinstance(value, LiveOp):
-        return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
-    if isinstance(value, LiveBytes):
-        return encode(value.encoding, evaluate(value.value, read))
-    if isinstance(value, LiveContent):
-        content = read(value.name, "content")
-        if not isinstance(content, bytes):
-            raise NoValue(f"{value.name} is not a snapshot")
-        return content[value.start : value.start + value.length]
-    if isinstance(value, LiveJoin):
-        return b"".join(evaluate(part, read) for part in value.parts)
-    return value.data
+    match value:
+        case int():
+            return value
+        case Live():
+            number = read(value.subject, value.member)
+            if not isinstance(number, int):
+                raise NoValue(f"{value.subject}.{value.member} is not a number")
+            return number
+        case LiveOp():
+            return apply(value.operator, tuple(evaluate(argument, read) for argument in value.args))
+        case LiveBytes():
+            return encode(value.encoding, evaluate(value.value, read))
+        case LiveContent():
+            content = read(value.name, "content")
+            if not isinstance(content, bytes):
+                raise NoValue(f"{value.name} is not a snapshot")
+            return content[value.start : value.start + value.length]
+        case LiveJoin():
+            return b"".join(evaluate(part, read) for part in value.parts)
+        case _:
+            return value.data
 
 
 def apply(operator: str, args: tuple[int, ...]) -> int:
@@ -194,10 +205,18 @@ def width(value: Int) -> int | None:
 
     A number that has more bits here than its place has does not fit there on most devices.
     """
-    if isinstance(value, int):
-        return None if value < 0 else value.bit_length()
-    if isinstance(value, Live):
-        return WIDTHS.get(value.member, 32)
+    match value:
+        case int():
+            return None if value < 0 else value.bit_length()
+        case Live():
+            return WIDTHS.get(value.member, 32)
+        case LiveOp():
+            return _width_of_result(value)
+        case _:
+            assert_never(value)
+
+
+def _width_of_result(value: LiveOp) -> int | None:
     widths = [width(argument) for argument in value.args]
     if len(widths) == 1:
         return None
@@ -209,13 +228,13 @@ def width(value: Int) -> int | None:
     if left is None or right is None:
         return None
     if value.operator == "<<":
-        return left + by if isinstance(by, int) else None
+        return left + by if is_known(by) else None
     if value.operator == ">>":
-        return max(left - by, 0) if isinstance(by, int) else left
+        return max(left - by, 0) if is_known(by) else left
     if value.operator == "*":
-        return left + right - 1 if isinstance(by, int) and by else left + right
+        return left + right - 1 if is_known(by) and by else left + right
     if value.operator == "/":
-        return max(left - right + 1, 0) if isinstance(by, int) else left
+        return max(left - right + 1, 0) if is_known(by) else left
     if value.operator == "%":
         return min(left, right)
     return max(left, right)

@@ -21,7 +21,7 @@ from mkeyspec.device.protocol import Device, Refused
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
-from mkeyspec.value.layout import Interleaved, List, Part, walk
+from mkeyspec.value.layout import Interleaved, List, Part
 from tests.quality.tap import Disturbance, Record, Tap
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,7 +269,7 @@ def named(value: Any, found: dict[str, list[tuple[int, int]]]) -> None:
             found.setdefault(value.name, []).append((value.start, value.length))
     elif isinstance(value, (List, Interleaved)):
         with suppress(ValueError):
-            for name, start, length in walk(value):
+            for name, start, length in value.walk():
                 found.setdefault(name, []).append((start, length))
     elif isinstance(value, tuple):
         for one in value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated, layout_length, resolve, walk
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveOp
 
 ENTRIES = Live("k", "max_entries")
@@ -23,8 +23,8 @@ A, B = Part("a", 8, 1024), Part("b", 0, 16)
     ],
 )
 def test_walk(layout: Layout, segments: list[tuple[str, int, int]]) -> None:
-    assert walk(layout) == segments
-    assert layout_length(layout) == sum(length for _, _, length in segments)
+    assert layout.walk() == segments
+    assert layout.length() == sum(length for _, _, length in segments)
     assert eval(repr(layout), globals()) == layout
 
 
@@ -45,23 +45,23 @@ def test_live_numbers(layout: Layout, segments: list[tuple[str, int, int]]) -> N
         asked.append((subject, member))
         return 3
 
-    assert layout_length(layout) is None
+    assert layout.length() is None
     with pytest.raises(ValueError, match="known to the device only"):
-        walk(layout)
-    known = resolve(layout, read)
+        layout.walk()
+    known = layout.resolve(read)
     assert asked == [("k", "max_entries")]
-    assert walk(known) == segments
-    assert layout_length(known) == sum(length for _, _, length in segments)
+    assert known.walk() == segments
+    assert known.length() == sum(length for _, _, length in segments)
     assert eval(repr(layout), globals()) == layout
 
 
 def test_where_a_live_start_is_no_length() -> None:
     layout = List((Part("a", ENTRIES, 4),))
-    assert layout_length(layout) == 4
-    assert walk(resolve(layout, lambda *_: 7)) == [("a", 7, 4)]
+    assert layout.length() == 4
+    assert layout.resolve(lambda *_: 7).walk() == [("a", 7, 4)]
 
 
 def test_resolved_members_that_are_wrong_on_purpose() -> None:
     layout = List((Part("a", 0, 4, (("lkey", Live("b", "lkey")),)),))
-    assert resolve(layout, lambda *_: 9) == List((Part("a", 0, 4, (("lkey", 9),)),))
+    assert layout.resolve(lambda *_: 9) == List((Part("a", 0, 4, (("lkey", 9),)),))
     assert repr(layout) == "List((Part('a', 0, 4, (('lkey', Live('b', 'lkey')),)),))"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Layout, Part, layout_length
+from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
@@ -199,7 +199,7 @@ class AbstractState:
                 changes["access"] = setter.flags
                 unknown &= ~ACCESS
             elif isinstance(setter, plan.SetLayout):
-                changes.update(layout=setter.layout, length=layout_length(setter.layout))
+                changes.update(layout=setter.layout, length=setter.layout.length())
                 unknown &= ~LAYOUT
             elif isinstance(setter, plan.SetSignature):
                 changes.update(

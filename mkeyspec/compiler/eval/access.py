@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Optional, Union
 
+from typing_extensions import assert_never
+
 from mkeyspec.abi.constants import ALWAYS_TOLD, DEVICE_NUMBERS
 from mkeyspec.compiler.eval.coercion import (
-    BUFFER_KINDS,
     as_int,
     as_live_int,
     as_part,
     fault,
     length_of,
     measure,
-    moment_of,
     raise_if_hidden,
     wrong,
 )
@@ -23,13 +23,23 @@ from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.operators import range_of
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES, Handle, Int, PartThen, Value, WireRef, Word
+from mkeyspec.compiler.eval.values import (
+    BUFFER_KINDS,
+    Handle,
+    Int,
+    PartThen,
+    Value,
+    WireRef,
+    Word,
+    is_buffer,
+    moment_of,
+)
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString, slice_of
 from mkeyspec.value.layout import Interleaved, List, Part
-from mkeyspec.value.live import Live, LiveOp
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, is_known
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -59,29 +69,28 @@ BUT_MEMBERS: dict[str, tuple[str, ...]] = {
 def attribute(value: Value, expr: ast.Attribute, scope: Scope) -> Value:
     """`d.block`, `r.start`, `k.max_entries`, `t.wire`."""
     name = expr.name.text
-    if isinstance(value, Handle):
-        return _of_handle(value, name, expr, scope)
-    if name == "length" and isinstance(
-        value, (ByteString, Range, tuple, Part, WireRef, List, Interleaved, *LIVE_BYTES)
-    ):
-        return measure(value, scope, expr.of.span)
     members: tuple[str, ...] = ()
-    if isinstance(value, Domain):
-        members = ("block", "signature")
-        if name == "block":
-            return value.block
-        if name == "signature":
-            return value.signature
-    elif isinstance(value, Range):
-        members = ("start", "length", "end")
-        if name == "start":
-            return value.start
-        if name == "end":
-            return value.end
-    elif isinstance(value, (ByteString, tuple, Part, WireRef, List, Interleaved)):
-        members = ("length",)
-    elif value is None and name == "block":
-        raise fault("MKS0205", "`none` has no block size", expr.span, help="keep it away with: where m != none")
+    match value:
+        case Handle():
+            return _of_handle(value, name, expr, scope)
+        case Domain():
+            members = ("block", "signature")
+            if name in members:
+                return value.block if name == "block" else value.signature
+        case Range():
+            members = ("start", "length", "end")
+            if name in members:
+                return {"start": value.start, "length": value.length, "end": value.end}[name]
+        case ByteString() | tuple() | Part() | WireRef() | List() | Interleaved():
+            members = ("length",)
+            if name == "length":
+                return measure(value, scope, expr.of.span)
+        case LiveBytes() | LiveContent() | LiveJoin() if name == "length":
+            return value.length
+        case None if name == "block":
+            raise fault("MKS0205", "`none` has no block size", expr.span, help="keep it away with: where m != none")
+        case _:
+            pass  # it has no member
     raise no_member(value, expr.of.span, expr.name, members, scope)
 
 
@@ -118,17 +127,19 @@ def index(value: Value, expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Va
     A single int takes one byte, or one item. The end of `a[x..]` is the value's own. Parts of an mkey
     are not held against its length: to go beyond it is a case of its own (LAY-05).
     """
-    if isinstance(value, tuple):
-        return _of_list(value, expr, scope, evaluate)
-    if isinstance(value, ByteString):
-        start, length = _bounds(expr.index, scope, evaluate, value.length)
-        _inside(start, length, value.length, expr)
-        return slice_of(value, _known(start, scope, expr), _known(length, scope, expr))
-    if isinstance(value, WireRef):
-        return _of_wire(value, expr, scope, evaluate)
-    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
-        return _of_buffer(value, expr, scope, evaluate)
-    raise_if_hidden(value, scope, expr.of.span, "bytes, a buffer or a list")
+    match value:
+        case tuple():
+            return _of_list(value, expr, scope, evaluate)
+        case ByteString():
+            start, length = _bounds(expr.index, scope, evaluate, value.length)
+            _inside(start, length, value.length, expr)
+            return slice_of(value, _known(start, scope, expr), _known(length, scope, expr))
+        case WireRef():
+            return _of_wire(value, expr, scope, evaluate)
+        case _ if is_buffer(value):
+            return _of_buffer(value, expr, scope, evaluate)
+        case _:
+            raise_if_hidden(value, scope, expr.of.span, "bytes, a buffer or a list")
     return wrong(value, scope, expr.of.span, "[ ]", "bytes, a buffer or a list")
 
 
@@ -154,19 +165,26 @@ def _of_wire(value: WireRef, expr: ast.Index, scope: Scope, evaluate: Evaluate) 
 
 
 def _of_buffer(value: Union[Part, Handle], expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
-    total: Optional[Int] = value.length if isinstance(value, Part) else length_of(value, scope)
+    first: Int
+    total: Optional[Int]
+    match value:
+        case Part(name, first, total, overrides):
+            whole = False
+        case Handle(kind, name):
+            first, total, overrides = 0, length_of(value, scope), ()
+            whole = kind == "mkey"
+        case _:
+            assert_never(value)
     start, length = _bounds(expr.index, scope, evaluate, total)
-    whole = isinstance(value, Handle) and value.kind == "mkey"
-    if not whole and isinstance(total, int):
+    if not whole and is_known(total):
         _inside(start, length, total, expr)
-    elif isinstance(start, int) and isinstance(length, int) and (start < 0 or length < 0):
+    elif is_known(start) and is_known(length) and (start < 0 or length < 0):
         raise fault("MKS0305", f"a part from {start} of length {length}", expr.index.span)
     moment = moment_of(value)
-    if isinstance(value, Part):
-        start = _plus(value.start, start)
+    start = _plus(first, start)
     if moment is not None:
-        return PartThen(value.name, start, length, (), moment)
-    return Part(value.name, start, length, value.but if isinstance(value, Part) else ())
+        return PartThen(name, start, length, (), moment)
+    return Part(name, start, length, overrides)
 
 
 def _bounds(expr: ast.Expr, scope: Scope, evaluate: Evaluate, total: Optional[Int]) -> tuple[Int, Int]:
@@ -188,12 +206,12 @@ def _bounds(expr: ast.Expr, scope: Scope, evaluate: Evaluate, total: Optional[In
 
 
 def _inside(start: Int, length: Int, total: Optional[Int], expr: ast.Index) -> None:
-    if not (isinstance(start, int) and isinstance(length, int)):
+    if not (is_known(start) and is_known(length)):
         return
     if length < 0:
         raise fault("MKS0305", f"[{start}..{start + length}] ends before it begins", expr.index.span)
-    if start < 0 or (isinstance(total, int) and start + length > total):
-        inside = isinstance(total, int) and 0 <= start < total
+    if start < 0 or (is_known(total) and start + length > total):
+        inside = is_known(total) and 0 <= start < total
         help = "[x +: n] is n bytes from x, [x..y] ends before y" if inside else "bytes count from 0"
         raise fault("MKS0305", f"[{start}..{start + length}] is not within {total} bytes", expr.index.span, help=help)
 
@@ -203,13 +221,13 @@ def _known(number: Int, scope: Scope, expr: ast.Index) -> int:
 
 
 def _plus(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and isinstance(b, int):
+    if is_known(a) and is_known(b):
         return a + b
     return b if a == 0 else LiveOp("+", (a, b))
 
 
 def _minus(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and isinstance(b, int):
+    if is_known(a) and is_known(b):
         return a - b
     return a if b == 0 else LiveOp("-", (a, b))
 
@@ -220,15 +238,25 @@ def _minus(a: Int, b: Int) -> Int:
 def but(value: Value, expr: ast.But, override: Value, scope: Scope) -> Value:
     """`value` with one member of its struct set wrong on purpose; its bytes stay what they were."""
     member = expr.member.text
-    if isinstance(value, (Domain, Crc, T10Dif)):
-        kind = "a domain" if isinstance(value, Domain) else "a CRC" if isinstance(value, Crc) else "a T10-DIF"
+    kind = _struct(value)
+    if kind is not None:
         _check_member(value, expr, kind, scope)
-        return replace(value, but=(*value.but, (member, _override(override, expr, value, scope))))
-    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
-        _check_member(value, expr, "a part", scope)
-        part = as_part(value, scope, expr.value.span)
-        return replace(part, but=(*part.but, (member, _override(override, expr, value, scope))))
+        struct = value if isinstance(value, (Domain, Crc, T10Dif)) else as_part(value, scope, expr.value.span)
+        return replace(struct, but=(*struct.but, (member, _override(override, expr, value, scope))))
     return wrong(value, scope, expr.value.span, "`but`", "a signature, a domain or a part of a buffer")
+
+
+def _struct(value: Value) -> Optional[str]:
+    """The kind of struct that a value is written into (`BUT_MEMBERS`)."""
+    match value:
+        case Domain():
+            return "a domain"
+        case Crc():
+            return "a CRC"
+        case T10Dif():
+            return "a T10-DIF"
+        case _:
+            return "a part" if is_buffer(value) else None
 
 
 def _check_member(value: Value, expr: ast.But, kind: str, scope: Scope) -> None:
@@ -240,13 +268,21 @@ def _check_member(value: Value, expr: ast.But, kind: str, scope: Scope) -> None:
 def _override(override: Value, expr: ast.But, value: Value, scope: Scope) -> Int:
     """The number of an override; words that stand for numbers may be used as well."""
     what = f"`but {expr.member.text}`"
-    if isinstance(override, Word):
-        if override.kind == "seed":
-            bits = 16 if isinstance(value, T10Dif) else 8 * value.field_size if isinstance(value, Crc) else 64
-            return 0 if override.name == "zeros" else (1 << bits) - 1
-        if override.value is not None:
-            return override.value
-    of = value.kind if isinstance(value, T10Dif) else ""
+    of, bits = "", 64
+    match value:
+        case T10Dif():
+            of, bits = value.kind, 16
+        case Crc():
+            bits = 8 * value.field_size
+        case _:
+            pass  # the members of a domain or a part have one meaning
+    match override:
+        case Word("seed", name):
+            return 0 if name == "zeros" else (1 << bits) - 1
+        case Word(value=int() as number):
+            return number
+        case _:
+            pass  # a number
     return fitting(as_live_int(override, scope, expr.override.span, what), expr.member.text, expr.override.span, of)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from typing_extensions import assert_never
+
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
@@ -41,11 +43,15 @@ class Outcomes:
         self._conditions[at] = self._conditions.get(at, 0) | (1 if holds else 2)
         return holds
 
-    def compared(self, expr: ast.Binary, left: object, right: object) -> None:
+    def compared(self, expr: ast.Binary, left: str, right: str) -> None:
         """Note two texts that are compared, if one of them is written out."""
-        written, value = (expr.right, left) if isinstance(expr.right, ast.Text) else (expr.left, right)
-        if not isinstance(written, ast.Text) or not isinstance(value, str):
-            return
+        match (expr.left, expr.right):
+            case (_, ast.Text() as written):
+                value = left
+            case (ast.Text() as written, _):
+                value = right
+            case _:
+                return
         found = self._texts.get(id(expr))
         if found is None:
             found = self._texts[id(expr)] = _Compared(written.span, written.value)
@@ -85,19 +91,21 @@ class Outcomes:
 def _conditions(lines: tuple[ast.Statement, ...]) -> Iterator[tuple[ast.Expr, str, bool]]:
     """Every condition in a case: its expression, its word, and whether it has an `else`."""
     for line in lines:
-        if isinstance(line, ast.If):
-            yield line.condition, "if", line.orelse is not None
-            yield from _conditions(line.then.lines)
-            if line.orelse is not None:
-                yield from _conditions(line.orelse.lines)
-        elif isinstance(line, ast.Where):
-            yield line.condition, "where", False
-        elif isinstance(line, ast.Step):
-            if line.block is not None:
-                yield from _conditions(line.block.lines)
-            if line.claim is not None:
-                if line.claim.when is not None:
+        match line:
+            case ast.If():
+                yield line.condition, "if", line.orelse is not None
+                for block in line.blocks():
+                    yield from _conditions(block.lines)
+            case ast.Where():
+                yield line.condition, "where", False
+            case ast.Step():
+                if line.block is not None:
+                    yield from _conditions(line.block.lines)
+                if line.claim is not None and line.claim.when is not None:
                     yield line.claim.when, "when", False
-                for outcome in line.claim.outcomes:
-                    if isinstance(outcome, ast.Completes):
-                        yield from _conditions(outcome.block.lines)
+                for block in line.claim.lists() if line.claim is not None else ():
+                    yield from _conditions(block.lines)
+            case ast.Let() | ast.For() | ast.Expect():
+                pass  # without a condition of its own
+            case _:
+                assert_never(line)

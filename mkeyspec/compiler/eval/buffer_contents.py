@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from typing_extensions import assert_never
+
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import LookedAt
-from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef
+from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef, is_wire
 from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
-from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated, layout_length, walk
-from mkeyspec.value.live import LiveContent
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int, LiveContent, is_known
 from mkeyspec.value.signature import Domain
 
 MAX_DEPTH = 8
@@ -136,22 +138,25 @@ class BufferContents:
 
     def length(self, of: Reference) -> int | None:
         """In bytes; an mkey's is its layout's. None: unknown, or live."""
-        if isinstance(of, Part):
-            size = of.length
-            return size if isinstance(size, int) else None
-        if isinstance(of, WireRef):
-            wire = self.wires.get(of.label)
-            if of.length is not None:
-                return of.length
-            return None if wire is None or wire.length is None else wire.length - of.start
-        if of.kind == "memory":
-            return self.buffers[of.name].length
-        layout = self.mkeys[of.name].layout if of.kind == "mkey" else None
-        return None if layout is None else layout_length(layout)
+        match of:
+            case Part(length=size):
+                return size if is_known(size) else None
+            case WireRef(label, start, size):
+                wire = self.wires.get(label)
+                if size is not None:
+                    return size
+                return None if wire is None or wire.length is None else wire.length - start
+            case Handle("memory", name):
+                return self.buffers[name].length
+            case Handle(kind, name):
+                layout = self.mkeys[name].layout if kind == "mkey" else None
+                return None if layout is None else layout.length()
+            case _:
+                assert_never(of)
 
     def content(self, of: Reference, span: Span) -> ByteString:
         """The bytes that should be there; `Fault` where nobody can know them."""
-        if isinstance(of, WireRef):
+        if is_wire(of):
             return self._memory_content(*self.wire_segment(of, span), span)
         return join([self._memory_content(*segment, span) for segment in self.segments(of, span)])
 
@@ -164,15 +169,12 @@ class BufferContents:
         except Fault as unknown:
             if unknown.diagnostic.code != "MKS0320":
                 raise
-        whole = moment.place
-        start = 0 if isinstance(of, Handle) else of.start
-        if not isinstance(whole, Handle) and isinstance(start, int) and isinstance(whole.start, int):
-            start -= whole.start
+        start, whole = start_of(of), start_of(moment.place)
         length = moment.ledger.length(of)
-        if length is None or not isinstance(start, int):
+        if length is None or not is_known(start):
             raise fault("MKS0309", "where these bytes lie depends on the device", span)
         self.saved[moment.name] = moment
-        return LiveContent(moment.name, length, start)
+        return LiveContent(moment.name, length, start - whole if is_known(whole) else start)
 
     def looked_at(self) -> LookedAt:
         return LookedAt(self.saved.copy(), self.unseen.copy())
@@ -185,23 +187,30 @@ class BufferContents:
 
     def segments(self, of: Handle | Part, span: Span) -> list[Segment]:
         """The parts of registered buffers behind a reference, in order; neighbours melted into one."""
-        if isinstance(of, Handle):
-            if of.kind == "memory":
-                return [(of.name, 0, self.buffers[of.name].length)]
-            return self._through(of.name, 0, self.length(of), span, 0)
-        start, length = of.start, of.length
-        if not isinstance(start, int) or not isinstance(length, int):
-            raise fault("MKS0309", "where this part lies depends on the device, so its bytes have no names here", span)
-        if of.name in self.buffers:
-            return [(of.name, start, length)]
-        return self._through(of.name, start, length, span, 0)
+        match of:
+            case Handle("memory", name):
+                return [(name, 0, self.buffers[name].length)]
+            case Handle():
+                return self._through(of.name, 0, self.length(of), span, 0)
+            case Part():
+                bounds = of.bounds()
+                if bounds is None:
+                    message = "where this part lies depends on the device, so its bytes have no names here"
+                    raise fault("MKS0309", message, span)
+                return [(of.name, *bounds)] if of.name in self.buffers else self._through(of.name, *bounds, span, 0)
+            case _:
+                assert_never(of)
+
+    def segments_of(self, of: Reference, span: Span) -> list[Segment]:
+        """The same of any reference: a wire is a buffer too."""
+        return [self.wire_segment(of, span)] if is_wire(of) else self.segments(of, span)
 
     def _through(self, mkey: str, start: int, length: int | None, span: Span, depth: int) -> list[Segment]:
         """Bytes [start, start + length) of an mkey's layout as parts of buffers."""
         layout = self.mkeys[mkey].layout
         if layout is None:
             raise fault("MKS0323", f"`{mkey}` has no layout here, so it has no bytes", span, help="configure it first")
-        total = layout_length(layout)
+        total = layout.length()
         if total is None or length is None:
             raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help="say it with numbers")
         if depth == MAX_DEPTH:
@@ -214,7 +223,7 @@ class BufferContents:
                 help=f"{mkey}[{start} +: {max(total - start, 0)}]",
             )
         found: list[Segment] = []
-        for name, first, size in window(walk(layout), start, length):
+        for name, first, size in window(layout.walk(), start, length):
             if name in self.buffers:
                 last = found[-1] if found else None
                 if last is not None and last[0] == name and last[1] + last[2] == first:
@@ -338,14 +347,14 @@ class BufferContents:
 
     def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:
         """Where a request that writes `length` bytes to `part` may write, as far as that is known here."""
-        start = part.start if not part.but else None
+        start = part.start if not part.but and length is not None else None
         try:
             if part.name in self.buffers:
-                whole = self.buffers[part.name].length
-                known = isinstance(start, int) and length is not None
-                return [(part.name, start, length)] if known else [(part.name, 0, whole)]  # type: ignore[list-item]
+                if is_known(start) and length is not None:
+                    return [(part.name, start, length)]
+                return [(part.name, 0, self.buffers[part.name].length)]
             shape = self.mkeys[part.name]
-            if shape.domains == PLAIN and isinstance(start, int) and length is not None:
+            if shape.domains == PLAIN and is_known(start) and length is not None:
                 return self.segments(Part(part.name, start, length), span)
             return self.segments(Handle("mkey", part.name), span)
         except (Fault, KeyError):
@@ -367,11 +376,20 @@ class BufferContents:
             self.wires[label] = wire
 
 
+def start_of(of: Reference) -> Int:
+    """The first byte of a reference, in its buffer, mkey or wire."""
+    match of:
+        case Part(start=start) | WireRef(start=start):
+            return start
+        case Handle():
+            return 0
+        case _:
+            assert_never(of)
+
+
 def names_in(layout: Layout) -> set[str]:
     """What stands in a layout: buffers and mkeys."""
-    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
-    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
-    return {one.part.name if isinstance(one, Chunk) else one.name for one in bare}
+    return {part.name for part in layout.targets()}
 
 
 def _cut(piece: KnownPiece, start: int, end: int) -> KnownPiece:

@@ -13,34 +13,38 @@ from mkeyspec import plan
 from mkeyspec.compiler.eval.describe import KIND_NAMES, article, describe
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import (
-    LIVE_BYTES,
+    BUFFER_KINDS,
     Errno,
     Flags,
     Function,
     Handle,
     Layout,
-    Moment,
     PartThen,
     Reference,
     Signature,
     Value,
-    WireRef,
     Word,
+    is_handle,
+    is_known_bytes,
+    is_live,
+    is_live_bytes,
+    is_number,
+    is_reference,
+    is_word,
+    moment_of,
+    number_of,
 )
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Fault, Note
 from mkeyspec.diagnostics.limits import LIST_ITEMS
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Interleaved, List, Part, Repeated, layout_length
-from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp
+from mkeyspec.value.layout import Interleaved, List, Part, Repeated
+from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp, is_known
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 LIVE_TYPES = {"number": "a number", "errno": "an errno", "status": "a completion status"}
 """Types of live members, as messages call them."""
-
-BUFFER_KINDS = ("memory", "mkey")
-"""Kinds of handle that are byte strings."""
 
 
 def fault(
@@ -60,7 +64,7 @@ def fault(
 def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: str = "") -> NoReturn:
     """Raise "WHAT takes WANTED, not …"; MKS0204 where the reason is that a name hides a word of the language."""
     raise_if_hidden(value, scope, span, wanted)
-    if isinstance(value, (Live, LiveOp, *LIVE_BYTES)):
+    if is_live(value) or is_live_bytes(value):
         raise fault(
             "MKS0309",
             f"{what} takes {wanted} known before the case runs, not {describe(value)}",
@@ -105,26 +109,21 @@ def as_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> 
     """An int that is known at expansion."""
     if type(value) is int:
         return value
-    if isinstance(value, Flags):
-        return value.value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, Word) and value.value is not None and value.kind in FLAG_KINDS:
-        return value.value
+    number = number_of(value)
+    if number is not None:
+        return number
     wrong(value, scope, span, what, "an int")
 
 
 def as_live_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> Int:
     """An int, or one that the rig reads when it gets there."""
-    if isinstance(value, LiveOp):
-        return value
-    if isinstance(value, Live):
-        kind = MEMBER_TYPES.get(value.member)
-        if kind is not None:
-            live = f"`{value.subject}.{value.member}`"
-            raise fault("MKS0302", f"{what} takes a number, and {live} is {LIVE_TYPES[kind]}", span)
-        return value
-    return as_int(value, scope, span, what)
+    match value:
+        case Live(subject, member) if (kind := MEMBER_TYPES.get(member)) is not None:
+            raise fault("MKS0302", f"{what} takes a number, and `{subject}.{member}` is {LIVE_TYPES[kind]}", span)
+        case Live() | LiveOp():
+            return value
+        case _:
+            return as_int(value, scope, span, what)
 
 
 def as_bool(value: Value, scope: Scope, span: Span, what: str = "a condition") -> bool:
@@ -135,38 +134,37 @@ def as_bool(value: Value, scope: Scope, span: Span, what: str = "a condition") -
 
 # Words ---------------------------------------------------------------------------------------
 
-FLAG_KINDS = ("access", "t10dif_flag", "mask", "qp_op", "mkey_flag", "send_flag")
-"""Kinds of word that are ORed with `|` and may stand for their number."""
-
 
 def as_flags(value: Value, scope: Scope, span: Span, kind: str, what: str = "this place") -> Int:
     """Flag words of `kind`, ORed, or an int (live or not), as the page's number."""
-    if isinstance(value, (Word, Flags)) and value.kind == kind and value.value is not None:
-        return value.value
-    if isinstance(value, (Live, LiveOp)) or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    wrong(value, scope, span, what, f"{KIND_NAMES.get(kind, kind)} or an int")
+    match value:
+        case Word(kind=of, value=int() as number) | Flags(kind=of, value=number) if of == kind:
+            return number
+        case _ if is_live(value) or is_number(value):
+            return value
+        case _:
+            wrong(value, scope, span, what, f"{KIND_NAMES.get(kind, kind)} or an int")
 
 
 def as_word(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what: str = "this place") -> Word:
     """A word of one of `kinds`."""
-    if isinstance(value, Word) and value.kind in kinds:
+    if is_word(value, *kinds):
         return value
     wrong(value, scope, span, what, " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds))
 
 
 def as_reason(value: Value, scope: Scope, span: Span) -> str:
     """The reason of `rejected at … with REASON`: an errno's name, a completion status or a class of them."""
-    if isinstance(value, Errno):
-        return value.name
-    if isinstance(value, Word) and value.kind == "status":
-        return value.name
-    wrong(value, scope, span, "`with`", "an errno or a completion status")
+    match value:
+        case Errno(name) | Word("status", name):
+            return name
+        case _:
+            wrong(value, scope, span, "`with`", "an errno or a completion status")
 
 
 def as_handle(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what: str = "this place") -> Handle:
     """A declared object of one of `kinds`."""
-    if isinstance(value, Handle) and value.kind in kinds:
+    if is_handle(value, *kinds):
         return value
     wrong(value, scope, span, what, " or ".join(article(kind) for kind in kinds))
 
@@ -174,18 +172,12 @@ def as_handle(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], wh
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def is_reference(value: Value) -> bool:
-    """Is it a buffer, an mkey, a part of one, or the wire: bytes that are somewhere?"""
-    return isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS)
-
-
 def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -> ByteString:
     """Bytes; of a buffer, an mkey or the wire those that the ledger says should be there."""
-    if isinstance(value, ByteString):
+    if is_known_bytes(value):
         return value
-    if isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
-        if isinstance(value, Part):
-            no_but(value, span)
+    if is_reference(value):
+        no_but(value, span)
         moment = moment_of(value)
         if moment is not None and moment.moved:
             raise fault(
@@ -196,23 +188,16 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
                 help="expect … == bytes before the `let`",
             )
         return (scope.ledger if moment is None else moment.ledger).content(value, span)
-    help = ""
-    if isinstance(value, str):
-        help = f'ascii"{value}" or hex"…" are bytes'
+    help = f'ascii"{value}" or hex"…" are bytes' if isinstance(value, str) else ""
     wrong(value, scope, span, what, "bytes", help)
 
 
-def moment_of(value: Value) -> Optional[Moment]:
-    """When the bytes of a place were meant: at the `let` that named it; None: now."""
-    return value.moment if isinstance(value, (PartThen, WireRef, Handle)) else None
-
-
-def no_but(part: Part, span: Span) -> None:
+def no_but(place: Reference, span: Span) -> None:
     """`Fault` MKS0327 where a part with members set wrong stands for its bytes."""
-    if part.but:
+    if isinstance(place, Part) and place.but:
         raise fault(
             "MKS0327",
-            f"`but {part.but[0][0]}` has no effect: `{part.name}` stands for its bytes here",
+            f"`but {place.but[0][0]}` has no effect: `{place.name}` stands for its bytes here",
             span,
             help="it sets a member of a request or of a layout's entry wrong",
         )
@@ -222,76 +207,76 @@ def as_live_bytes(
     value: Value, scope: Scope, span: Span, what: str = "this place"
 ) -> Union[ByteString, LiveBytes, LiveContent, LiveJoin]:
     """Bytes, or bytes made of live values (`be32(k.rkey)`), or that only the rig saw at a `let`."""
-    if isinstance(value, (LiveBytes, LiveContent, LiveJoin)):
+    if is_live_bytes(value):
         return value
     moment = moment_of(value)
-    if moment is not None:
-        assert isinstance(value, (Part, WireRef, Handle))
+    if moment is not None and is_reference(value):
         return scope.ledger.then(value, moment, span)
     return as_bytes(value, scope, span, what)
 
 
 def length_of(value: Union[Reference, Handle], scope: Scope) -> Optional[int]:
     """Length in bytes of a buffer, an mkey's layout or a wire; None where it is unknown or live."""
-    if isinstance(value, Part):
-        return value.length if isinstance(value.length, int) else None
-    if isinstance(value, Handle) and value.length is not None:
-        return value.length
-    if isinstance(value, WireRef) and value.length is not None:
-        return value.length
-    return scope.ledger.length(value)
+    length = value.length
+    return scope.ledger.length(value) if length is None else length if is_known(length) else None
 
 
 def as_part(value: Value, scope: Scope, span: Span, what: str = "this place") -> Part:
     """A part of a buffer or mkey; the whole of it where the name stands alone."""
-    if isinstance(value, PartThen):
-        return Part(value.name, value.start, value.length, value.but)
-    if isinstance(value, Part):
-        return value
-    if isinstance(value, Handle) and value.kind in BUFFER_KINDS:
-        length = length_of(value, scope)
-        if length is None:
-            raise fault(
-                "MKS0308",
-                f"how long {describe(value)} is, is not known here",
-                span,
-                help=f"say which part: {value.name}[0 +: 512]",
-            )
-        return Part(value.name, 0, length)
-    help = "bytes are not a buffer: declare `memory m = …`" if isinstance(value, ByteString) else ""
-    wrong(value, scope, span, what, "a buffer or a part of one", help)
+    match value:
+        case PartThen():
+            return Part(value.name, value.start, value.length, value.but)
+        case Part():
+            return value
+        case Handle(kind) if kind in BUFFER_KINDS:
+            length = length_of(value, scope)
+            if length is None:
+                raise fault(
+                    "MKS0308",
+                    f"how long {describe(value)} is, is not known here",
+                    span,
+                    help=f"say which part: {value.name}[0 +: 512]",
+                )
+            return Part(value.name, 0, length)
+        case _:
+            help = "bytes are not a buffer: declare `memory m = …`" if is_known_bytes(value) else ""
+            wrong(value, scope, span, what, "a buffer or a part of one", help)
 
 
 # Signatures and layouts ----------------------------------------------------------------------
 
 
 def as_signature(value: Value, scope: Scope, span: Span, what: str = "this place") -> Signature:
-    if isinstance(value, (Crc, T10Dif)):
-        return value
-    if isinstance(value, Domain):
-        wrong(value, scope, span, what, "a signature", "leave `every` and the block size out")
-    if isinstance(value, Function) and value.result == "signature":
-        wrong(value, scope, span, what, "a signature", _call_help(value))
-    wrong(value, scope, span, what, "a signature")
+    match value:
+        case Crc() | T10Dif():
+            return value
+        case Domain():
+            wrong(value, scope, span, what, "a signature", "leave `every` and the block size out")
+        case Function(result="signature"):
+            wrong(value, scope, span, what, "a signature", _call_help(value))
+        case _:
+            wrong(value, scope, span, what, "a signature")
 
 
 def as_domain(value: Value, scope: Scope, span: Span, what: str = "this place") -> Domain:
     """`SIGNATURE every N`; MKS0301 for a signature without its block size."""
-    if isinstance(value, Domain):
-        return value
-    if isinstance(value, (Crc, T10Dif)):
-        text = span.source.text[span.start : span.end]
-        raise fault(
-            "MKS0301",
-            "a domain is a signature and a block size",
-            span,
-            label="this is the signature alone",
-            help=f"{text} every 512" if "\n" not in text else "… every 512",
-            page="sig_block(3) block_size, SIG-22",
-        )
-    if isinstance(value, Function) and value.result == "signature":
-        wrong(value, scope, span, what, "a domain", _call_help(value) + " every 512")
-    wrong(value, scope, span, what, "a domain (a signature `every` block size)")
+    match value:
+        case Domain():
+            return value
+        case Crc() | T10Dif():
+            text = span.source.text[span.start : span.end]
+            raise fault(
+                "MKS0301",
+                "a domain is a signature and a block size",
+                span,
+                label="this is the signature alone",
+                help=f"{text} every 512" if "\n" not in text else "… every 512",
+                page="sig_block(3) block_size, SIG-22",
+            )
+        case Function(result="signature"):
+            wrong(value, scope, span, what, "a domain", _call_help(value) + " every 512")
+        case _:
+            wrong(value, scope, span, what, "a domain (a signature `every` block size)")
 
 
 def as_domain_or_none(value: Value, scope: Scope, span: Span, what: str = "this place") -> Optional[Domain]:
@@ -305,28 +290,29 @@ def _call_help(function: Function) -> str:
 
 def as_layout(value: Value, scope: Scope, span: Span, what: str = "`layout`") -> Layout:
     """A layout; a list of buffers is a list layout (`mr_list k from crumbs(m, 4)`)."""
-    if isinstance(value, (List, Interleaved)):
-        return value
-    if isinstance(value, tuple):
-        return List(layout_parts(value, scope, span, what))
-    help = ""
-    if is_reference(value):
-        help = f"list({span.source.text[span.start : span.end]})"
-    wrong(value, scope, span, what, "a layout", help)
+    match value:
+        case List() | Interleaved():
+            return value
+        case tuple():
+            return List(layout_parts(value, scope, span, what))
+        case _:
+            help = f"list({span.source.text[span.start : span.end]})" if is_reference(value) else ""
+            wrong(value, scope, span, what, "a layout", help)
 
 
 def layout_parts(
     values: Iterable[Value], scope: Scope, span: Span, what: str = "`list`"
-) -> tuple[Union[Part, Repeated], ...]:
+) -> tuple[Union[Part, Repeated[Part]], ...]:
     """The entries of a list layout; lists among them are strung out."""
-    parts: list[Union[Part, Repeated]] = []
+    parts: list[Union[Part, Repeated[Part]]] = []
     for value in values:
-        if isinstance(value, tuple):
-            parts.extend(layout_parts(value, scope, span, what))
-        elif isinstance(value, Repeated) and isinstance(value.part, Part):
-            parts.append(value)
-        else:
-            parts.append(as_part(value, scope, span, what))
+        match value:
+            case tuple():
+                parts.extend(layout_parts(value, scope, span, what))
+            case Repeated(Part()):
+                parts.append(value)
+            case _:
+                parts.append(as_part(value, scope, span, what))
     return tuple(parts)
 
 
@@ -341,33 +327,31 @@ def as_range(value: Value, scope: Scope, span: Span, what: str = "this place") -
 
 def as_list(value: Value, scope: Scope, span: Span, what: str = "this place") -> tuple[Value, ...]:
     """The items of a list or tuple; the ints of a range."""
-    if isinstance(value, tuple):
-        return value
-    if isinstance(value, Range):
-        if value.length > LIST_ITEMS.most:
-            raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(value.length), span)
-        return tuple(range(value.start, value.start + value.length))
-    wrong(value, scope, span, what, "a list or a range")
-
-
-def is_flags(value: Value) -> bool:
-    """A flag word, or several ORed."""
-    return isinstance(value, Flags) or (isinstance(value, Word) and value.kind in FLAG_KINDS)
+    match value:
+        case tuple():
+            return value
+        case Range(start, length):
+            if length > LIST_ITEMS.most:
+                raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(length), span)
+            return tuple(range(start, start + length))
+        case _:
+            wrong(value, scope, span, what, "a list or a range")
 
 
 def measure(value: Value, scope: Scope, span: Span, what: str = "this place") -> int:
     """Bytes of what has bytes, items of a list, numbers of a range."""
-    if isinstance(value, tuple):
-        return len(value)
-    if isinstance(value, (ByteString, Range, *LIVE_BYTES)):
-        return value.length
     length: Optional[int]
-    if isinstance(value, (List, Interleaved)):
-        length = layout_length(value)
-    elif isinstance(value, (Part, WireRef)) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS):
-        length = length_of(value, scope)
-    else:
-        wrong(value, scope, span, what, "something that has a length: bytes, a buffer, a list, a range, a layout")
+    match value:
+        case tuple():
+            return len(value)
+        case ByteString() | Range() | LiveBytes() | LiveContent() | LiveJoin():
+            return value.length
+        case List() | Interleaved():
+            length = value.length()
+        case _ if is_reference(value):
+            length = length_of(value, scope)
+        case _:
+            wrong(value, scope, span, what, "something that has a length: bytes, a buffer, a list, a range, a layout")
     if length is None:
         raise fault("MKS0308", f"how long {describe(value)} is, is not known here", span)
     return length
@@ -378,15 +362,17 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
 
 def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right side") -> plan.Expected:
     """What stands right of `expect`'s operator; a list is "one of these", a word or errno its name."""
-    if isinstance(value, (plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence, ByteString, *LIVE_BYTES)):
-        return value
-    if isinstance(value, (int, str, Live, LiveOp)):
-        return value
-    if isinstance(value, (Word, Errno)):
-        number = value.value if isinstance(value, Word) and value.kind in FLAG_KINDS else None
-        return value.name if number is None else number
-    if isinstance(value, Flags):
-        return value.value
-    if isinstance(value, tuple):
-        return plan.OneOf(tuple(as_expected(item, scope, span, what) for item in value))
-    return as_live_bytes(value, scope, span, what)
+    match value:
+        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | ByteString():
+            return value
+        case int() | str() | Live() | LiveOp() | LiveBytes() | LiveContent() | LiveJoin():
+            return value
+        case Flags(value=number):
+            return number
+        case Word() | Errno():
+            found = number_of(value)
+            return value.name if found is None else found
+        case tuple():
+            return plan.OneOf(tuple(as_expected(item, scope, span, what) for item in value))
+        case _:
+            return as_live_bytes(value, scope, span, what)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Union
+from typing_extensions import assert_never
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.values import Errno, Flags, Function, Handle, UserFunction, Value, WireRef, Word
+from mkeyspec.compiler.eval.values import Errno, Flags, Function, Handle, Poison, UserFunction, Value, WireRef, Word
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp
@@ -38,44 +38,58 @@ def article(noun: str) -> str:
 
 def describe(value: Value) -> str:
     """What a value is, in the language's words: "an int", "the memory `src`", "the word `send`"."""
-    if value is None:
-        return "`none`"
-    if isinstance(value, bool):
-        return "yes or no"
-    if isinstance(value, int):
-        return "an int"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, Word):
-        return f"the word `{value.name}`"
-    if isinstance(value, Flags):
-        return KIND_NAMES.get(value.kind, f"{value.kind} flags")
-    if isinstance(value, Errno):
-        return f"the errno {value.name}"
-    if isinstance(value, Handle):
-        if value.kind == "label" and value.step:
-            return f"the label `{value.name}` of {article(value.step).replace(value.step, f'`{value.step}`')}"
-        return "the device" if value.kind == "device" else f"the {value.kind} `{value.name}`"
-    if isinstance(value, (Function, UserFunction)):
-        return f"the function `{value.name}`"
-    for classes, text in _DESCRIPTIONS:
-        if isinstance(value, classes):
-            return text
-    return "something else"
+    match value:
+        case None:
+            return "`none`"
+        case bool():
+            return "yes or no"
+        case int():
+            return "an int"
+        case str():
+            return "text"
+        case Word():
+            return f"the word `{value.name}`"
+        case Flags():
+            return KIND_NAMES.get(value.kind, f"{value.kind} flags")
+        case Errno():
+            return f"the errno {value.name}"
+        case Handle():
+            return _object(value)
+        case Function() | UserFunction():
+            return f"the function `{value.name}`"
+        case ByteString():
+            return "bytes"
+        case tuple():
+            return "a list"
+        case Range():
+            return "a range"
+        case Crc() | T10Dif():
+            return "a signature"
+        case Domain():
+            return "a domain"
+        case List() | Interleaved():
+            return "a layout"
+        case Part():
+            return "a part of a buffer"
+        case Chunk():
+            return "a part with a count"
+        case Repeated():
+            return "a part repeated a live number of times"
+        case WireRef():
+            return "the wire"
+        case Live() | LiveOp():
+            return "a live value"
+        case LiveBytes() | LiveContent() | LiveJoin():
+            return "live bytes"
+        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence():
+            return "a pattern"
+        case Poison():
+            return "something else"
+        case _:
+            assert_never(value)
 
 
-_DESCRIPTIONS: tuple[tuple[Union[type, tuple[type, ...]], str], ...] = (
-    (ByteString, "bytes"),
-    (tuple, "a list"),
-    (Range, "a range"),
-    ((Crc, T10Dif), "a signature"),
-    (Domain, "a domain"),
-    ((List, Interleaved), "a layout"),
-    (Part, "a part of a buffer"),
-    (Chunk, "a part with a count"),
-    (Repeated, "a part repeated a live number of times"),
-    (WireRef, "the wire"),
-    ((Live, LiveOp), "a live value"),
-    ((LiveBytes, LiveContent, LiveJoin), "live bytes"),
-    ((plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence), "a pattern"),
-)
+def _object(value: Handle) -> str:
+    if value.kind == "label" and value.step:
+        return f"the label `{value.name}` of {article(value.step).replace(value.step, f'`{value.step}`')}"
+    return "the device" if value.kind == "device" else f"the {value.kind} `{value.name}`"

@@ -171,16 +171,19 @@ def _comprehension(expr: ast.Comprehension, scope: Scope) -> Value:
 
 def _call(expr: ast.Call, scope: Scope) -> Value:
     function = evaluate(expr.function, scope)
-    if isinstance(function, Function):
-        if function.name == "pick":
+    match function:
+        case Function(name="pick"):
             return _pick(function, expr, scope)
-        return within(invoke(function, _arguments(function, expr, scope), scope, expr.span), scope.budget, expr.span)
-    if isinstance(function, UserFunction):
-        return _user_call(function, expr, scope)
-    if type(function) is plan.Any and function.length is None:
-        return _any(expr, scope)
-    raise_if_hidden(function, scope, expr.function.span, "a function")
-    return wrong(function, scope, expr.function.span, "a call", "a function")
+        case Function():
+            found = invoke(function, _arguments(function, expr, scope), scope, expr.span)
+            return within(found, scope.budget, expr.span)
+        case UserFunction():
+            return _user_call(function, expr, scope)
+        case plan.Any(None):
+            return _any(expr, scope)
+        case _:
+            raise_if_hidden(function, scope, expr.function.span, "a function")
+            return wrong(function, scope, expr.function.span, "a call", "a function")
 
 
 def _any(expr: ast.Call, scope: Scope) -> Value:

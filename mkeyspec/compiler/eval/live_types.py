@@ -10,11 +10,11 @@ from __future__ import annotations
 import errno
 
 from mkeyspec.abi.constants import STATUS_CLASS, WC_STATUS
-from mkeyspec.compiler.eval.coercion import LIVE_TYPES, as_expected, fault, is_flags
+from mkeyspec.compiler.eval.coercion import LIVE_TYPES, as_expected, fault
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.errno_names import errno_name
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Errno, Value, Word
+from mkeyspec.compiler.eval.values import Errno, Value, Word, is_flags, is_list, is_live, is_number
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
@@ -32,9 +32,9 @@ def comparable(observed: Live | LiveOp, operator: str, right: Value, scope: Scop
     kind = type_of(observed)
     if kind != "number" and operator not in ("==", "!="):
         raise fault("MKS0316", f"{LIVE_TYPES[kind]} is compared by == and !=, not by {operator}", span)
-    if isinstance(right, tuple):
+    if is_list(right):
         return OneOf(tuple(comparable(observed, operator, item, scope, span) for item in right))
-    if isinstance(right, (Live, LiveOp)):
+    if is_live(right):
         if type_of(right) != kind:
             raise _differ(kind, LIVE_TYPES[type_of(right)], span, "")
         return right
@@ -50,35 +50,48 @@ def _differ(kind: str, what: str, span: Span, help: str) -> Fault:
 
 
 def _number(right: Value, scope: Scope, span: Span) -> Expected:
-    if is_flags(right) or (isinstance(right, int) and not isinstance(right, bool)):
+    if is_flags(right) or is_number(right):
         return as_expected(right, scope, span)
-    if isinstance(right, (Errno, Word, str, bool)) or right is None:
-        help = "`.errno` is what a call returned" if isinstance(right, Errno) else ""
-        raise _differ("number", describe(right), span, help)
-    raise _differ("number", "bytes", span, "int_be(bytes) is their number")
+    match right:
+        case Errno():
+            raise _differ("number", describe(right), span, "`.errno` is what a call returned")
+        case Word() | str() | bool() | None:
+            raise _differ("number", describe(right), span, "")
+        case _:
+            raise _differ("number", "bytes", span, "int_be(bytes) is their number")
 
 
 def _errno(right: Value, scope: Scope, span: Span) -> Expected:
-    if isinstance(right, Errno):
-        return right.name
-    if isinstance(right, int) and not isinstance(right, bool):
-        number = int(right)
-        if number == 0:
-            return 0
-        if number in errno.errorcode:
-            return errno_name(number)
-        help = f"errnos are positive here: {errno_name(-number)}" if -number in errno.errorcode else "0 is success"
-        raise fault("MKS0316", f"no errno has the number {number}", span, help=help)
-    quoted = isinstance(right, str) and hasattr(errno, right)
-    help = f"without quotes: {right}" if quoted else "EINVAL, or 0 for success"
+    help = "EINVAL, or 0 for success"
+    match right:
+        case Errno(name):
+            return name
+        case _ if is_number(right):
+            return _errno_by_number(int(right), span)
+        case str() if hasattr(errno, right):
+            help = f"without quotes: {right}"
+        case _:
+            pass  # not an errno
     raise _differ("errno", describe(right), span, help)
 
 
+def _errno_by_number(number: int, span: Span) -> Expected:
+    if number == 0:
+        return 0
+    if number in errno.errorcode:
+        return errno_name(number)
+    help = f"errnos are positive here: {errno_name(-number)}" if -number in errno.errorcode else "0 is success"
+    raise fault("MKS0316", f"no errno has the number {number}", span, help=help)
+
+
 def _status(right: Value, scope: Scope, span: Span) -> Expected:
-    if isinstance(right, Word) and right.kind == "status":
-        return right.name
     statuses = (*STATUS_CLASS, *WC_STATUS)
     help = "success, local_protection, remote_access…"
-    if isinstance(right, str):
-        help = f"without quotes: {right}" if right in statuses else did_you_mean(right, statuses) or help
+    match right:
+        case Word("status", name):
+            return name
+        case str():
+            help = f"without quotes: {right}" if right in statuses else did_you_mean(right, statuses) or help
+        case _:
+            pass  # not a status
     raise _differ("status", describe(right), span, help)

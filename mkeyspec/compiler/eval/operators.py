@@ -15,20 +15,34 @@ from mkeyspec.compiler.eval.coercion import (
     as_live_int,
     as_part,
     fault,
-    is_flags,
-    is_reference,
     raise_if_hidden,
     wrong,
 )
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.functions.table import check_size
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES, Flags, Handle, Value, WireRef, Word
+from mkeyspec.compiler.eval.values import (
+    FLAG_KINDS,
+    LIVE_INT,
+    Flags,
+    Handle,
+    Value,
+    Word,
+    is_flags,
+    is_known_bytes,
+    is_list,
+    is_live,
+    is_live_bytes,
+    is_number,
+    is_reference,
+    is_signature,
+    is_wire,
+)
 from mkeyspec.diagnostics.limits import INT_BITS, LIST_ITEMS
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString, join, repeat
 from mkeyspec.value.layout import Chunk, Part, Repeated
-from mkeyspec.value.live import OPERATORS, Int, Live, LiveBytes, LiveContent, LiveJoin, LiveOp, live_join, width
+from mkeyspec.value.live import OPERATORS, Int, LiveBytes, LiveContent, LiveJoin, LiveOp, is_known, live_join, width
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -36,10 +50,6 @@ BYTES_A_STEP = 64
 """Bytes that are made and compared in about the time of one step of evaluation."""
 
 Evaluate = Callable[[ast.Expr, Scope], Value]
-
-
-def _is_int(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
@@ -51,21 +61,21 @@ def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
         return _join(expr, left, right, scope)
     if operator == "every":
         return _every(expr, left, right, scope)
-    if operator == "*" and not isinstance(left, (int, Live, LiveOp)):
+    if operator == "*" and not isinstance(left, (int, *LIVE_INT)):
         return _repeat(expr, left, right, scope)
     if operator in ("|", "&", "^") and (is_flags(left) or is_flags(right)):
         return _flag_operation(expr, left, right, scope)
     what = f"`{operator}`"
     a = as_live_int(left, scope, expr.left.span, what)
     b = as_live_int(right, scope, expr.right.span, what)
-    if isinstance(a, int) and isinstance(b, int):
+    if is_known(a) and is_known(b):
         return arithmetic(operator, a, b, expr)
     return _live(operator, a, b, expr)
 
 
 def _live(operator: str, a: Int, b: Int, expr: ast.Expr) -> LiveOp:
     """Arithmetic that the rig does; what is wrong with it whatever the device says is wrong here."""
-    if isinstance(b, int):
+    if is_known(b):
         _defined(operator, b, expr)
     found = LiveOp(operator, (a, b))
     bits = width(found)
@@ -100,7 +110,7 @@ def unary(expr: ast.Unary, operand: Value, scope: Scope) -> Value:
             return not operand
         wrong(operand, scope, expr.operand.span, "`not`", "yes or no")
     number = as_live_int(operand, scope, expr.operand.span, f"`{operator}`")
-    if isinstance(number, int):
+    if is_known(number):
         return OPERATORS[operator, 1](number)
     return LiveOp(operator, (number,))
 
@@ -121,26 +131,25 @@ def _flag_operation(expr: ast.Binary, left: Value, right: Value, scope: Scope) -
         if expr.operator == "|":
             names = a.names + tuple(name for name in b.names if name not in a.names)
             return Flags(a.kind, a.value | b.value, names)
-    elif expr.operator == "|" and (_is_int(left) or _is_int(right)):
-        flags = a or b
-        number = right if a is not None else left
-        assert flags is not None
-        assert isinstance(number, int)
+    flags, number = (a, right) if a is not None else (b, left)
+    if expr.operator == "|" and flags is not None and is_number(number):
         return Flags(flags.kind, flags.value | number, (*flags.names, hex(number)))
     what = f"`{expr.operator}`"
     x = as_live_int(left, scope, expr.left.span, what)
     y = as_live_int(right, scope, expr.right.span, what)
-    if isinstance(x, int) and isinstance(y, int):
+    if is_known(x) and is_known(y):
         return arithmetic(expr.operator, x, y, expr)
     return _live(expr.operator, x, y, expr)
 
 
 def _flags(value: Value) -> Optional[Flags]:
-    if isinstance(value, Flags):
-        return value
-    if isinstance(value, Word) and is_flags(value) and value.value is not None:
-        return Flags(value.kind, value.value, (value.name,))
-    return None
+    match value:
+        case Flags():
+            return value
+        case Word(kind, name, int() as number) if kind in FLAG_KINDS:
+            return Flags(kind, number, (name,))
+        case _:
+            return None
 
 
 # Bytes and lists -----------------------------------------------------------------------------
@@ -148,36 +157,37 @@ def _flags(value: Value) -> Optional[Flags]:
 
 def _join(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     """Bytes, live bytes, patterns of known length, or lists."""
-    if isinstance(left, tuple) and isinstance(right, tuple):
+    if is_list(left) and is_list(right):
         return _few(left + right, expr, scope)
     pieces = (_piece(left, expr.left, scope), _piece(right, expr.right, scope))
-    if any(isinstance(piece, (plan.Any, plan.Sequence)) for piece in pieces):
-        return _sequence(pieces, expr)
-    if any(isinstance(piece, LIVE_BYTES) for piece in pieces):
-        return live_join(tuple(piece for piece in pieces if not isinstance(piece, (plan.Any, plan.Sequence))))
-    return check_size(join([piece for piece in pieces if isinstance(piece, ByteString)]), expr.span)
+    known = [piece for piece in pieces if is_known_bytes(piece)]
+    if len(known) == len(pieces):
+        return check_size(join(known), expr.span)
+    data = tuple(piece for piece in pieces if is_known_bytes(piece) or is_live_bytes(piece))
+    return live_join(data) if len(data) == len(pieces) else _sequence(pieces, expr)
 
 
 _Piece = Union[ByteString, LiveBytes, LiveContent, LiveJoin, plan.Any, plan.Sequence]
 
 
 def _piece(value: Value, expr: ast.Expr, scope: Scope) -> _Piece:
-    if isinstance(value, plan.Any) and value.length is None:
-        raise fault("MKS0302", "`any` beside `++` needs its length", expr.span, help="any(4)")
-    if isinstance(value, (plan.Any, plan.Sequence)):
-        return value
-    return as_live_bytes(value, scope, expr.span, "`++`")
+    match value:
+        case plan.Any(None):
+            raise fault("MKS0302", "`any` beside `++` needs its length", expr.span, help="any(4)")
+        case plan.Any() | plan.Sequence():
+            return value
+        case _:
+            return as_live_bytes(value, scope, expr.span, "`++`")
 
 
 def _sequence(pieces: tuple[_Piece, ...], expr: ast.Expr) -> plan.Sequence:
     items: list[Union[ByteString, plan.Any]] = []
     for piece in pieces:
+        if is_live_bytes(piece):
+            raise fault("MKS0309", "live bytes and `any(n)` cannot stand in one pattern", expr.span)
         for item in piece.items if isinstance(piece, plan.Sequence) else (piece,):
             last = items[-1] if items else None
-            if isinstance(item, LIVE_BYTES):
-                raise fault("MKS0309", "live bytes and `any(n)` cannot stand in one pattern", expr.span)
-            assert isinstance(item, (ByteString, plan.Any))
-            if isinstance(item, ByteString) and isinstance(last, ByteString):
+            if is_known_bytes(item) and is_known_bytes(last):
                 items[-1] = join([last, item])
             else:
                 items.append(item)
@@ -187,8 +197,8 @@ def _sequence(pieces: tuple[_Piece, ...], expr: ast.Expr) -> plan.Sequence:
 def _repeat(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     """`bytes * n`, `[a] * n`; of a list of one part, n may be live."""
     times = as_live_int(right, scope, expr.right.span, "`*`")
-    if isinstance(left, tuple):
-        if isinstance(times, int):
+    if is_list(left):
+        if is_known(times):
             if times < 0:
                 raise fault("MKS0306", f"nothing can be repeated {times} times", expr.right.span)
             if len(left) * times > LIST_ITEMS.most:
@@ -198,14 +208,13 @@ def _repeat(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
         if len(left) != 1:
             raise fault("MKS0309", "only a list of one part can be repeated a live number of times", expr.span)
         entry = left[0]
-        if not isinstance(entry, Chunk):
-            entry = as_part(entry, scope, expr.left.span, "a live repetition")
-        return (Repeated(entry, times),)
-    if not isinstance(times, int):
+        repeated = entry if isinstance(entry, Chunk) else as_part(entry, scope, expr.left.span, "a live repetition")
+        return (Repeated(repeated, times),)
+    if not is_known(times):
         wrong(right, scope, expr.right.span, "`*`", "an int")
     if isinstance(left, plan.Any) and left.length is not None and times >= 0:
         return plan.Any(left.length * times)
-    if not isinstance(left, ByteString) and not is_reference(left):
+    if not _is_bytes(left):
         raise_if_hidden(left, scope, expr.left.span, "a number, bytes or a list")
         wrong(left, scope, expr.left.span, "`*`", "a number, bytes or a list")
     data = as_bytes(left, scope, expr.left.span, "`*`")
@@ -227,7 +236,7 @@ def _every(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
         raise fault("MKS0302", "`none` has no blocks", expr.span, help="`none` is a domain as it stands")
     if isinstance(left, Domain):
         raise fault("MKS0302", "this is a domain already", expr.left.span, help="its block size is its `.block`")
-    if not isinstance(left, (Crc, T10Dif)):
+    if not is_signature(left):
         wrong(left, scope, expr.left.span, "`every`", "a signature", "crc32(ones) every 512")
     block = as_int(right, scope, expr.right.span, "`every`")
     if block not in BLOCK_ENUM:
@@ -264,7 +273,7 @@ def compare(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> bool:
 def equal(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> bool:
     """Are they the same? MKS0302 for two values that never could be."""
     for value, side in ((left, expr.left), (right, expr.right)):
-        if isinstance(value, (Live, LiveOp, *LIVE_BYTES)):
+        if is_live(value) or is_live_bytes(value):
             wrong(value, scope, side.span, f"`{expr.operator}`", "a value")
     if left is None or right is None:
         return left is right
@@ -272,7 +281,7 @@ def equal(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> bool:
         scope.budget.outcomes.compared(expr, left, right)
         return left == right
     if _is_bytes(left) or _is_bytes(right):
-        if isinstance(left, WireRef) or isinstance(right, WireRef) or not (_is_bytes(left) and _is_bytes(right)):
+        if is_wire(left) or is_wire(right) or not (_is_bytes(left) and _is_bytes(right)):
             _mismatch(expr, left, right, scope)
         a = as_bytes(left, scope, expr.left.span)
         b = as_bytes(right, scope, expr.right.span)
@@ -289,28 +298,27 @@ def equal(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> bool:
 
 
 def _is_bytes(value: Value) -> bool:
-    return isinstance(value, ByteString) or is_reference(value)
-
-
-_SORTS: tuple[tuple[Union[type, tuple[type, ...]], str], ...] = (
-    (bool, "truth"),
-    (int, "int"),
-    ((Crc, T10Dif), "signature"),
-)
+    return is_known_bytes(value) or is_reference(value)
 
 
 def _sort(value: Value) -> str:
-    for classes, name in _SORTS:
-        if isinstance(value, classes):
-            return name
-    return type(value).__name__
+    """What a value can be equal to: two of different sorts never are."""
+    match value:
+        case bool():
+            return "truth"
+        case int():
+            return "int"
+        case Crc() | T10Dif():
+            return "signature"
+        case _:
+            return type(value).__name__
 
 
 def _mismatch(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> None:
     raise_if_hidden(left, scope, expr.left.span, describe(right))
     raise_if_hidden(right, scope, expr.right.span, describe(left))
     help = ""
-    if isinstance(left, WireRef) or isinstance(right, WireRef):
+    if is_wire(left) or is_wire(right):
         help = "what is on the wire is known when the case runs: expect wire == …"
     raise fault("MKS0302", f"{describe(left)} compared with {describe(right)}", expr.span, help=help)
 

@@ -13,15 +13,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.compiler.eval.buffer_contents import BufferContents, Doubt
 from mkeyspec.compiler.eval.coercion import fault
-from mkeyspec.compiler.eval.values import Handle, Moment, WireRef
+from mkeyspec.compiler.eval.values import Handle, Moment
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
+from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveContent, LiveJoin, LiveString
+from mkeyspec.value.live import Live, LiveOp, LiveString, is_known
 
 CODE = "MKS0514"
 WHY = "this may be accepted or refused"
@@ -61,29 +64,11 @@ NOTHING = Undecided()
 # Claims --------------------------------------------------------------------------------------
 
 
-def is_undecided(claim: plan.Claim) -> bool:
-    """Whether the claim allows that the statement does what it says, and that it is refused."""
-    return _succeeds(claim) and any(
-        isinstance(item, plan.Rejected)
-        or (isinstance(item, plan.Completes) and any(entry.opcode == "error" for entry in item.entries))
-        for item in claim
-    )
-
-
-def _succeeds(claim: plan.Claim) -> bool:
-    return any(
-        isinstance(item, plan.Accepted)
-        or (isinstance(item, plan.Completes) and all(entry.opcode != "error" for entry in item.entries))
-        for item in claim
-    )
-
-
 def members_shown(claim: plan.Claim) -> tuple[str, ...] | None:
     """The members that a label shows whichever outcome of the claim comes; None: all that it ever shows."""
-    phases = {item.phase for item in claim if isinstance(item, plan.Rejected)}
-    others = len(phases) != len({item.phase if isinstance(item, plan.Rejected) else "" for item in claim})
-    if not phases or (len(phases) == 1 and not others):
-        return ("errno", "status") if is_undecided(claim) else None
+    phases = {item.phase for item in plan.rejections(claim)}
+    if not phases or (len(phases) == 1 and plan.is_rejected(claim)):
+        return ("errno", "status") if plan.is_undecided(claim) else None
     return ("errno", "status") if phases == {"completion"} else ("errno",)
 
 
@@ -102,7 +87,7 @@ def look_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
 def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Expect, span: Span) -> None:
     """Raises `Fault` where what an expectation judges depends on an outcome that is left open."""
     known = step.known.value if step.known is not None else None
-    if isinstance(step.observed, (plan.Content, plan.Wire)):
+    if plan.is_bytes(step.observed):
         _look_bytes(ledger, step, known, span)
     elif undecided.labels and not isinstance(step.expected, plan.Any):
         for live in lives((step.observed, step.expected, known)):
@@ -143,24 +128,20 @@ def _member(live: Live, by: Span, span: Span) -> Fault:
 def _look_bytes(ledger: BufferContents, step: plan.Expect, known: plan.Expected | None, span: Span) -> None:
     segments = segments_of(ledger, step.observed)
     for wanted in (step.expected,) if known is None else (step.expected, known):
-        alternatives = wanted.alternatives if isinstance(wanted, plan.OneOf) else (wanted,)
-        opened = any(isinstance(one, plan.Unchanged) for one in alternatives) and len(alternatives) > 1
-        if step.operator == "==" and (opened or any(isinstance(one, plan.Any) for one in alternatives)):
+        alternatives = plan.alternatives_of(wanted)
+        opened = plan.Unchanged() in alternatives and len(alternatives) > 1
+        if step.operator == "==" and (opened or any(plan.is_any(one) for one in alternatives)):
             continue
         for one in alternatives:
             _look_pattern(ledger, step, one, segments, span)
 
 
 def _look_pattern(
-    ledger: BufferContents, step: plan.Expect, wanted: object, segments: list[Segment], span: Span
+    ledger: BufferContents, step: plan.Expect, wanted: plan.Expected, segments: list[Segment], span: Span
 ) -> None:
     at = 0
     total = sum(size for _, _, size in segments)
-    items: tuple[object, ...] = (wanted,)
-    if isinstance(wanted, plan.Sequence):
-        items = wanted.items
-    elif isinstance(wanted, LiveJoin):
-        items = wanted.parts
+    items = plan.items_of(wanted)
     fixed = sum(getattr(item, "length", None) or 0 for item in items)
     for item in items:
         length = getattr(item, "length", None)
@@ -168,7 +149,7 @@ def _look_pattern(
         doubt = ledger.doubtful(_window(segments, at, size))
         taken = taken_by(ledger, item)
         at += size
-        if isinstance(item, plan.Any) or (doubt is None) == (taken is None):
+        if plan.is_any(item) or (doubt is None) == (taken is None):
             continue
         found = doubt or taken
         assert found is not None
@@ -193,16 +174,21 @@ def _window(segments: list[Segment], start: int, length: int) -> list[Segment]:
 
 def segments_of(ledger: BufferContents, observed: plan.Observed) -> list[Segment]:
     """The bytes that an expectation looks at; a wire is a buffer of the ledger's."""
-    if isinstance(observed, plan.Wire):
-        return [(ledger.wires[observed.label].buffer, observed.start, observed.length)]
-    parts = observed.parts if isinstance(observed, plan.Content) else ()
-    return [(p.name, p.start, p.length) for p in parts if isinstance(p.start, int) and isinstance(p.length, int)]
+    match observed:
+        case plan.Wire(length, start, label):
+            return [(ledger.wires[label].buffer, start, length)]
+        case plan.Content(parts):
+            return [(part.name, *bounds) for part in parts if (bounds := part.bounds()) is not None]
+        case Live() | LiveOp():
+            return []
+        case _:
+            assert_never(observed)
 
 
-def taken_by(ledger: BufferContents, item: object) -> Doubt | None:
+def taken_by(ledger: BufferContents, item: plan.Expected) -> Doubt | None:
     """Of bytes that a `let` has taken: the outcome that they depended on there."""
-    for piece in item.parts if isinstance(item, LiveJoin) else (item,):
-        moment = ledger.saved.get(piece.name) if isinstance(piece, LiveContent) else None
+    for name in plan.snapshots_in(item):
+        moment = ledger.saved.get(name)
         found = None if moment is None else _at(moment)
         if found is not None:
             return found
@@ -210,30 +196,31 @@ def taken_by(ledger: BufferContents, item: object) -> Doubt | None:
 
 
 def _at(moment: Moment) -> Doubt | None:
-    place, ledger = moment.place, moment.ledger
+    ledger = moment.ledger
     try:
-        if isinstance(place, WireRef):
-            return ledger.doubtful([ledger.wire_segment(place, moment.span)])
-        return ledger.doubtful(ledger.segments(place, moment.span))
+        return ledger.doubtful(ledger.segments_of(moment.place, moment.span))
     except Fault:
         return None
 
 
-def stored(ledger: BufferContents, data: object) -> Doubt | None:
+def stored(ledger: BufferContents, data: ByteString | LiveString) -> Doubt | None:
     """The outcome that the bytes of a `store` depend on."""
-    return taken_by(ledger, data) if isinstance(data, LiveString) else None
+    return taken_by(ledger, data)
 
 
 def lives(thing: object) -> Iterator[Live]:
     """Every live number in a step, or in a part of one."""
-    if isinstance(thing, Live):
-        yield thing
-    elif isinstance(thing, tuple):
-        for item in thing:
-            yield from lives(item)
-    elif is_dataclass(thing) and not isinstance(thing, type):
-        for field in fields(thing):
-            yield from lives(getattr(thing, field.name))
+    match thing:
+        case Live():
+            yield thing
+        case tuple():
+            for item in thing:
+                yield from lives(item)
+        case _ if is_dataclass(thing):
+            for field in fields(thing):
+                yield from lives(getattr(thing, field.name))
+        case _:
+            pass  # it has no parts
 
 
 # What a statement that is left open does to the rest ------------------------------------------
@@ -267,7 +254,7 @@ def names_of(step: plan.Step) -> Iterator[str]:
 
 def reached(ledger: BufferContents, part: Part, span: Span) -> list[Segment]:
     """The bytes that a request may read from `part`: of an mkey whose offsets count otherwise, all of it."""
-    length = part.length if isinstance(part.length, int) else None
+    length = part.length if is_known(part.length) else None
     if part.name in ledger.mkeys and ledger.mkeys[part.name].layout is None:
         return []
     try:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeGuard, Union
+
+from typing_extensions import TypeIs
 
 from mkeyspec import plan
 from mkeyspec.syntax import ast
@@ -166,7 +168,7 @@ Reference = Union[Handle, Part, WireRef]
 
 Value = Union[
     int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
-    Interleaved, Part, Chunk, Repeated, Handle, WireRef, Live, LiveOp, LiveBytes, LiveContent, LiveJoin,
+    Interleaved, Part, Chunk, Repeated[Any], Handle, WireRef, Live, LiveOp, LiveBytes, LiveContent, LiveJoin,
     plan.Any,
     plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
 ]  # fmt: skip
@@ -174,8 +176,88 @@ Value = Union[
 LIVE_INT = (Live, LiveOp)
 LIVE_BYTES = (LiveBytes, LiveContent, LiveJoin)
 
+BUFFER_KINDS = ("memory", "mkey")
+"""Kinds of handle that are byte strings."""
+
+FLAG_KINDS = ("access", "t10dif_flag", "mask", "qp_op", "mkey_flag", "send_flag")
+"""Kinds of word that are ORed with `|` and may stand for their number."""
+
+
+# What a value is. A value that is narrowed by a TypeGuard may be of the same class where the answer is no.
+
+
+def is_number(value: object) -> TypeGuard[int]:
+    """An int that is known at expansion; yes and no are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_live(value: object) -> TypeIs[Union[Live, LiveOp]]:
+    """A number, or an errno or status, that the rig reads."""
+    return isinstance(value, LIVE_INT)
+
+
+def is_live_bytes(value: object) -> TypeIs[Union[LiveBytes, LiveContent, LiveJoin]]:
+    """Bytes of which the rig reads some."""
+    return isinstance(value, LIVE_BYTES)
+
+
+def is_known_bytes(value: object) -> TypeIs[ByteString]:
+    """Bytes as a value, not as what a buffer holds."""
+    return isinstance(value, ByteString)
+
+
+def is_list(value: Value) -> TypeIs[tuple[Value, ...]]:
+    return isinstance(value, tuple)
+
+
+def is_buffer(value: object) -> TypeGuard[Union[Part, Handle]]:
+    """A memory or an mkey, or a part of one."""
+    return isinstance(value, Part) or (isinstance(value, Handle) and value.kind in BUFFER_KINDS)
+
+
+def is_wire(value: object) -> TypeIs[WireRef]:
+    return isinstance(value, WireRef)
+
+
+def is_reference(value: object) -> TypeGuard[Reference]:
+    """A buffer, an mkey, a part of one, or the wire: bytes that are somewhere."""
+    return is_wire(value) or is_buffer(value)
+
+
+def is_signature(value: object) -> TypeIs[Signature]:
+    return isinstance(value, (Crc, T10Dif))
+
+
+def is_handle(value: object, *kinds: str) -> TypeGuard[Handle]:
+    """A declared object, of one of `kinds` if there are some."""
+    return isinstance(value, Handle) and (not kinds or value.kind in kinds)
+
+
+def is_word(value: object, *kinds: str) -> TypeGuard[Word]:
+    """A word of the pages, of one of `kinds` if there are some."""
+    return isinstance(value, Word) and (not kinds or value.kind in kinds)
+
+
+def is_flags(value: object) -> TypeGuard[Union[Word, Flags]]:
+    """A flag word, or several ORed."""
+    return isinstance(value, Flags) or is_word(value, *FLAG_KINDS)
+
+
+def number_of(value: object) -> Optional[int]:
+    """The number that a value stands for: of an int, or of flags. None: of none."""
+    if isinstance(value, Flags) or is_word(value, *FLAG_KINDS):
+        return value.value
+    return int(value) if is_number(value) else None
+
+
+def moment_of(value: Value) -> Optional[Moment]:
+    """When the bytes of a place were meant: at the `let` that named it; None: now."""
+    return value.moment if isinstance(value, (PartThen, WireRef, Handle)) else None
+
+
 __all__ = [
-    "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout", "Moment", "Parameter",
-    "PartThen", "Pattern", "Poison", "Reference", "Signature", "UserFunction", "Value", "WireRef", "Word",
-    "parameter_text",
+    "BUFFER_KINDS", "FLAG_KINDS", "LIVE_BYTES", "LIVE_INT", "Errno", "Flags", "Function", "Handle", "Int", "Layout",
+    "Moment", "Parameter", "PartThen", "Pattern", "Poison", "Reference", "Signature", "UserFunction", "Value",
+    "WireRef", "Word", "is_buffer", "is_flags", "is_handle", "is_known_bytes", "is_list", "is_live", "is_live_bytes",
+    "is_number", "is_reference", "is_signature", "is_wire", "is_word", "moment_of", "number_of", "parameter_text",
 ]  # fmt: skip

@@ -10,9 +10,24 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from mkeyspec.compiler.eval.values import Errno, Flags, Function, Handle, UserFunction, Value, Word
+from typing_extensions import assert_never
+
+from mkeyspec import plan
+from mkeyspec.compiler.eval.values import (
+    Errno,
+    Flags,
+    Function,
+    Handle,
+    Poison,
+    UserFunction,
+    Value,
+    WireRef,
+    Word,
+)
 from mkeyspec.syntax import ast
-from mkeyspec.value.bytestring import Literal
+from mkeyspec.value.bytestring import ByteString, Literal
+from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp
 from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -34,10 +49,16 @@ def clean(text: str) -> str:
 
 def text_of(expr: ast.Expr) -> Optional[str]:
     """The text of an expression as it stands in its file; None where it is too long."""
-    if isinstance(expr, ast.Text):
-        return _short(clean(expr.value))
-    if isinstance(expr, ast.Ref):
-        return expr.name
+    match expr:
+        case ast.Text(value=text):
+            return _short(clean(text))
+        case ast.Ref(name=name):
+            return name
+        case _:
+            return _as_written(expr)
+
+
+def _as_written(expr: ast.Expr) -> Optional[str]:
     text = expr.span.source.text[expr.span.start : expr.span.end]
     if "\n" in text:
         text = _COMMENT.sub("", text)
@@ -46,28 +67,36 @@ def text_of(expr: ast.Expr) -> Optional[str]:
 
 def name_of(value: Value) -> Optional[str]:
     """The text of a value that came out of a list; None where it has no short one."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return _short(clean(value))
-    if isinstance(value, (Word, Errno, Handle, Function, UserFunction)):
-        return value.name
-    if isinstance(value, Flags):
-        return "|".join(value.names) or "0"
-    if isinstance(value, Literal):
-        return _short(value.value.hex() or "empty")
-    if isinstance(value, Range):
-        return f"{value.start}+:{value.length}"
-    if isinstance(value, (Crc, T10Dif, Domain)):
-        return None if value.but else _short(_AROUND_SIGNS.sub(r"\1", clean(value.describe())))
-    if isinstance(value, tuple):
-        texts = [name_of(item) for item in value]
-        return _short("-".join(text for text in texts if text)) if texts and all(texts) else None
-    return None
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return str(value)
+        case str():
+            return _short(clean(value))
+        case Word() | Errno() | Handle() | Function() | UserFunction():
+            return value.name
+        case Flags():
+            return "|".join(value.names) or "0"
+        case Literal():
+            return _short(value.value.hex() or "empty")
+        case Range():
+            return f"{value.start}+:{value.length}"
+        case Crc() | T10Dif() | Domain():
+            return None if value.but else _short(_AROUND_SIGNS.sub(r"\1", clean(value.describe())))
+        case tuple():
+            texts = [name_of(item) for item in value]
+            return _short("-".join(text for text in texts if text)) if texts and all(texts) else None
+        case ByteString() | LiveBytes() | LiveContent() | LiveJoin() | Live() | LiveOp() | WireRef():
+            return None
+        case Part() | Chunk() | Repeated() | List() | Interleaved():
+            return None
+        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | Poison():
+            return None
+        case _:
+            assert_never(value)
 
 
 def _short(text: str) -> Optional[str]:

@@ -99,7 +99,7 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     undecided.look_check(row.undecided, step, sentence.span)
     row.undecided = row.undecided.without_key(mkey.name)
     writes.label(row, step, sentence.span)
-    if undecided.is_undecided(step.claim) and kinds != ("ok",):
+    if plan.is_undecided(step.claim) and kinds != ("ok",):
         row.undecided = row.undecided.with_keys((mkey.name,), sentence.span)
 
 

@@ -18,7 +18,7 @@ from mkeyspec.compiler.eval.wire_length import Uneven, wire_of_memory
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.plan import Overrides
 from mkeyspec.syntax import ast
-from mkeyspec.value.layout import Part, layout_length
+from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
 
 OVERRIDES = ("lkey", "rkey", "addr", "length", "tag")
@@ -103,7 +103,7 @@ def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
             span,
             help=f"configure it, or say which part: {mkey}[0 +: 512]",
         )
-    length = layout_length(shape.layout)
+    length = shape.layout.length()
     if length is None:
         raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help=f"{mkey}[0 +: 512]")
     try:

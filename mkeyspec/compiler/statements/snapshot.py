@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Optional
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.coercion import BUFFER_KINDS
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle, Moment, PartThen, Value, WireRef
+from mkeyspec.compiler.eval.values import BUFFER_KINDS, Handle, Moment, PartThen, Value, WireRef
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.syntax import ast

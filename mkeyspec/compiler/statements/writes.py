@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.eval.undecided import is_undecided, left_open, members_shown, names_of, reached
+from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached
 from mkeyspec.compiler.eval.wire_length import PLAIN
 from mkeyspec.compiler.statements.already_there import moved_into
 from mkeyspec.compiler.statements.claims import ACCEPTED
@@ -43,7 +43,7 @@ class Target(NamedTuple):
 def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], through: bool) -> None:
     """A section that was not refused, or may not have been. `waiting`: the receives at the other end, in order;
     `through`: its claim has it do what it says."""
-    span, both = row.spans.get(step), is_undecided(step.claim)
+    span, both = row.spans.get(step), plan.is_undecided(step.claim)
     if both:
         _open(row, step, span)
     for request in step.requests if through else ():
@@ -77,7 +77,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     sent = row.ledger.behind(step.part.name) & row.ledger.written
     if sent:  # who says what is on the wire says what these hold
         row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
-    if is_undecided(step.claim):
+    if plan.is_undecided(step.claim):
         row.ledger.doubt(wire, span)
         _open(row, step, span)
     elif doubt := row.ledger.doubtful(reached(row.ledger, step.part, span)) if row.ledger.doubts else None:
@@ -86,7 +86,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
 
 def receive(row: RowState, step: plan.Receive, through: bool) -> None:
     span, length = row.spans.get(step), step.data.length
-    both = is_undecided(step.claim)
+    both = plan.is_undecided(step.claim)
     row.ledger.write_into(step.part.name)
     if both:
         _open(row, step, span)
@@ -101,7 +101,7 @@ def receive(row: RowState, step: plan.Receive, through: bool) -> None:
 def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span: Span, id: int | None = None) -> None:
     """A `cancel` of `id`, or a `poll` whose claim leaves the outcome open: what was posted and not waited for, and what
     of that is done, is open too."""
-    if not is_undecided(claim):
+    if not plan.is_undecided(claim):
         return
     for step in row.steps:
         if not isinstance(step, plan.Post) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
@@ -128,7 +128,7 @@ def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
     """Whether the requests of that number have been cancelled since, for sure."""
     behind = row.steps[row.steps.index(posted) :]
     return any(
-        isinstance(step, plan.Cancel) and step.qp == posted.qp and step.id == id and not is_undecided(step.claim)
+        isinstance(step, plan.Cancel) and step.qp == posted.qp and step.id == id and not plan.is_undecided(step.claim)
         for step in behind
     )
 

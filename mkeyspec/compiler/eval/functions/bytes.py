@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec.compiler.eval.values import Function, Parameter, Value
 from mkeyspec.value import bytestring, live
 from mkeyspec.value.bytestring import ByteString, Literal
-from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp
+from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp, is_known
 
 MAX_INT_BYTES = 16
 """As long as a number may be (limit INT_BITS)."""
@@ -16,7 +16,7 @@ _SEED = Parameter("seed", "int", keyword_only=True)
 
 def _encode(encoding: str) -> Function:
     def encode(value: Int) -> Value:
-        if isinstance(value, int):
+        if is_known(value):
             return Literal(live.encode(encoding, value))
         _fits(encoding, value)
         return LiveBytes(encoding, value)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import permutations
 from math import perm
 
-from mkeyspec.compiler.eval.values import Flags, Function, Int, Parameter, Value, Word
+from mkeyspec.compiler.eval.values import Flags, Function, Int, Parameter, Value, Word, number_of
 from mkeyspec.diagnostics.limits import LIST_ITEMS
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
+from mkeyspec.value.live import is_known
 from mkeyspec.value.range import Range
 
 MAX_ARRANGED = 7
@@ -19,42 +21,43 @@ MAX_SUBSET_FLAGS = 16
 
 def _list(references: tuple[Value, ...]) -> Value:
     """`list(a, [b, c])`: the parts in order, lists strung out."""
-    parts: list[Part | Repeated] = []
+    return List(tuple(_parts(references)))
+
+
+def _parts(references: tuple[Value, ...]) -> Iterator[Part | Repeated[Part]]:
     for reference in references:
-        if isinstance(reference, tuple):
-            inner = _list(reference)
-            assert isinstance(inner, List)
-            parts.extend(inner.parts)
-        else:
-            assert isinstance(reference, (Part, Repeated))
-            if isinstance(reference, Repeated) and not isinstance(reference.part, Part):
+        match reference:
+            case tuple():
+                yield from _parts(reference)
+            case Part() | Repeated(Part()):
+                yield reference
+            case _:
                 raise ValueError("a part with a count belongs in `interleaved`")
-            parts.append(reference)
-    return List(tuple(parts))
 
 
 def _interleaved(repeat: Int, entries: tuple[Value, ...]) -> Value:
-    if isinstance(repeat, int) and not 0 <= repeat < 1 << 32:
+    if is_known(repeat) and not 0 <= repeat < 1 << 32:
         raise ValueError(f"`repeat` has 32 bits, and {repeat} does not fit")
-    chunks: list[Chunk | Repeated] = []
+    return Interleaved(repeat, tuple(_chunks(entries)))
+
+
+def _chunks(entries: tuple[Value, ...]) -> Iterator[Chunk | Repeated[Chunk]]:
     for entry in entries:
-        if isinstance(entry, tuple):
-            inner = _interleaved(repeat, entry)
-            assert isinstance(inner, Interleaved)
-            chunks.extend(inner.entries)
-        else:
-            assert isinstance(entry, (Chunk, Repeated))
-            if isinstance(entry, Repeated) and not isinstance(entry.part, Chunk):
+        match entry:
+            case tuple():
+                yield from _chunks(entry)
+            case Chunk() | Repeated(Chunk()):
+                yield entry
+            case _:
                 raise ValueError("an entry of `interleaved` needs a count: a count 512 skip 4")
-            chunks.append(entry)
-    return Interleaved(repeat, tuple(chunks))
 
 
 def _cut(reference: Part, n: int) -> Value:
     """As even as can be: the first `length % n` parts are one byte longer than the others."""
-    start, length = reference.start, reference.length
-    if not isinstance(start, int) or not isinstance(length, int):
+    bounds = reference.bounds()
+    if bounds is None:
         raise ValueError("a part of live length cannot be cut")
+    start, length = bounds
     if not 1 <= n <= max(length, 1):
         raise ValueError(f"{length} bytes cannot be cut into {n} parts")
     size, longer = divmod(length, n)
@@ -81,21 +84,31 @@ def _arrangements(items: tuple[Value, ...]) -> Value:
 
 def _subsets(flags: Value) -> Value:
     """Counting upwards: 0, the first flag, the second, both, the third…"""
-    if isinstance(flags, Word):
-        assert flags.value is not None
-        flags = Flags(flags.kind, flags.value, (flags.name,))
-    if isinstance(flags, Flags):
-        bits = _flag_bits(flags)
-        _few(len(bits))
-        return tuple(
-            Flags(
-                flags.kind,
-                sum(value for i, (_, value) in enumerate(bits) if chosen >> i & 1),
-                tuple(name for i, (name, _) in enumerate(bits) if chosen >> i & 1),
-            )
-            for chosen in range(1 << len(bits))
+    match flags:
+        case Word(kind, name, int() as value):
+            return _subsets_of_words(Flags(kind, value, (name,)))
+        case Flags():
+            return _subsets_of_words(flags)
+        case int():
+            return _subsets_of_number(flags)
+        case _:
+            raise TypeError(f"{flags!r} are no flags")  # the coercion lets none pass
+
+
+def _subsets_of_words(flags: Flags) -> Value:
+    bits = _flag_bits(flags)
+    _few(len(bits))
+    return tuple(
+        Flags(
+            flags.kind,
+            sum(value for i, (_, value) in enumerate(bits) if chosen >> i & 1),
+            tuple(name for i, (name, _) in enumerate(bits) if chosen >> i & 1),
         )
-    assert isinstance(flags, int)
+        for chosen in range(1 << len(bits))
+    )
+
+
+def _subsets_of_number(flags: int) -> Value:
     if flags < 0:
         raise ValueError(f"flags are not negative: {flags}")
     single = [1 << i for i in range(flags.bit_length()) if flags >> i & 1]
@@ -108,9 +121,8 @@ def _flag_bits(flags: Flags) -> list[tuple[str, int]]:
 
     bits: list[tuple[str, int]] = []
     for name in flags.names:
-        word = WORDS.get(name)
-        value = word.value if isinstance(word, Word) and word.value is not None else int(name, 0)
-        bits.append((name, value))
+        number = number_of(WORDS.get(name))
+        bits.append((name, int(name, 0) if number is None else number))
     return bits
 
 

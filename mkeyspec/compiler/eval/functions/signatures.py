@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mkeyspec.abi.constants import CrcType
-from mkeyspec.compiler.eval.values import Function, Parameter, Signature, Value, Word
+from mkeyspec.compiler.eval.values import Function, Parameter, Signature, Value, is_word
 from mkeyspec.value import bytestring
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.range import Range
@@ -14,10 +14,15 @@ from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 def _seed(seed: Value, bits: int) -> int:
     """The number of a seed: zeros and ones take the width of the signature, a number stays as written."""
-    if isinstance(seed, Word):
+    if is_word(seed):
         return 0 if seed.name == "zeros" else (1 << bits) - 1
-    assert isinstance(seed, int)
-    return seed
+    return _int(seed)
+
+
+def _int(value: Value) -> int:
+    """A number; the coercion lets nothing else pass."""
+    assert isinstance(value, int)
+    return value
 
 
 def _crc(name: str, kind: CrcType, bits: int, doc: str) -> Function:
@@ -27,25 +32,23 @@ def _crc(name: str, kind: CrcType, bits: int, doc: str) -> Function:
 
 
 def _t10dif(bg_type: Value, bg: Value, app_tag: Value, ref_tag: Value, flags: Value) -> Value:
-    kind = 0 if bg_type is None else bg_type.value if isinstance(bg_type, Word) else 0
-    numbers = (
+    kind = bg_type.value if is_word(bg_type) else 0
+    return T10Dif(
+        _int(kind),
         0 if bg is None else _seed(bg, 16),
         _fits("app_tag", app_tag, 16),
         _fits("ref_tag", ref_tag, 32),
-        0 if flags is None else flags,
+        0 if flags is None else _int(flags),
     )
-    assert isinstance(kind, int)
-    assert isinstance(numbers[3], int)
-    return T10Dif(kind, numbers[0], numbers[1], numbers[2], numbers[3])
 
 
 def _fits(name: str, value: Value, bits: int) -> int:
     if value is None:
         return 0
-    assert isinstance(value, int)
-    if not 0 <= value < 1 << bits:
-        raise ValueError(f"{name} has {bits} bits: {value:#x}")
-    return value
+    number = _int(value)
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"{name} has {bits} bits: {number:#x}")
+    return number
 
 
 def _framed(data: ByteString, domain: Domain | None, app_tags: tuple[int, ...] | None) -> Value:

@@ -16,7 +16,16 @@ from mkeyspec.compiler.eval.functions.bytes import BYTE_FUNCTIONS
 from mkeyspec.compiler.eval.functions.lists import LIST_FUNCTIONS
 from mkeyspec.compiler.eval.functions.signatures import SIGNATURE_FUNCTIONS
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Function, Handle, Parameter, Value, Word
+from mkeyspec.compiler.eval.values import (
+    Function,
+    Handle,
+    Parameter,
+    Value,
+    is_flags,
+    is_known_bytes,
+    is_number,
+    is_word,
+)
 from mkeyspec.diagnostics.limits import BUFFER_BYTES
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
@@ -36,9 +45,9 @@ def _value(value: Value, scope: Scope, span: Span, what: str) -> Value:
 
 
 def _seed(value: Value, scope: Scope, span: Span, what: str) -> Value:
-    if isinstance(value, Word) and value.kind == "seed":
+    if is_word(value, "seed"):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_number(value):
         if not 0 <= value < 1 << 64:
             raise fault("MKS0306", f"a seed has 64 bits: {value:#x}", span)
         return value
@@ -46,9 +55,7 @@ def _seed(value: Value, scope: Scope, span: Span, what: str) -> Value:
 
 
 def _at(value: Value, scope: Scope, span: Span, what: str) -> Value:
-    if isinstance(value, Range):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, Range) or is_number(value):
         return value
     return wrong(value, scope, span, what, "a place: an int or a range")
 
@@ -67,30 +74,35 @@ def _measured(value: Value, scope: Scope, span: Span, what: str) -> Value:
 
 
 def _flag_set(value: Value, scope: Scope, span: Span, what: str) -> Value:
-    if isinstance(value, Word) and value.kind not in coercion.FLAG_KINDS:
-        wrong(value, scope, span, what, "flags: `a | b`")
-    if coercion.is_flags(value):
+    if is_flags(value):
         return value
+    if is_word(value):
+        wrong(value, scope, span, what, "flags: `a | b`")
     return coercion.as_int(value, scope, span, what)
 
 
 def _reference(value: Value, scope: Scope, span: Span, what: str) -> Value:
     """An entry of a list layout, or a list of them."""
-    if isinstance(value, tuple):
-        return tuple(_reference(item, scope, span, what) for item in value)
-    if isinstance(value, Repeated):
-        return value
-    return coercion.as_part(value, scope, span, what)
+    match value:
+        case tuple():
+            return tuple(_reference(item, scope, span, what) for item in value)
+        case Repeated():
+            return value
+        case _:
+            return coercion.as_part(value, scope, span, what)
 
 
 def _chunk(value: Value, scope: Scope, span: Span, what: str) -> Value:
     """An entry of an interleaved layout, or a list of them."""
-    if isinstance(value, tuple):
-        return tuple(_chunk(item, scope, span, what) for item in value)
-    if isinstance(value, (Chunk, Repeated)):
-        return value
-    help = "a count 512 skip 4" if isinstance(value, (Part, Handle)) else ""
-    return wrong(value, scope, span, what, "a part with a count", help)
+    match value:
+        case tuple():
+            return tuple(_chunk(item, scope, span, what) for item in value)
+        case Chunk() | Repeated():
+            return value
+        case Part() | Handle():
+            return wrong(value, scope, span, what, "a part with a count", "a count 512 skip 4")
+        case _:
+            return wrong(value, scope, span, what, "a part with a count")
 
 
 KINDS: dict[str, tuple[str, Coerce]] = {
@@ -136,7 +148,7 @@ def invoke(function: Function, arguments: list[Value], scope: Scope, span: Span)
         result = function.call(*arguments)
     except ValueError as error:
         raise fault("MKS0307", str(error), span, help=str(function)) from None
-    if isinstance(result, ByteString):
+    if is_known_bytes(result):
         return check_size(result, span)
     if type(result) is tuple:
         scope.budget.spend(len(result), span)
