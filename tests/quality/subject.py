@@ -52,16 +52,23 @@ def match(pattern: str, text: str) -> bool:
     return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
+@cache
+def _suite(path: Path, changed: int) -> plan.Suite:
+    """The plan of a file, compiled once in a process: nothing changes a plan, and most tests want all of them."""
+    compiled = compile_file(path)
+    assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
+    return compiled.suite
+
+
 def rows(
     paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None, seed: int = 1
 ) -> list[Row]:
     """The rows of all cases below `paths` whose id matches the pattern or has it in it; `most` drawn of each case."""
     found: list[Row] = []
     for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
-        compiled = compile_file(path)
-        assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
-        for case in compiled.suite.cases:
-            whole = [Row(compiled.suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
+        suite = _suite(path, path.stat().st_mtime_ns)
+        for case in suite.cases:
+            whole = [Row(suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
             whole = [row for row in whole if match(pattern, row.id) or pattern in row.id]
             if most is not None and len(whole) > most:
                 whole = random.Random(f"{seed} {case.name}").sample(whole, most)
