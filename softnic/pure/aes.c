@@ -2,11 +2,6 @@
 
 #include "pure/bits.h"
 
-#if defined(__x86_64__) || defined(__i386__)
-#define HAVE_INSTRUCTIONS 1
-#include <immintrin.h>
-#endif
-
 /* FIPS 197, 5.1.1: the inverse in GF(2^8) and an affine map. As lists, so that the round tables
  * below follow from them. */
 #define SBOX(F) \
@@ -91,20 +86,11 @@ static uint32_t substituted(uint32_t x) {
            (uint32_t)sbox[x >> 24] << 24;
 }
 
-static bool instructions(void) {
-#ifdef HAVE_INSTRUCTIONS
-    return __builtin_cpu_supports("aes") && __builtin_cpu_supports("sse2");
-#else
-    return false;
-#endif
-}
-
 bool aes_init(struct aes *aes, const uint8_t *key, size_t key_len) {
     if (key_len != 16 && key_len != 32) return false;
     unsigned words = (unsigned)key_len / 4, round_constant = 1;
     uint32_t w[60];
     aes->rounds = words + 6;
-    aes->instructions = instructions();
     for (unsigned i = 0; i < 4 * (aes->rounds + 1); i++) {
         if (i < words) {
             w[i] = load_le32(key + 4 * i);
@@ -158,78 +144,7 @@ static void block_done(const uint8_t keys[15][16], unsigned rounds, const uint32
     for (unsigned i = 0; i < 4; i++) store_le32(out + 4 * i, t[i]);
 }
 
-#ifdef HAVE_INSTRUCTIONS
-#define WITH_AES __attribute__((target("aes,sse2")))
-
-WITH_AES static inline __m128i key_at(const uint8_t keys[15][16], unsigned round) {
-    return _mm_loadu_si128((const __m128i *)keys[round]);
-}
-
-WITH_AES static void block_by_instructions(const struct aes *aes, bool decrypt,
-                                           const uint8_t in[16], uint8_t out[16]) {
-    const uint8_t (*keys)[16] = decrypt ? aes->decrypt : aes->encrypt;
-    __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)in), key_at(keys, 0));
-    for (unsigned round = 1; round < aes->rounds; round++)
-        x = decrypt ? _mm_aesdec_si128(x, key_at(keys, round))
-                    : _mm_aesenc_si128(x, key_at(keys, round));
-    x = decrypt ? _mm_aesdeclast_si128(x, key_at(keys, aes->rounds))
-                : _mm_aesenclast_si128(x, key_at(keys, aes->rounds));
-    _mm_storeu_si128((__m128i *)out, x);
-}
-
-/* Four blocks side by side hide the instructions' latency. `tweaks`: of these blocks, in order. */
-WITH_AES static void four_by_instructions(const struct aes *aes, bool decrypt,
-                                          const uint8_t tweaks[64], const uint8_t *in,
-                                          uint8_t *out) {
-    const uint8_t (*keys)[16] = decrypt ? aes->decrypt : aes->encrypt;
-    const __m128i *t = (const __m128i *)tweaks, *p = (const __m128i *)in;
-    __m128i *q = (__m128i *)out;
-    __m128i key = key_at(keys, 0), t0 = _mm_loadu_si128(t), t1 = _mm_loadu_si128(t + 1),
-            t2 = _mm_loadu_si128(t + 2), t3 = _mm_loadu_si128(t + 3);
-    __m128i a = _mm_xor_si128(_mm_xor_si128(_mm_loadu_si128(p), t0), key),
-            b = _mm_xor_si128(_mm_xor_si128(_mm_loadu_si128(p + 1), t1), key);
-    __m128i c = _mm_xor_si128(_mm_xor_si128(_mm_loadu_si128(p + 2), t2), key),
-            d = _mm_xor_si128(_mm_xor_si128(_mm_loadu_si128(p + 3), t3), key);
-    for (unsigned round = 1; round < aes->rounds; round++) {
-        key = key_at(keys, round);
-        if (decrypt) {
-            a = _mm_aesdec_si128(a, key);
-            b = _mm_aesdec_si128(b, key);
-            c = _mm_aesdec_si128(c, key);
-            d = _mm_aesdec_si128(d, key);
-        } else {
-            a = _mm_aesenc_si128(a, key);
-            b = _mm_aesenc_si128(b, key);
-            c = _mm_aesenc_si128(c, key);
-            d = _mm_aesenc_si128(d, key);
-        }
-    }
-    key = key_at(keys, aes->rounds);
-    if (decrypt) {
-        a = _mm_aesdeclast_si128(a, key);
-        b = _mm_aesdeclast_si128(b, key);
-        c = _mm_aesdeclast_si128(c, key);
-        d = _mm_aesdeclast_si128(d, key);
-    } else {
-        a = _mm_aesenclast_si128(a, key);
-        b = _mm_aesenclast_si128(b, key);
-        c = _mm_aesenclast_si128(c, key);
-        d = _mm_aesenclast_si128(d, key);
-    }
-    _mm_storeu_si128(q, _mm_xor_si128(a, t0));
-    _mm_storeu_si128(q + 1, _mm_xor_si128(b, t1));
-    _mm_storeu_si128(q + 2, _mm_xor_si128(c, t2));
-    _mm_storeu_si128(q + 3, _mm_xor_si128(d, t3));
-}
-#endif
-
 static void block(const struct aes *aes, bool decrypt, const uint8_t in[16], uint8_t out[16]) {
-#ifdef HAVE_INSTRUCTIONS
-    if (aes->instructions) {
-        block_by_instructions(aes, decrypt, in, out);
-        return;
-    }
-#endif
     if (decrypt)
         block_done(aes->decrypt, aes->rounds, inverse_round_table, inverse_sbox, 3, in, out);
     else block_done(aes->encrypt, aes->rounds, round_table, sbox, 1, in, out);
@@ -251,16 +166,6 @@ void aes_xts_double(uint8_t tweak[16]) {
 
 void aes_xts_blocks(const struct aes *aes, bool decrypt, uint8_t tweak[16], const uint8_t *in,
                     uint8_t *out, size_t blocks) {
-#ifdef HAVE_INSTRUCTIONS
-    for (; aes->instructions && blocks >= 4; blocks -= 4, in += 64, out += 64) {
-        uint8_t tweaks[64];
-        for (unsigned i = 0; i < 4; i++) {
-            memcpy(tweaks + 16 * i, tweak, 16);
-            aes_xts_double(tweak);
-        }
-        four_by_instructions(aes, decrypt, tweaks, in, out);
-    }
-#endif
     for (; blocks; blocks--, in += 16, out += 16) {
         uint8_t x[16];
         for (unsigned i = 0; i < 16; i++) x[i] = in[i] ^ tweak[i];

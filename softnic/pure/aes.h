@@ -1,4 +1,4 @@
-/* The AES block cipher (FIPS 197). Uses the processor's instructions where it has them. */
+/* The AES block cipher (FIPS 197). */
 #ifndef SOFTNIC_PURE_AES_H
 #define SOFTNIC_PURE_AES_H
 
@@ -9,8 +9,7 @@
 struct aes {
     /* round keys; decrypt: of the equivalent inverse cipher, in the order of use */
     uint8_t encrypt[15][16], decrypt[15][16];
-    unsigned rounds;   /* 10 or 14 */
-    bool instructions; /* the processor's are used; may be cleared, not set */
+    unsigned rounds; /* 10 or 14 */
 };
 
 bool aes_init(struct aes *aes, const uint8_t *key, size_t key_len); /* 16 or 32 bytes, else false */

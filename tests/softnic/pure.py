@@ -67,7 +67,6 @@ class Aes(c.Structure):
         ("encrypt", c.c_uint8 * 240),
         ("decrypt", c.c_uint8 * 240),
         ("rounds", c.c_uint),
-        ("instructions", c.c_bool),
     )
 
 

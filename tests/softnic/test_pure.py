@@ -163,26 +163,21 @@ FIPS_197 = (  # appendix C: C.1 and C.3, plaintext 00112233…
     ("000102030405060708090a0b0c0d0e0f", "69c4e0d86a7b0430d8cdb78070b4c55a"),
     ("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", "8ea2b7ca516745bfeafc49904b496089"),
 )
-CODES = pytest.mark.parametrize("portable", [False, True], ids=["as-found", "portable"])
 
 
-@CODES
 @pytest.mark.parametrize(("key", "cipher"), FIPS_197)
-def test_block_cipher(key: str, cipher: str, portable: bool) -> None:
+def test_block_cipher(key: str, cipher: str) -> None:
     aes, out, back = pure.Aes(), c.create_string_buffer(16), c.create_string_buffer(16)
     assert pure.library().aes_init(aes, bytes.fromhex(key), len(key) // 2)
-    aes.instructions = aes.instructions and not portable
     plain = bytes.fromhex("00112233445566778899aabbccddeeff")
     pure.library().aes_encrypt(aes, plain, out)
     pure.library().aes_decrypt(aes, out.raw, back)
     assert (out.raw.hex(), back.raw) == (cipher, plain)
 
 
-def schedule(key: bytes, portable: bool) -> pure.Xts:
+def schedule(key: bytes) -> pure.Xts:
     xts = pure.Xts()
     assert pure.library().xts_init(xts, key, len(key))
-    if portable:
-        xts.data.instructions = xts.tweak.instructions = False
     return xts
 
 
@@ -194,11 +189,10 @@ def units(xts: pure.Xts, data: bytes, number: int, unit: int, decipher: bool) ->
     return buffer.raw[: len(data)], int.from_bytes(tweak.raw, "little")
 
 
-@CODES
 @pytest.mark.parametrize("vector", XTS, ids=lambda vector: vector["name"])
-def test_published_xts_vector(vector: dict[str, Any], portable: bool) -> None:
+def test_published_xts_vector(vector: dict[str, Any]) -> None:
     plain = bytes.fromhex(vector["plain"]) if "plain" in vector else made([{"up": vector["up"]}])
-    cipher, xts = bytes.fromhex(vector["cipher"]), schedule(bytes.fromhex(vector["key"]), portable)
+    cipher, xts = bytes.fromhex(vector["cipher"]), schedule(bytes.fromhex(vector["key"]))
     number, out = vector["number"].to_bytes(16, "little"), c.create_string_buffer(len(plain))
     assert pure.library().xts_encrypt(xts, number, plain, out, len(plain))
     assert out.raw == cipher
@@ -210,7 +204,6 @@ def test_published_xts_vector(vector: dict[str, Any], portable: bool) -> None:
 TOP = (1 << 128) - 1
 
 
-@CODES
 @settings(deadline=None)
 @given(
     (st.binary(min_size=32, max_size=32) | st.binary(min_size=64, max_size=64)),
@@ -219,11 +212,11 @@ TOP = (1 << 128) - 1
     st.integers(0, 4),
     st.data(),
 )
-def test_data_units(portable: bool, key: bytes, number: int, unit: int, count: int, draw: st.DataObject) -> None:
+def test_data_units(key: bytes, number: int, unit: int, count: int, draw: st.DataObject) -> None:
     rest = draw.draw(st.just(0) | st.integers(16, unit).filter(lambda size: size < unit or unit == 16))
     rest %= unit
     data = draw.draw(st.binary(min_size=unit * count + rest, max_size=unit * count + rest))
-    xts = schedule(key, portable)
+    xts = schedule(key)
     cipher, left = units(xts, data, number, unit, decipher=False)
     assert cipher == by_hand.encrypt(data, key, number, unit)
     assert left == (number + count + (rest > 0)) % (1 << 128)
@@ -237,7 +230,7 @@ def test_what_xts_is_not_defined_for() -> None:
     nic, number = pure.library(), c.create_string_buffer(16)
     assert not nic.xts_init(pure.Xts(), bytes(48), 48)
     assert not nic.xts_init(pure.Xts(), bytes(33), 33)
-    xts, out = schedule(bytes(range(32)), False), c.create_string_buffer(b"?" * 64, 64)
+    xts, out = schedule(bytes(range(32))), c.create_string_buffer(b"?" * 64, 64)
     assert not nic.xts_encrypt(xts, bytes(16), bytes(15), out, 15)
     assert not nic.xts_units(xts, False, number, 32, bytes(40), out, 40)
     assert not nic.xts_units(xts, False, number, 8, bytes(40), out, 40)
