@@ -44,7 +44,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
 from mkeyspec.diagnostics.suggest import id_meant
 from mkeyspec.requirements import ledger
-from mkeyspec.syntax import ast
+from mkeyspec.syntax import ast, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +143,6 @@ def _unknown(code: str, what: str, name: ast.Name, known: frozenset[str], diagno
 
 
 def _departures(lines: Iterable[ast.Statement]) -> Iterable[ast.Known]:
-    for line in lines:
-        if isinstance(line, ast.If):
-            yield from _departures(line.then.lines)
-            if line.orelse is not None:
-                yield from _departures(line.orelse.lines)
-        elif isinstance(line, (ast.Step, ast.Expect)) and line.known is not None:
+    for line in walk.flat(lines):
+        if isinstance(line, (ast.Step, ast.Expect)) and line.known is not None:
             yield line.known

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
+from typing_extensions import assert_never
+
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import unknown_name
 from mkeyspec.syntax import ast
-from mkeyspec.syntax.walk import DECLARING, declared, parts_of, refs_of
+from mkeyspec.syntax.walk import DECLARING, declared, index_of, label_of, named, refs_of, used_in
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
@@ -69,24 +71,9 @@ class _Names:
         """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
         if expr is None:
             return
-        if isinstance(expr, ast.Ref):
-            if expr.name not in local and not self.known(expr.name):
-                self.unknown(expr, local)
-        elif isinstance(expr, ast.Comprehension):
-            self.expr(expr.over, local)
-            inner = local | {expr.name.text}
-            self.argument(expr.item, inner)
-        else:
-            for part in parts_of(expr):
-                if isinstance(part, ast.Argument):
-                    self.argument(part, local)
-                else:
-                    self.expr(part, local)
-
-    def argument(self, argument: ast.Argument, local: frozenset[str]) -> None:
-        self.expr(argument.value, local)
-        for pair in argument.pairs:
-            self.expr(pair.value, local)
+        for ref, inside in used_in(expr, local):
+            if not self.known(ref.name):
+                self.unknown(ref, inside)
 
     def function(self, let: ast.Let) -> None:
         """The body of `let f(x) = …`, and its parameters."""
@@ -221,26 +208,28 @@ class _Case(_Names):
     def statements(self, statements: Iterable[ast.Statement], lines: bool) -> None:
         """`lines`: of a step's braces, where `dek d` is a field and declares nothing."""
         for statement in statements:
-            if isinstance(statement, ast.Step):
-                self.step(statement, lines)
-            elif isinstance(statement, ast.Let):
-                self.let(statement)
-            elif isinstance(statement, ast.For):
-                for item in statement.items:
-                    value = item.value
-                    self.texts = value.items if isinstance(value, ast.Tuple) else (value,)
-                    self.expr(value)
-                self.texts = ()
-                for name in statement.names:
-                    self.declare(name)
-                    self.watched.append(name)
-            elif isinstance(statement, ast.Where):
-                self.expr(statement.condition)
-            elif isinstance(statement, ast.Expect):
-                self.expr(statement.condition)
-                self.known_departure(statement.known)
-            else:
-                self.branches(statement, lines)
+            match statement:
+                case ast.Step():
+                    self.step(statement, lines)
+                case ast.Let():
+                    self.let(statement)
+                case ast.For():
+                    for item in statement.items:
+                        self.texts = ast.items_of(item.value)
+                        self.expr(item.value)
+                    self.texts = ()
+                    for name in statement.names:
+                        self.declare(name)
+                        self.watched.append(name)
+                case ast.Where():
+                    self.expr(statement.condition)
+                case ast.Expect():
+                    self.expr(statement.condition)
+                    self.known_departure(statement.known)
+                case ast.If():
+                    self.branches(statement, lines)
+                case _:
+                    assert_never(statement)
 
     def branches(self, statement: ast.If, lines: bool) -> None:
         """Both branches may declare the same name, since a row takes one of them."""
@@ -270,16 +259,15 @@ class _Case(_Names):
         new: Optional[ast.Name] = None
         if verb == "record":
             operand = None
-        elif verb in DECLARING and operand is not None and not line:
-            named = operand.of if isinstance(operand, ast.Index) else operand
-            if isinstance(named, ast.Ref):
-                new = ast.Name(named.span, named.name)
-                operand = operand.index if isinstance(operand, ast.Index) else None
+        elif verb in DECLARING and not line:
+            new = named(operand)
+            operand = operand if new is None else index_of(operand)
         self.expr(operand)
         labels: list[ast.Name] = []
         for phrase in step.phrases:
-            if phrase.preposition.text == "as" and isinstance(phrase.value, ast.Ref):
-                labels.append(ast.Name(phrase.value.span, phrase.value.name))
+            label = label_of(phrase)
+            if label is not None:
+                labels.append(label)
             else:
                 self.expr(phrase.value)
         self.expr(step.value)
@@ -301,10 +289,15 @@ class _Case(_Names):
             self.expr(modifier.value)
 
     def outcome(self, outcome: ast.Outcome) -> None:
-        if isinstance(outcome, ast.Rejected):
-            self.expr(outcome.reason)
-        elif isinstance(outcome, ast.Completes):
-            self.statements(outcome.block.lines, True)
+        match outcome:
+            case ast.Rejected():
+                self.expr(outcome.reason)
+            case ast.Completes():
+                self.statements(outcome.block.lines, True)
+            case ast.Accepted():
+                pass
+            case _:
+                assert_never(outcome)
 
     def known_departure(self, known: Optional[ast.Known]) -> None:
         if known is None:

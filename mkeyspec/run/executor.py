@@ -171,15 +171,14 @@ class Executor:
         done = Section(step.at, section.what_of(step), end, planned)
         done.listed = section.most_listed(step.claim)
         listed = done.listed is not None
-        refusals = [item.phase for item in step.claim if isinstance(item, plan.Rejected)]
-        late = "completion" in refusals
-        known = step.known.outcome if step.known is not None else None
-        for outcome in (*step.claim, known):
-            if isinstance(outcome, plan.Rejected) and outcome.phase == "completion":
+        late = plan.rejected_at(step.claim, "completion")
+        known = step.known.claim() if step.known is not None else ()
+        for outcome in plan.rejections((*step.claim, *known)):
+            if outcome.phase == "completion":
                 done.breaking = done.breaking or outcome.requests
         if not self._rest_for(step, end):
             return
-        if (refusals or listed) and (failure := drain.before(bench, end, step.at)) is not None:
+        if (listed or plan.may_be_rejected(step.claim)) and (failure := drain.before(bench, end, step.at)) is not None:
             self.rulings.fail(failure)
             return
         if not step.claim and not (step.wait and done.is_signaled):
@@ -238,8 +237,7 @@ class Executor:
         """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""
         bench = self.bench
         end = bench.pair(step.qp, step.at).end(step.peer)
-        listed = [outcome for outcome in step.claim if isinstance(outcome, plan.Completes)]
-        attempt = settle.poll(bench, step.at, end, listed)
+        attempt = settle.poll(bench, step.at, end, plan.lists(step.claim))
         self.rulings.rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
@@ -296,17 +294,21 @@ class Executor:
 
     def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check) -> None:
         """Whatever meets what a statement looks at, or stores, comes to its end."""
-        if isinstance(step, plan.Store):
-            look = Touched(step.at, writes=frozenset({step.to.name}))
-        elif isinstance(step, plan.Check):
-            look = Touched(step.at, changes=frozenset({step.mkey}))
-        elif isinstance(step.observed, Live):
-            self._told(step.observed.subject)
-            return
-        elif isinstance(step.observed, plan.Content):
-            look = Touched(step.at, reads=frozenset(part.name for part in step.observed.parts))
-        else:
-            return
+        match step:
+            case plan.Store():
+                look = Touched(step.at, writes=frozenset({step.to.name}))
+            case plan.Check():
+                look = Touched(step.at, changes=frozenset({step.mkey}))
+            case plan.Expect(observed=Live(subject)) | plan.Record(observed=Live(subject)):
+                self._told(subject)
+                return
+            case plan.Expect() | plan.Snapshot() | plan.Record():
+                names = frozenset(part.name for part in plan.parts_of(step.observed))
+                if not names:
+                    return
+                look = Touched(step.at, reads=names)
+            case _:
+                assert_never(step)
         if (failure := drain.rest(self.bench, step.at, (look,))) is not None:
             self.rulings.fail(failure)
 
@@ -357,7 +359,7 @@ class Executor:
                     return
             if step.operator is not None:
                 text = "yes" if expectations.holds(bench, step) else "no"
-            elif isinstance(step.observed, (plan.Content, plan.Wire)):
+            elif plan.is_bytes(step.observed):
                 data = expectations.look(bench, step.observed).data
                 more = f"… ({len(data)} bytes)" if len(data) > LONGEST_RECORD else ""
                 text = data[:LONGEST_RECORD].tobytes().hex() + more

@@ -153,7 +153,7 @@ def _sequence(expected: plan.Sequence, length: int) -> Pattern:
     parts: list[tuple[int, int, ByteString]] = []
     at = 0
     for item in expected.items:
-        if isinstance(item, plan.Any):
+        if plan.is_any(item):
             size = length - fixed if item.length is None else item.length
             holes.append((at, at + size))
             data.append(bytes(size))

@@ -6,20 +6,19 @@ What `block`, `found` and `computed` mean as members of struct mlx5dv_mkey_err i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Union
 
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.device.protocol import Refused, SignatureError
-from mkeyspec.plan import Check, Known
+from mkeyspec.plan import Check, Known, OneOf
 from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.evidence import Due, Use
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, NoValue
+from mkeyspec.value.live import Int, Live, LiveOp, NoValue
 
 KINDS = {
     "ok": int(MkeyError.NO_ERR),
@@ -120,29 +119,31 @@ def departure(step: Check, known: Known) -> Check | None:
 
 
 def _kinds(value: object) -> tuple[str, ...] | None:
-    if isinstance(value, str):
-        return (value,)
-    alternatives = getattr(value, "alternatives", None)
-    return tuple(str(item) for item in alternatives) if isinstance(alternatives, Iterable) else None
+    match value:
+        case str():
+            return (value,)
+        case OneOf(alternatives):
+            return tuple(str(item) for item in alternatives)
+        case _:
+            return None
 
 
 def _with(step: Check, name: str, value: Union[Int, str, ByteString]) -> Check:
-    if name == "kind" and isinstance(value, str):
-        return replace(step, kind=(value,))
-    if name == "block" and isinstance(value, int):
-        return replace(step, block=value)
-    if name == "found" and isinstance(value, ByteString):
-        return replace(step, found=value)
-    if name == "computed" and isinstance(value, ByteString):
-        return replace(step, computed=value)
-    if not isinstance(value, (str, ByteString)):
-        if name == "offset":
-            return replace(step, offset=value)
-        if name == "expected":
-            return replace(step, expected=value)
-        if name == "actual":
-            return replace(step, actual=value)
-    raise NoValue(f"`known` of a check has no {name}")  # the compiler lets none pass
+    match name, value:
+        case "kind", str() as kind:
+            return replace(step, kind=(kind,))
+        case "block", int() as block:
+            return replace(step, block=block)
+        case "found" | "computed", ByteString() as data:
+            return replace(step, found=data) if name == "found" else replace(step, computed=data)
+        case "offset", (int() | Live() | LiveOp()) as number:
+            return replace(step, offset=number)
+        case "expected", (int() | Live() | LiveOp()) as number:
+            return replace(step, expected=number)
+        case "actual", (int() | Live() | LiveOp()) as number:
+            return replace(step, actual=number)
+        case _:
+            raise NoValue(f"`known` of a check has no {name}")  # the compiler lets none pass
 
 
 def _text(record: SignatureError) -> str:

@@ -160,22 +160,18 @@ class RequestBuilder:
                 but.take("conf_flags", 1 if wr.reset_signature else 0),
                 but.take("comp_mask", 0),
             )
+            planned.domains = wr.domains_left()
         else:
             access = but.take("access_flags", bench.member(wr.access, "access"))
             layout = self.setters.layout(wr.layout, but)
-            if isinstance(layout, protocol.SetList):
-                planned.request = protocol.MrList(wr_id, flags, mkey, access, layout.sges)
-            else:
-                planned.request = protocol.MrInterleaved(
-                    wr_id, flags, mkey, access, layout.repeat_count, layout.entries
-                )
-        if isinstance(wr, plan.Configure):
-            for one in wr.setters:
-                if isinstance(one, plan.SetSignature):
-                    planned.domains = (one.mem, one.wire)
-            if planned.domains is None and wr.reset_signature:
-                planned.domains = (None, None)
-        if not isinstance(wr, plan.Configure) or any(isinstance(one, plan.SetLayout) for one in wr.setters):
+            match layout:
+                case protocol.SetList(sges):
+                    planned.request = protocol.MrList(wr_id, flags, mkey, access, sges)
+                case protocol.SetInterleaved(repeat_count, entries):
+                    planned.request = protocol.MrInterleaved(wr_id, flags, mkey, access, repeat_count, entries)
+                case _:
+                    assert_never(layout)
+        if wr.layout_given() is not None:
             planned.layout = (state, tuple(dict.fromkeys(addresses.reached)))
 
     def _atomic(self, wr: plan.Atomic, planned: Planned, but: Members) -> tuple[protocol.Sge, int, int]:

@@ -109,7 +109,7 @@ class Rulings:
         if known is None:
             return
         concrete = known.outcome is not None or bool(known.members)
-        concrete = concrete or (known.value is not None and not isinstance(known.value, plan.Any))
+        concrete = concrete or (known.value is not None and not plan.is_any(known.value))
         self._stated.append((known.id, at, concrete and not open))
         if fits:
             self._shown.add(known.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mkeyspec.plan import At, Completes
+from mkeyspec.plan import At, Entry
 from mkeyspec.run import drain, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
@@ -75,7 +75,7 @@ def gather(bench: CaseState, section: Section, attempt: Attempt) -> None:
     attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
 
 
-def poll(bench: CaseState, at: At, end: End, lists: Sequence[Completes]) -> Attempt:
+def poll(bench: CaseState, at: At, end: End, lists: Sequence[tuple[Entry, ...]]) -> Attempt:
     """What one end owes and nobody waited for; with `lists`, all that comes to it and nobody has judged."""
     attempt = Attempt(at, "poll")
     owed = [due for due in end.owed() if not due.judged]
@@ -91,12 +91,12 @@ def poll(bench: CaseState, at: At, end: End, lists: Sequence[Completes]) -> Atte
                 due.judge("poll")
             attempt.fault = attempt.fault or fault
         return attempt
-    want = max(len(outcome.entries) for outcome in lists)
+    want = max(len(entries) for entries in lists)
     wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
     attempt.fault = drain.exact(bench, end, at)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
     attempt.listed = came
-    failed = [due for due in arrange(lists[0].entries, came) if due.failed]
+    failed = [due for due in arrange(lists[0], came) if due.failed]
     if failed:
         assert failed[0].got is not None
         attempt.phase, attempt.reason = "completion", failed[0].got.status

@@ -170,6 +170,12 @@ Expr = Union[
     Int, Ref, Errno, Text, Bytes, Tuple, List, Comprehension, Call, Index, Attribute, Unary, Binary, Range, But
 ]
 
+
+def items_of(expr: Expr) -> tuple[Expr, ...]:
+    """The values of a tuple as they are written; of another expression, itself."""
+    return expr.items if isinstance(expr, Tuple) else (expr,)
+
+
 # Claims --------------------------------------------------------------------------------------
 
 

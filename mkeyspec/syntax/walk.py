@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from typing_extensions import assert_never
+
 from mkeyspec.syntax import ast
 
 DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
@@ -12,73 +14,116 @@ DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
 
 def parts_of(expr: ast.Expr) -> Iterator[ast.Expr | ast.Argument]:
     """The expressions directly inside `expr`; of a comprehension, nothing (it has a name of its own)."""
-    if isinstance(expr, ast.Binary):
-        yield expr.left
-        yield expr.right
-    elif isinstance(expr, ast.Call):
-        yield expr.function
-        yield from expr.arguments
-    elif isinstance(expr, (ast.Tuple, ast.List)):
-        yield from expr.items
-    elif isinstance(expr, ast.Index):
-        yield expr.of
-        yield expr.index
-    elif isinstance(expr, ast.Attribute):
-        yield expr.of
-    elif isinstance(expr, ast.Unary):
-        yield expr.operand
-    elif isinstance(expr, ast.Range):
-        yield expr.start
-        if expr.end is not None:
-            yield expr.end
-        if expr.length is not None:
-            yield expr.length
-    elif isinstance(expr, ast.But):
-        yield expr.value
-        yield expr.override
+    match expr:
+        case ast.Binary(left=left, right=right):
+            yield left
+            yield right
+        case ast.Call(function=function, arguments=arguments):
+            yield function
+            yield from arguments
+        case ast.Tuple(items=items):
+            yield from items
+        case ast.List(items=arguments):
+            yield from arguments
+        case ast.Index(of=of, index=index):
+            yield of
+            yield index
+        case ast.Attribute(of=of):
+            yield of
+        case ast.Unary(operand=operand):
+            yield operand
+        case ast.Range(start=start, end=end, length=length):
+            yield from (part for part in (start, end, length) if part is not None)
+        case ast.But(value=value, override=override):
+            yield value
+            yield override
+        case ast.Int() | ast.Ref() | ast.Errno() | ast.Text() | ast.Bytes() | ast.Comprehension():
+            pass
+        case _:
+            assert_never(expr)
 
 
-def refs_of(expr: ast.Expr, local: frozenset[str] = frozenset()) -> Iterator[ast.Ref]:
-    """The names used in `expr`, those of its own comprehensions left out."""
-    if isinstance(expr, ast.Ref):
-        if expr.name not in local:
-            yield expr
-        return
-    if isinstance(expr, ast.Comprehension):
-        yield from refs_of(expr.over, local)
-        local = local | {expr.name.text}
-        yield from refs_of(expr.item.value, local)
-        for pair in expr.item.pairs:
-            yield from refs_of(pair.value, local)
-        return
-    for part in parts_of(expr):
-        if isinstance(part, ast.Argument):
-            yield from refs_of(part.value, local)
-            for pair in part.pairs:
-                yield from refs_of(pair.value, local)
+def values_of(part: ast.Expr | ast.Argument) -> tuple[ast.Expr, ...]:
+    """The expressions of an argument; an expression is its own."""
+    return (part.value, *(pair.value for pair in part.pairs)) if isinstance(part, ast.Argument) else (part,)
+
+
+Used = tuple[ast.Ref, frozenset[str]]
+"""A name that is used, and those that the parameters and comprehensions around it give a meaning."""
+
+
+def used_in(expr: ast.Expr, local: frozenset[str] = frozenset()) -> list[Used]:
+    """The names used in `expr`, those of its own comprehensions and of `local` left out."""
+    found: list[Used] = []
+    _collect(expr, local, found)
+    return found
+
+
+def _collect(expr: ast.Expr, local: frozenset[str], found: list[Used]) -> None:
+    match expr:
+        case ast.Ref(name=name):
+            if name not in local:
+                found.append((expr, local))
+        case ast.Comprehension(over=over, name=variable, item=item):
+            _collect(over, local, found)
+            for value in values_of(item):
+                _collect(value, local | {variable.text}, found)
+        case _:
+            for part in parts_of(expr):
+                for value in values_of(part):
+                    _collect(value, local, found)
+
+
+def refs_of(expr: ast.Expr, local: frozenset[str] = frozenset()) -> list[ast.Ref]:
+    """The names used in `expr`, without what is around them."""
+    return [ref for ref, _ in used_in(expr, local)]
+
+
+def named(operand: ast.Expr | None) -> ast.Name | None:
+    """The name in an operand `k` or `k[3]`; None where it is another expression."""
+    match operand:
+        case ast.Ref(span, name) | ast.Index(of=ast.Ref(span, name)):
+            return ast.Name(span, name)
+        case _:
+            return None
+
+
+def index_of(operand: ast.Expr | None) -> ast.Expr | None:
+    """`3` of an operand `k[3]`."""
+    return operand.index if isinstance(operand, ast.Index) else None
+
+
+def label_of(phrase: ast.Phrase) -> ast.Name | None:
+    """The label that `as r` gives; None of another phrase."""
+    return named(phrase.value) if phrase.preposition.text == "as" and index_of(phrase.value) is None else None
+
+
+def flat(lines: Iterable[ast.Statement]) -> Iterator[ast.Let | ast.For | ast.Where | ast.Expect | ast.Step]:
+    """The statements of these lines, with those of both branches of an `if` in its place."""
+    for line in lines:
+        if isinstance(line, ast.If):
+            for block in line.blocks():
+                yield from flat(block.lines)
         else:
-            yield from refs_of(part, local)
+            yield line
 
 
 def declared(statements: Iterable[ast.Statement], lines: bool = False) -> Iterator[ast.Name]:
     """Every name that the statements of a case declare, in order; `lines`: they are lines of a step's braces."""
-    for statement in statements:
-        if isinstance(statement, ast.Let):
-            yield statement.name
-        elif isinstance(statement, ast.For):
-            yield from statement.names
-        elif isinstance(statement, ast.If):
-            yield from declared(statement.then.lines, lines)
-            if statement.orelse is not None:
-                yield from declared(statement.orelse.lines, lines)
-        elif isinstance(statement, ast.Step):
-            operand = statement.operand
-            if isinstance(operand, ast.Index):
-                operand = operand.of
-            if not lines and statement.verb.text in DECLARING and isinstance(operand, ast.Ref):
-                yield ast.Name(operand.span, operand.name)
-            for phrase in statement.phrases:
-                if phrase.preposition.text == "as" and isinstance(phrase.value, ast.Ref):
-                    yield ast.Name(phrase.value.span, phrase.value.name)
-            if statement.block is not None:
-                yield from declared(statement.block.lines, True)
+    for statement in flat(statements):
+        match statement:
+            case ast.Let():
+                yield statement.name
+            case ast.For():
+                yield from statement.names
+            case ast.Step():
+                name = named(statement.operand)
+                if not lines and statement.verb.text in DECLARING and name is not None:
+                    yield name
+                yield from (label for phrase in statement.phrases if (label := label_of(phrase)) is not None)
+                if statement.block is not None:
+                    yield from declared(statement.block.lines, True)
+            case ast.Where() | ast.Expect():
+                pass
+            case _:
+                assert_never(statement)

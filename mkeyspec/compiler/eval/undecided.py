@@ -89,7 +89,7 @@ def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Ex
     known = step.known.value if step.known is not None else None
     if plan.is_bytes(step.observed):
         _look_bytes(ledger, step, known, span)
-    elif undecided.labels and not isinstance(step.expected, plan.Any):
+    elif undecided.labels and not plan.is_any(step.expected):
         for live in lives((step.observed, step.expected, known)):
             if (found := undecided.label(live.subject)) is not None and live.member not in found[0]:
                 raise _member(live, found[1], span)

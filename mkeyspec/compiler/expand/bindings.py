@@ -18,15 +18,17 @@ _PLANNED = (int, str, ByteString, Crc, T10Dif, Domain, Range, List, Interleaved)
 
 def planned(value: Value, text: str) -> Any:
     """A value of the language as the steps of a plan have it; its text where they have no such thing."""
-    if value is None or isinstance(value, _PLANNED):
-        return value
-    if isinstance(value, Flags) or (isinstance(value, Word) and value.value is not None):
-        return value.value
-    if isinstance(value, (Word, Errno, Handle, Function, UserFunction)):
-        return value.name
-    if isinstance(value, tuple):
-        return tuple([planned(item, text) for item in value])
-    return text
+    match value:
+        case None:
+            return value
+        case Flags(value=number) | Word(value=int() as number):
+            return number
+        case Word() | Errno() | Handle() | Function() | UserFunction():
+            return value.name
+        case tuple():
+            return tuple([planned(item, text) for item in value])
+        case _:
+            return value if isinstance(value, _PLANNED) else text
 
 
 def lets(scope: Scope, library: Scope) -> list[plan.Binding]:

@@ -62,7 +62,7 @@ class _Count:
         self.rows = 0
         self.combinations = 0
         self.choices = ForValues()
-        last = max((i for i, s in enumerate(self.body) if isinstance(s, (ast.For, ast.Where))), default=0)
+        last = max((i for i, s in enumerate(self.body) if not isinstance(s, ast.Let)), default=0)
         self.last = last if self.body and isinstance(self.body[last], ast.For) else len(self.body)
         """The `for` behind which no row is pruned: its values are counted, not walked."""
 
@@ -84,11 +84,10 @@ class _Count:
                         inner.bind(name.text, value, name.span)
                     self.on(i + 1, inner)
                 return
-            if isinstance(statement, ast.Where):
-                if not as_bool(evaluate(statement.condition, scope), scope, statement.condition.span, "`where`"):
-                    return
-            elif isinstance(statement, ast.Let):
+            if isinstance(statement, ast.Let):
                 _bind(statement, scope)
+            elif not as_bool(evaluate(statement.condition, scope), scope, statement.condition.span, "`where`"):
+                return
         self.leaves(1)
 
     def leaves(self, count: int) -> None:

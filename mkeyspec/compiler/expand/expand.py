@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Optional, Protocol
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
@@ -23,6 +25,7 @@ from mkeyspec.compiler.expand.for_values import ForValue, ForValues
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.syntax import ast
+from mkeyspec.syntax.walk import flat
 
 
 class RowLowering(Protocol):
@@ -220,32 +223,50 @@ class _Walk:
     def one(self, statement: ast.Statement, scope: Scope, lowering: Optional[RowLowering]) -> Optional[bool]:
         """Carry out one statement; no `lowering`: of the head. False: it is wrong, but what follows can be looked at;
         None: it can't, or a `where` ends the row."""
-        if isinstance(statement, ast.Let):
-            good = bind(statement, scope, self.diagnostics)
-            if good and statement.parameters is None and lowering is not None:
-                lowering.named(statement.name, scope)
-            return good
-        sound = True
         try:
-            if isinstance(statement, ast.Where):
-                return True if decide(statement.condition, scope, "`where`") else None
-            if isinstance(statement, ast.Step):
-                assert lowering is not None
-                lowering.step(statement, scope)
-            elif isinstance(statement, ast.Expect):
-                assert lowering is not None
-                lowering.expect(statement, scope)
-            elif isinstance(statement, ast.If):
-                holds = decide(statement.condition, scope, "`if`")
-                block = statement.then if holds else statement.orelse
-                for line in block.lines if block is not None else ():
-                    done = self.one(line, scope, lowering)
-                    if done is None:
-                        return None
-                    sound = sound and done
+            match statement:
+                case ast.Let():
+                    good = bind(statement, scope, self.diagnostics)
+                    if good and statement.parameters is None and lowering is not None:
+                        lowering.named(statement.name, scope)
+                    return good
+                case ast.Where():
+                    return True if decide(statement.condition, scope, "`where`") else None
+                case ast.Step():
+                    assert lowering is not None
+                    lowering.step(statement, scope)
+                    return True
+                case ast.Expect():
+                    assert lowering is not None
+                    return self.expect(statement, scope, lowering)
+                case ast.If():
+                    return self.branch(statement, scope, lowering)
+                case ast.For():
+                    return True  # in a branch: refused where the lines were read
+                case _:
+                    assert_never(statement)
         except Fault as mistake:
             self.add(mistake)
-            return False if isinstance(statement, ast.Expect) else None
+            return None
+
+    def expect(self, statement: ast.Expect, scope: Scope, lowering: RowLowering) -> bool:
+        """What follows can be looked at after a mistake."""
+        try:
+            lowering.expect(statement, scope)
+        except Fault as mistake:
+            self.add(mistake)
+            return False
+        return True
+
+    def branch(self, statement: ast.If, scope: Scope, lowering: Optional[RowLowering]) -> Optional[bool]:
+        holds = decide(statement.condition, scope, "`if`")
+        block = statement.then if holds else statement.orelse
+        sound = True
+        for line in block.lines if block is not None else ():
+            done = self.one(line, scope, lowering)
+            if done is None:
+                return None
+            sound = sound and done
         return sound
 
     def leaf(self, lowering: RowLowering, scope: Scope, chosen: Chosen, sound: bool) -> None:
@@ -314,10 +335,7 @@ class _Walk:
 
 def _is_value(statement: ast.Statement) -> bool:
     """Whether a statement only gives names to values, or chooses among them."""
-    if isinstance(statement, ast.If):
-        blocks = [statement.then] if statement.orelse is None else [statement.then, statement.orelse]
-        return all(_is_value(line) for block in blocks for line in block.lines)
-    return isinstance(statement, (ast.Let, ast.For, ast.Where))
+    return not any(isinstance(line, (ast.Step, ast.Expect)) for line in flat((statement,)))
 
 
 def _bound(statement: ast.For, value: ForValue, scope: Scope) -> Scope:

@@ -10,11 +10,7 @@ from mkeyspec.compiler.eval.coercion import as_list, fault
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import (
-    LIVE_BYTES,
-    LIVE_INT,
-    Value,
-)
+from mkeyspec.compiler.eval.values import Value, is_list, is_live, is_live_bytes
 from mkeyspec.compiler.expand.bindings import planned
 from mkeyspec.compiler.expand.row_id import name_of, text_of
 from mkeyspec.diagnostics.diagnostic import Note
@@ -94,16 +90,19 @@ class ForValues:
         value = evaluate(expr, scope)
         if isinstance(value, Range):
             value = as_list(value, scope, expr.span)
-        if not isinstance(value, tuple):
+        if not is_list(value):
             return None
         count = len(statement.names)
-        if count > 1 and not all(isinstance(item, tuple) and len(item) == count for item in value):
+        if count > 1 and not all(is_list(item) and len(item) == count for item in value):
             return None
-        written: tuple[Optional[ast.Expr], ...] = (None,) * len(value)
-        if isinstance(expr, ast.Tuple):
-            written = expr.items
-        elif isinstance(expr, ast.List) and not any(item.pairs for item in expr.items):
-            written = tuple(item.value for item in expr.items)
+        written: tuple[Optional[ast.Expr], ...]
+        match expr:
+            case ast.Tuple(items=items):
+                written = items
+            case ast.List(items=arguments) if not any(item.pairs for item in arguments):
+                written = tuple(item.value for item in arguments)
+            case _:
+                written = (None,) * len(value)
         found: list[tuple[ForValue, bool]] = []
         for i, (item, source) in enumerate(zip(value, written, strict=True)):
             _need_label(item, source or expr)
@@ -121,7 +120,7 @@ class ForValues:
             return _choice(statement, values, [name_of(value) for value in values], i, expr.span)
         texts = self._texts.get(id(expr))
         if texts is None:
-            items = expr.items if len(values) > 1 and isinstance(expr, ast.Tuple) else (expr,)
+            items = ast.items_of(expr) if len(values) > 1 else (expr,)
             texts = self._texts[id(expr)] = [text_of(item) for item in items]
         return _choice(statement, values, texts, i, expr.span)
 
@@ -131,7 +130,7 @@ def _zipped(statement: ast.For, value: Value, expr: ast.Expr) -> tuple[Value, ..
     names = statement.names
     if len(names) == 1:
         return (value,)
-    if not isinstance(value, tuple):
+    if not is_list(value):
         raise fault(
             "MKS0302",
             f"{len(names)} names take tuples of {len(names)} values, not {describe(value)}",
@@ -150,7 +149,7 @@ def _zipped(statement: ast.For, value: Value, expr: ast.Expr) -> tuple[Value, ..
 
 def _need_label(value: Value, expr: ast.Expr) -> None:
     """A live value in a `for` has no text of its own that would say what it is."""
-    if isinstance(value, (*LIVE_INT, *LIVE_BYTES)):
+    if is_live(value) or is_live_bytes(value):
         raise fault("MKS0330", "a live value in a `for` needs a label", expr.span, help="end: k.max_entries")
 
 
