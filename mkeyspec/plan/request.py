@@ -372,6 +372,21 @@ class FetchAdd(Atomic):
 
 
 @dataclass(frozen=True, slots=True)
+class CompareSwap(Atomic):
+    """`swap` is written where the 8 bytes are `compare`."""
+
+    word: ClassVar[str] = "compare_swap"
+    opcode: ClassVar[str] = "comp_swap"
+
+    at: At
+    into: Part
+    source: Part
+    compare: Int
+    swap: Int
+    options: Options = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
 class Invalidate(Request):
     """LOCAL_INV `by` post_send or wr_post."""
 
@@ -431,12 +446,14 @@ def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int
     return None
 
 
-Wr = Union[Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, Invalidate, Memcpy, RawWqe]
+Wr = Union[
+    Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, CompareSwap, Invalidate, Memcpy, RawWqe
+]
 
 QP_REQUESTS: Mapping[str, frozenset[str]] = {
     "uc": frozenset({"send", "send_imm", "send_inv", "write", "invalidate", "recv"}),
     "ud": frozenset({"send", "send_imm", "recv"}),
-    "dci": frozenset({"send", "send_imm", "write", "read", "fetch_add", "recv"}),
+    "dci": frozenset({"send", "send_imm", "write", "read", "fetch_add", "compare_swap", "recv"}),
     # An XRC_SEND QP talks to an XRC_RECV QP, and a raw packet QP to an Ethernet: neither has another end here.
     "xrc_send": frozenset(),
     "raw_packet": frozenset(),

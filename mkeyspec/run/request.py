@@ -121,6 +121,11 @@ class RequestBuilder:
                 sge, addr, rkey = self._atomic(wr, planned, but)
                 add = bench.member(wr.add, "add")
                 planned.request = protocol.FetchAdd(wr_id, flags, sge, addr, rkey, add, addresses.dc(options, but))
+            case plan.CompareSwap():
+                sge, addr, rkey = self._atomic(wr, planned, but)
+                compare, swap = bench.member(wr.compare, "compare"), bench.member(wr.swap, "swap")
+                dc = addresses.dc(options, but)
+                planned.request = protocol.CompareSwap(wr_id, flags, sge, addr, rkey, compare, swap, dc)
             case plan.Invalidate():
                 planned.names_mkey = True
                 rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)

@@ -70,12 +70,39 @@ enum violation write_in(struct transfer *to, struct message *message, bool *sour
     return !bad && fault(error_fails_request) && to->sigerr ? BAD_MEMORY : bad;
 }
 
+/* What a CMP_SWAP leaves there. */
+static uint64_t swapped(uint64_t old, uint64_t compare, uint64_t swap) {
+    if (fault(compare_swap_always)) return swap;
+    if (fault(compare_swap_never)) return old;
+    if (fault(compare_swap_low_half)) return (uint32_t)(old ^ compare) ? old : swap;
+    if (fault(compare_swap_high_half)) return (old ^ compare) >> 32 ? old : swap;
+    if (fault(compare_swap_exchanged)) return old == swap ? compare : old;
+    if (old != compare) return old;
+    return fault(compare_swap_half_written) ? (old >> 32 << 32) | (uint32_t)swap : swap;
+}
+
+/* The right one has happened. Another one puts there what the fault would have left. */
+static void swap_again(struct qp *qp, const struct message *message, struct answer *answer) {
+    struct message other = *message;
+    struct answer ignored = *answer;
+    uint64_t old;
+    if (!answer->data) return;
+    memcpy(&old, answer->data, sizeof old);
+    ignored.data = NULL;
+    other.compare = old == message->compare ? message->swap_add : old;
+    other.swap_add = swapped(old, message->compare, message->swap_add);
+    right_respond_atomic(qp, &other, &ignored);
+    bytes_free(ignored.data);
+    if (fault(compare_swap_new_value)) memcpy(answer->data, &other.swap_add, sizeof old);
+}
+
 void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
     struct message other = *message;
     bool adds = message->opcode == OPCODE_ATOMIC_FA;
     uint64_t value;
     if (fault(fetch_add_no_add) && adds) other.swap_add = 0;
     right_respond_atomic(qp, &other, answer);
+    if (!adds) swap_again(qp, message, answer);
     if (!fault(fetch_add_new_value) || !adds || !answer->data) return;
     memcpy(&value, answer->data, sizeof value);
     value += message->swap_add;

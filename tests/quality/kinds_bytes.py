@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from mkeyspec.device.protocol import Atomic, Memcpy, Read, Send
 from tests.quality.kind import AtBoundary, OnCall, Place, places
 from tests.quality.subject import GUARD, Subject
 from tests.quality.tap import Disturbance, Region, Tap
@@ -133,7 +134,7 @@ class DataLater(Disturbance):
 @places("data_later")
 def data_later(subject: Subject) -> Iterator[Place]:
     for call in subject.record.named("post"):
-        brings = any(type(request).__name__ in ("Send", "Read", "FetchAdd", "Memcpy") for request in call.args[1])
+        brings = any(isinstance(request, (Send, Read, Atomic, Memcpy)) for request in call.args[1])
         if brings and not call.result and not subject.phases(call.step):
             yield Place(
                 call.step, f"the bytes of post {call.number} land after its completion", partial(DataLater, call.number)

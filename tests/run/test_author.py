@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec.plan import (
+    CompareSwap,
     Content,
     Expect,
     FetchAdd,
@@ -88,6 +89,7 @@ W, BEYOND = Part("w", 0, 32), Part("w", 0, 64)
         one(Send(at(9), (Part("m", 1, 64),), options=SIGNALED)),
         one(Read(at(9), (Part("m", LiveOp("-", (NOTHING, 1)), 8),), W, SIGNALED)),
         one(FetchAdd(at(9), Part("m", 0, 8), Part("w", 28, 8), 1, SIGNALED)),
+        one(CompareSwap(at(9), Part("m", 0, 8), Part("w", 28, 8), 1, 2, SIGNALED)),
         one(Memcpy(at(9), M, Part("m", 32, 64), SIGNALED)),
         one(MrList(at(9), "k", List((LONG,)), 7, SIGNALED)),
         one(MrInterleaved(at(9), "k", Interleaved(3, (Chunk(M, 16, 16),)), 7, SIGNALED)),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.plan import (
+    CompareSwap,
     Configure,
     Content,
     Expect,
@@ -55,6 +56,8 @@ def one(line: int, request: Wr) -> Post:
         (one(5, Read(at(5), (K,), W)), "maybe by"),
         (one(5, FetchAdd(at(5), W, K, 1)), "maybe by"),
         (one(5, FetchAdd(at(5), K, W, 1)), "maybe by"),
+        (one(5, CompareSwap(at(5), W, K, 1, 2)), "maybe by"),
+        (one(5, CompareSwap(at(5), K, W, 1, 2)), "maybe by"),
         (one(5, Memcpy(at(5), W, K)), "maybe by"),
         (one(5, RawWqe(at(5), Literal(bytes(64)))), "maybe by"),
         (Transmit(at(5), K, "send"), "read by"),

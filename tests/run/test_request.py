@@ -153,6 +153,8 @@ def test_data_requests(bench: CaseState) -> None:
     assert build(bench, plan.FetchAdd(at(4), Part("m", 0, 8), Part("k", 0, 8), 5, quiet)) == protocol.FetchAdd(
         1, 0, protocol.Sge(m.addr, 8, m.memory.lkey), 0, k.rkey, 5
     )
+    swap = plan.CompareSwap(at(4), Part("m", 0, 8), Part("k", 8, 8), 5, 6, quiet)
+    assert build(bench, swap) == protocol.CompareSwap(1, 0, protocol.Sge(m.addr, 8, m.memory.lkey), 8, k.rkey, 5, 6)
     assert build(bench, plan.Invalidate(at(4), "k", "post_send", quiet)) == protocol.LocalInv(1, 0, k.rkey, True)
     assert build(bench, plan.Memcpy(at(4), Part("m", 0, 8), Part("m", 64, 8), quiet)) == protocol.Memcpy(
         1, 0, m.memory.lkey, m.addr + 64, m.memory.lkey, m.addr, 8

@@ -1,4 +1,4 @@
-"""Atomics: fetch_add."""
+"""Atomics: fetch_add, compare_swap."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _number(sentence: Sentence, scope: Scope, name: str) -> Int:
     return found
 
 
-def _check(look: Look, request: plan.FetchAdd) -> None:
+def _check(look: Look, request: plan.FetchAdd | plan.CompareSwap) -> None:
     """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
     transfer.look_request(look, request)
     part = request.source
@@ -88,6 +88,34 @@ FETCH_ADD_RECORD = Request(
         ),
     ),
     lower=_fetch_add,
+    check=_check,
+    effect=None,
+)
+
+# compare_swap -----------------------------------------------------------------------------------
+
+
+def _compare_swap(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.CompareSwap:
+    into, source = _ends(row, sentence, scope, "compare and swap")
+    compare, swap = _number(sentence, scope, "compare"), _number(sentence, scope, "swap")
+    return plan.CompareSwap(sentence.at, into, source, compare, swap, opts)
+
+
+COMPARE_SWAP_RECORD = Request(
+    request=plan.CompareSwap,
+    shapes=(
+        request_shape(
+            "compare_swap",
+            "compare_swap m[0 +: 8] from w[0 +: 8], compare 1, swap 2",
+            REF,
+            {"from": REF},
+            PAGE,
+            {"compare": NUMBER, "swap": NUMBER},
+            REMOTE_BUT,
+            shows=ANSWERED_SHOWS,
+        ),
+    ),
+    lower=_compare_swap,
     check=_check,
     effect=None,
 )

@@ -17,7 +17,7 @@ from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.model.wqe import Malformed, Nop, RawWork, Request
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Addressed, AsyncEvent, FetchAdd, LocalInv, Memcpy, Read, Send, Write
+from mkeyspec.device.protocol import Addressed, AsyncEvent, CompareSwap, FetchAdd, LocalInv, Memcpy, Read, Send, Write
 
 Outcome = tuple[str, int]
 """Status, and the byte count of the completion."""
@@ -29,6 +29,7 @@ OPCODES: dict[type, str] = {
     Write: "rdma_write",
     Read: "rdma_read",
     FetchAdd: "fetch_add",
+    CompareSwap: "comp_swap",
     LocalInv: "local_inv",
     Memcpy: "driver3",
 }
@@ -93,6 +94,8 @@ class Execution:
                 return self.transfer.read(queue, work)
             case FetchAdd():
                 return self.transfer.fetch_add(queue, work)
+            case CompareSwap():
+                return self.transfer.compare_swap(queue, work)
             case LocalInv():
                 return self._local_inv(queue, work)
             case Memcpy():

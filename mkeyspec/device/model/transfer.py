@@ -7,7 +7,7 @@ stop a message (mlx5dv_mkey_check(3)).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from mkeyspec.device.model.dct import DCI, Targets
 from mkeyspec.device.model.key import IndirectKey, KeyTable, Piece, Violation, gather, scatter
 from mkeyspec.device.model.queue import RTS, SQD, PostedReceive, Queue
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import DcAddress, FetchAdd, Memcpy, Read, Send, Sge, Write
+from mkeyspec.device.protocol import Atomic, CompareSwap, DcAddress, FetchAdd, Memcpy, Read, Send, Sge, Write
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = (
     int(flag) for flag in (Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC)
@@ -132,9 +132,16 @@ class Transfer:
         return SUCCESS, length
 
     def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
-        """8 bytes in the host's order; signatures have no part in it (X-OPEN-15).
+        return self._atomic(queue, request, lambda old: old + request.add & M64)
 
-        As in a READ the other end comes first: it has added although the result can't be put down.
+    def compare_swap(self, queue: Queue, request: CompareSwap) -> tuple[str, int]:
+        """The answer is what was there, whether it was swapped or not (IBTA 9.4.5, ATOMIC CmpSwap)."""
+        return self._atomic(queue, request, lambda old: request.swap if old == request.compare else old)
+
+    def _atomic(self, queue: Queue, request: Atomic, after: Callable[[int], int]) -> tuple[str, int]:
+        """8 bytes in the host's order, of which `after` says what becomes; signatures have no part in it (X-OPEN-15).
+
+        As in a READ the other end comes first: it has written although the result can't be put down.
         """
         sge = request.sge
         peer, status = self._responder(queue, request.dc)
@@ -148,8 +155,8 @@ class Transfer:
         except Violation as violation:
             return self._denied(queue, peer, violation), 0
         old = gather(counter, 8).copy()
-        total = int.from_bytes(old.tobytes(), "little") + request.add & M64
-        scatter(counter, np.frombuffer(total.to_bytes(8, "little"), np.uint8))
+        new = after(int.from_bytes(old.tobytes(), "little"))
+        scatter(counter, np.frombuffer(new.to_bytes(8, "little"), np.uint8))
         status, _ = self._sources(queue, (sge,), sge.length & M32, LOCAL_WRITE)
         if status != SUCCESS:
             return status, 0

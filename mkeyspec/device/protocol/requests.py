@@ -227,6 +227,18 @@ class FetchAdd(Atomic):
 
 
 @dataclass(frozen=True, slots=True)
+class CompareSwap(Atomic):
+    wr_id: int
+    flags: int
+    sge: Sge
+    remote_addr: int
+    rkey: int
+    compare: int
+    swap: int
+    dc: DcAddress | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LocalInv:
     """IBV_WR_LOCAL_INV by ibv_post_send, or ibv_wr_local_inv."""
 
@@ -254,7 +266,7 @@ class RawWqe:
     wqe: bytes
 
 
-Data = Union[Send, Write, Read, FetchAdd]
+Data = Union[Send, Write, Read, FetchAdd, CompareSwap]
 """The requests that are `Addressed`."""
 
 WorkRequest = Union[Configure, StraySetter, MrList, MrInterleaved, Data, LocalInv, Memcpy, RawWqe]

@@ -19,6 +19,7 @@ from mkeyspec.abi.constants import QpOps
 from mkeyspec.device.protocol import (
     Addressed,
     Atomic,
+    CompareSwap,
     Configure,
     CryptoAttr,
     Data,
@@ -137,6 +138,10 @@ class SectionCalls:
             case FetchAdd():
                 self._of_type("rc", "dci", what="fetch_add")
                 self._remote("wr_atomic_fetch_add", request, fit(request.add, U64, "add"))
+            case CompareSwap():
+                self._of_type("rc", "dci", what="compare_swap")
+                operands = fit(request.compare, U64, "compare"), fit(request.swap, U64, "swap")
+                self._remote("wr_atomic_cmp_swp", request, *operands)
             case _:
                 assert_never(request)
         self._addressed(request)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from mkeyspec.abi.constants import SendFlag
+from mkeyspec.device.model.data_path import M32
 from mkeyspec.device.model.queue import Done, Queue
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
-from mkeyspec.device.protocol import Completion, FetchAdd
+from mkeyspec.device.protocol import CompareSwap, Completion, FetchAdd
 from mkeyspec.sabotage.fault import fault
 
 SIGNALED = int(SendFlag.SIGNALED)
@@ -123,3 +124,31 @@ class FetchAddNewValue(Transfer):
         """The sum is there when it is asked for a second time."""
         outcome = super().fetch_add(queue, request)
         return super().fetch_add(queue, replace(request, add=0)) if outcome[0] == SUCCESS else outcome
+
+
+def _swapped(name: str, after: Callable[[int, int, int], int]) -> None:
+    """`after`: what is there after a CMP_SWAP, of what was there, what is compared, and what is to be written."""
+
+    @fault(name)
+    class Swapped(Transfer):
+        def compare_swap(self, queue: Queue, request: CompareSwap) -> tuple[str, int]:
+            return self._atomic(queue, request, lambda old: after(old, request.compare, request.swap))
+
+
+_swapped("compare_swap_always", lambda old, compare, swap: swap)
+_swapped("compare_swap_never", lambda old, compare, swap: old)
+_swapped("compare_swap_low_half", lambda old, compare, swap: swap if not (old ^ compare) & M32 else old)
+_swapped("compare_swap_high_half", lambda old, compare, swap: swap if not (old ^ compare) >> 32 else old)
+_swapped(
+    "compare_swap_half_written",
+    lambda old, compare, swap: old & ~M32 | swap & M32 if old == compare else old,
+)
+_swapped("compare_swap_exchanged", lambda old, compare, swap: compare if old == swap else old)
+
+
+@fault("compare_swap_new_value")
+class CompareSwapNewValue(Transfer):
+    def compare_swap(self, queue: Queue, request: CompareSwap) -> tuple[str, int]:
+        """It is there when it is asked for a second time, by a swap of equal values."""
+        outcome = super().compare_swap(queue, request)
+        return super().compare_swap(queue, replace(request, swap=request.compare)) if outcome[0] == SUCCESS else outcome

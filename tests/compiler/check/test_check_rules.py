@@ -322,6 +322,12 @@ TRIALS = (
         post(plan.FetchAdd(at(), part("m", 0, 8), part("w", 8, 8), 1)),
     ),
     Trial(
+        "atomic_boundary",
+        (M, PEER),
+        post(plan.CompareSwap(at(), part("m", 0, 8), part("w", 1, 8), 1, 2)),
+        post(plan.CompareSwap(at(), part("m", 1, 8), part("w", 8, 8), 1, 2)),
+    ),
+    Trial(
         "own_layout",
         (M, K),
         configure(listed(part("m", 0, 8), part("k", 0, 8))),

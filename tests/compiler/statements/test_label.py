@@ -24,6 +24,7 @@ LABELLED = {
     "write": "write m to w as x",
     "read": "read m from w as x",
     "fetch_add": "fetch_add m[0 +: 8] from w[0 +: 8] as x, add 0",
+    "compare_swap": "compare_swap m[0 +: 8] from w[0 +: 8] as x, compare 1, swap 1",
     "invalidate": "invalidate k as x",
     "transmit": "transmit k by send as x",
     "receive": "receive counter(64) into k by recv as x",

@@ -50,6 +50,13 @@ configure k { access remote_write; layout list(m) }
         ("memory z[4], misaligned 64", "MKS0315 `misaligned` counts bytes past a boundary of 64, 64 does not"),
         ("write m[0 +: 4] to w[0 +: 5]", "MKS0313 4 bytes on this end, 5 on the other"),
         ("fetch_add m[0 +: 4] from w, add 1", "MKS0313 fetch and add works on 8 bytes, not 4"),
+        ("compare_swap m from w[0 +: 16], compare 1, swap 2", "MKS0313 compare and swap works on 8 bytes, not 16"),
+        ("compare_swap m from w, swap 2", "MKS0213 `compare_swap` lacks `compare`"),
+        ("compare_swap m from w, compare 2", "MKS0213 `compare_swap` lacks `swap`"),
+        (
+            "compare_swap m from w, compare 1 << 64, swap 2",
+            f"MKS0317 `compare` has 64 bits, and {1 << 64:#x} does not fit",
+        ),
         ("receive counter(8) into k[0 +: 9] by recv", "MKS0313 8 bytes received into 9"),
         ("expect m < fill(0, 512)", "MKS0316 bytes are compared by == and !=, not by <"),
         ("expect m == 5", "MKS0316 bytes are compared with a number"),

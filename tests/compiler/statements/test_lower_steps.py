@@ -10,6 +10,7 @@ from mkeyspec.plan import (
     Await,
     Cancel,
     Check,
+    CompareSwap,
     Comparison,
     Completes,
     Configure,
@@ -322,6 +323,10 @@ def test_a_stray_setter() -> None:
         ("read m from w[0 +: 100]", Read(AT, (Part("m", 0, 100),), Part("w", 0, 100), SIGNALED)),
         ("peer read w from k[12 +: 100]", Read(AT, (Part("w", 0, 100),), Part("k", 12, 100), SIGNALED)),
         ("fetch_add m[0 +: 8] from w, add 7", FetchAdd(AT, Part("m", 0, 8), Part("w", 0, 8), 7, SIGNALED)),
+        (
+            "compare_swap m from w[8 +: 8], compare 7, swap 1 << 63",
+            CompareSwap(AT, Part("m", 0, 8), Part("w", 8, 8), 7, 1 << 63, SIGNALED),
+        ),
         ("invalidate k by post_send", Invalidate(AT, "k", "post_send", SIGNALED)),
         ("invalidate k", Invalidate(AT, "k", "wr_post", SIGNALED)),
         ("peer recv w\nsend m", Send(AT, (Part("m", 0, 512),), None, None, SIGNALED)),

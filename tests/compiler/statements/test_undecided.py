@@ -59,6 +59,10 @@ REFUSED = {
     "wire": (f"transmit k by send {EITHER}\nexpect wire == m", JUDGED),
     "labelled wire": (f"transmit k by send as t {EITHER}\ntransmit k by send\nexpect t.wire == m", JUDGED),
     "atomic": (f"peer fetch_add w[0 +: 8] from k[0 +: 8], add 1 {EITHER}\nexpect m == any(4) ++ fill(0,60)", JUDGED),
+    "swap": (
+        f"peer compare_swap w[0 +: 8] from k[0 +: 8], compare 0, swap 1 {EITHER}\nexpect m == any(4) ++ fill(0,60)",
+        JUDGED,
+    ),
     "raw": (f"qp q {{ send_ops [raw] }}\nraw fill(0, 64) on q {EITHER}\nexpect n == unchanged", JUDGED),
     # What is made of them.
     "sent on": (WRITE + "read n from w\nexpect n == m", JUDGED),

@@ -10,6 +10,7 @@ import pytest
 
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import (
+    CompareSwap,
     Configure,
     FetchAdd,
     LocalInv,
@@ -379,6 +380,27 @@ def test_fetch_add() -> None:
     assert (bench.bytes_of(wraps), bench.bytes_of(old)) == ((1).to_bytes(8, "little"), b"\xff" * 8)
 
 
+def test_compare_swap() -> None:
+    """IBTA 9.4.5, ibv_wr_post(3): the answer is what was there; only an equal value is swapped."""
+    bench = Bench()
+    there, new = 0x0123456789ABCDEF, 0xFEDCBA9876543210
+    for compare, left in ((there, new), (there ^ 1, there), (there ^ 1 << 63, there), (new, there)):
+        cell = bench.memory(there.to_bytes(8, "little") + b"rest")
+        mkey = bench.over(cell, access=RA)
+        old = bench.memory(8, peer=True)
+        swap = CompareSwap(1, SIGNALED, Sge(old.addr, 8, old.lkey), 0, mkey.rkey, compare, new)
+        bench.post(swap, peer=True)
+        assert statuses(bench.peer) == ["success"]
+        assert bench.bytes_of(old) == there.to_bytes(8, "little")
+        assert bench.bytes_of(cell) == left.to_bytes(8, "little") + b"rest"
+    refused = bench.over(cell, access=LW | RW | RR)
+    bench.post(replace(swap, rkey=refused.rkey), peer=True)
+    assert statuses(bench.peer) == ["rem_access_err"]
+    bench.device.reconnect(bench.pair)
+    bench.post(replace(swap, remote_addr=4), peer=True)
+    assert statuses(bench.peer) == ["rem_inv_req_err"]
+
+
 def owner_and_peer(bench: Bench) -> list[str]:
     """Whether each end still sends: a signaled write of nothing."""
     found = []
@@ -388,7 +410,7 @@ def owner_and_peer(bench: Bench) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("op", ["read", "fetch_add"])
+@pytest.mark.parametrize("op", ["read", "fetch_add", "compare_swap"])
 @pytest.mark.parametrize(("here", "there"), [(True, True), (True, False), (False, True), (False, False)])
 def test_the_other_end_judges_a_read_first(op: str, here: bool, there: bool) -> None:
     """The request goes out before the scatter list is looked at, so that the responder's NAK wins, and the responder
@@ -399,13 +421,15 @@ def test_the_other_end_judges_a_read_first(op: str, here: bool, there: bool) -> 
     sge = Sge(mem.addr, 8, mem.lkey)
     if op == "read":
         bench.post(Read(1, SIGNALED, (sge,), far.addr, far.rkey))
-    else:
+    elif op == "fetch_add":
         bench.post(FetchAdd(1, SIGNALED, sge, far.addr, far.rkey, 1))
+    else:
+        bench.post(CompareSwap(1, SIGNALED, sge, far.addr, far.rkey, 41, 42))
     expected = "rem_access_err" if not there else "success" if here else "loc_prot_err"
     assert statuses(bench.owner) == [expected]
     brought = (41).to_bytes(8, "little") if here and there else b"\xee" * 8
     assert bench.bytes_of(mem) == brought
-    added = op == "fetch_add" and there
+    added = op != "read" and there
     assert bench.bytes_of(far) == (41 + added).to_bytes(8, "little")
     owner = "success" if here and there else "wr_flush_err"
     peer = "wr_flush_err" if not there else "success" if here else "retry_exc_err"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mkeyspec.abi.constants import WC_OPCODE, WC_STATUS
 from mkeyspec.device.protocol import (
+    CompareSwap,
     Configure,
     CryptoAttr,
     DcAddress,
@@ -225,6 +226,9 @@ class World:
             st.builds(MrList, n, flags, mkey, n, sges),
             st.builds(MrInterleaved, n, flags, mkey, n, n, st.just(())),
             st.builds(lambda p, q, a, d: FetchAdd(1, 2, Sge(*p), q[0], q[2], a, d), self.places(side), far, n, dc),
+            st.builds(
+                lambda p, q, a, b, d: CompareSwap(1, 2, Sge(*p), q[0], q[2], a, b, d), self.places(side), far, n, n, dc
+            ),
             setters.filter(bool).map(lambda s: StraySetter(s[0])),
             self.crypto().map(StraySetter),
         )

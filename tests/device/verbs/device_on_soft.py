@@ -16,6 +16,7 @@ import pytest
 from mkeyspec.abi.constants import Access, MkeyFlag, QpOps
 from mkeyspec.device.protocol import (
     AsyncEvent,
+    CompareSwap,
     Completion,
     Configure,
     DcAddress,
@@ -276,11 +277,12 @@ def test_atomics_memcpy_and_raw_requests(nic: Verbs) -> None:
     control = bytes(4) + (pair.owner.number << 8 | 1).to_bytes(4, "big") + bytes.fromhex("0000000800000000")
     nop = RawWqe(3, SIGNALED, control)
     copy = Memcpy(2, SIGNALED, old.lkey, old.addr, old.lkey, old.addr, 8)
-    for request, opcode in ((add, "fetch_add"), (copy, "driver3"), (nop, "driver2")):
+    swap = CompareSwap(4, SIGNALED, Sge(old.addr, 8, old.lkey), counter.addr, counter.rkey, 42, 0x1122334455667788)
+    for request, opcode in ((add, "fetch_add"), (swap, "comp_swap"), (copy, "driver3"), (nop, "driver2")):
         assert nic.post(pair.owner, [request]) == 0
         assert [(done.status, done.opcode) for done in wait(nic, pair.owner, 1)] == [("success", opcode)]
-    assert int.from_bytes(nic.read(counter, 0, 8).tobytes(), "little") == 42
-    assert nic.read(old, 0, 1)[0] == 41
+    assert int.from_bytes(nic.read(counter, 0, 8).tobytes(), "little") == 0x1122334455667788
+    assert nic.read(old, 0, 1)[0] == 42
 
 
 @pytest.mark.parametrize("stream", [None, 1])
