@@ -13,7 +13,7 @@ from mkeyspec.plan.claim import Claim, Known, is_rejected
 from mkeyspec.plan.location import At
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
-from mkeyspec.plan.use import RECEIVE, TRANSMIT, End
+from mkeyspec.plan.use import RECEIVE, TAKES_RECEIVE, TRANSMIT, End
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveString
@@ -187,6 +187,10 @@ class Transmit(_Step):
         """The mkey, and how it is used."""
         return End(self.part, self.part.length, TRANSMIT[self.by])
 
+    def takes_receive(self) -> bool:
+        """Whether its message takes a receive."""
+        return self.by in TAKES_RECEIVE
+
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)
 
@@ -212,6 +216,10 @@ class Receive(_Step):
     def end(self) -> End:
         """The mkey, and how it is used."""
         return End(self.part, self.data.length, RECEIVE[self.by])
+
+    def takes_receive(self) -> bool:
+        """Whether its message takes a receive."""
+        return self.by in TAKES_RECEIVE
 
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)

@@ -74,6 +74,10 @@ RECEIVE: Mapping[str, Use] = {
 """How `receive … into k by …` uses its mkey."""
 
 
+TAKES_RECEIVE = frozenset({"send", "send_imm", "write_imm", "recv", "peer_write_imm"})
+"""The ways of TRANSMIT and RECEIVE whose message takes a receive."""
+
+
 def total(parts: tuple[Part, ...]) -> Int:
     """Bytes of parts together; the first live length where one is live."""
     found = 0

@@ -11,7 +11,9 @@ DATAGRAM = 4096
 """The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
 
 
-def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False, operation: int = 0) -> None:
+def look_posted(
+    look: Look, request: plan.Wr | plan.Transmit | plan.Receive, *, data: bool = False, operation: int = 0
+) -> None:
     qp = look.qp
     if not qp.created and qp.at is not None:
         look.broken(
@@ -25,8 +27,8 @@ def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False,
             notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
             help="add it to the QP's send_ops" if qp.at is not None else "a QP that has it: qp q { send_ops [ … ] }",
         )
-    options = getattr(request, "options", None)
-    if isinstance(options, plan.Options) and options.dct is not None and qp.type != "dci":
+    options = request.options
+    if options.dct is not None and qp.type != "dci":
         look.broken(
             "dct_on_other_qp",
             f"only a DCI addresses a DCT, and this QP is of type {qp.type}",
@@ -34,8 +36,16 @@ def look_posted(look: Look, request: plan.Wr | plan.Step, *, data: bool = False,
             "dct",
             help="on a QP of type dci: qp q { type dci }",
         )
-    if data and qp.type == "dci" and isinstance(options, plan.Options) and options.dct is None:
+    if data and qp.type == "dci" and options.dct is None:
         look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+    if options.solicited and not request.takes_receive():
+        look.broken(
+            "solicited_message",
+            "a solicited event is for a message that takes a receive, and this one takes none",
+            request,
+            "solicited",
+            help="leave `solicited` out, or add `imm` to a write",
+        )
 
 
 def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:

@@ -360,6 +360,18 @@ TRIALS = (
         post(plan.Send(at(), (part("m", 0, 8),))),
     ),
     Trial(
+        "solicited_message",
+        (M, PEER),
+        post(plan.Write(at(), (part("m", 0, 8),), part("w", 0, 8), options=plan.Options(solicited=True))),
+        post(plan.Write(at(), (part("m", 0, 8),), part("w", 0, 8))),
+    ),
+    Trial(
+        "solicited_message",
+        OPEN,
+        plan.Transmit(at(), part("k", length=64), "write", options=plan.Options(solicited=True)),
+        plan.Transmit(at(), part("k", length=64), "send", options=plan.Options(solicited=True)),
+    ),
+    Trial(
         "raw_short",
         (qp(send_ops=8),),
         on(post(plan.RawWqe(at(), Fill(0, 15)))),
