@@ -1,8 +1,9 @@
 """Warnings about an order that no page promises: what depends on it differs from one right device to the next.
 
 A READ, an atomic and a memcpy write into local memory when they end, and nothing but IBV_SEND_FENCE has a later request
-of the section wait for that (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. And of
-two parts of one layout that are the same bytes, either may be written last.
+of the section wait for that (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. Of two
+parts of one layout that are the same bytes, either may be written last. What is cancelled waits behind a fence, or has
+left (mlx5dv_qp_cancel_posted_send_wrs(3)).
 """
 
 from __future__ import annotations
@@ -63,6 +64,26 @@ class SectionOrder:
                 page="mlx5dv_wr_post(3)" if isinstance(earlier, plan.Memcpy) else "ibv_post_send(3)",
             )
         )
+
+
+def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> None:
+    """A `cancel`: a request may have left unless it, or one before it, waits behind a fence."""
+    fenced = False
+    for step in row.steps:
+        if not isinstance(step, plan.Post) or step.qp != qp or step.peer or step.abort:
+            continue
+        for request in step.requests:
+            fenced = fenced or request.options.fence
+            if request.options.id == number and not fenced:
+                row.diagnostics.warning(
+                    CODE,
+                    f"request {number} has no fence: it may have left already, and then nothing is cancelled",
+                    span,
+                    notes=(Note("posted here", row.spans.get(request)),),
+                    help=f"`{request.name()} …, fence, id {number}` waits for what is before it",
+                    page="mlx5dv_qp_cancel_posted_send_wrs(3)",
+                )
+                return
 
 
 def look_arrival(row: RowState, part: Part, length: int | None, span: Span) -> None:

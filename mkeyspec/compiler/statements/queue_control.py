@@ -13,6 +13,7 @@ from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, goes_through
+from mkeyspec.compiler.statements.order import look_cancelled
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import LABEL, NUMBER, QP, Shape, Slot
@@ -80,7 +81,7 @@ def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     undecided.look_poll(row.undecided, step, sentence.span)
     look_poll(row, step, sentence.span)
     if claim and not goes_through(claim):
-        row.moved = ()  # what was posted before and is polled here may have failed
+        row.moved = row.brought = ()  # what was posted before and is polled here may have failed
     row.add(step, sentence)
     writes.under_way(row, qp, step.peer, claim, sentence.span)
 
@@ -122,6 +123,8 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
         row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
         row.met = tuple(one for one in row.met if one != (qp, number))
+        look_cancelled(row, qp, number, sentence.span)
+        row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
