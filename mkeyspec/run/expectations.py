@@ -88,7 +88,7 @@ def judge(bench: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
     live = observed if isinstance(observed, Live) else None
     if live is not None and not held:
         bench.wrong_numbers.pop((live.subject, live.member), None)  # told by this
-    stated = known is not None and compare_scalars(bench, value, step.operator, known)
+    stated = known is not None and compare_scalars(bench, value, "==", known)
     if held:
         return None, known is not None and stated
     name = f"{live.subject}.{live.member}" if live is not None else "the value"

@@ -396,6 +396,11 @@ def wedge_silent(subject: Subject) -> Iterator[Place]:
 
 # Legal ---------------------------------------------------------------------------------------
 
+
+def roomy(subject: Subject, call: Call) -> bool:
+    return not refused(call) and call.result.max_entries < 60000 and made(subject, call)
+
+
 places("more_entries")(
     calls(
         "mkey",
@@ -405,10 +410,9 @@ places("more_entries")(
                 args[0],
                 create_flags=call.options["create_flags"],
                 max_entries=call.result.max_entries + 4,
-                pd=call.options["pd"],
             )
         ),
-        lambda subject, call: not refused(call) and call.result.max_entries < 60000 and made(subject, call),
+        lambda subject, call: call.options["pd"] is None and roomy(subject, call),
     )
 )
 

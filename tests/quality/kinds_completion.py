@@ -155,12 +155,19 @@ class Swap(Disturbance):
         return (Held(completion),)
 
 
+def alike(one: Completion, other: Completion) -> bool:
+    """Whether no page tells them apart: of what goes out, id, status and opcode are all that there is."""
+    if one.queue == "recv":
+        return one == other
+    return (one.queue, one.wr_id, one.status, one.opcode) == (other.queue, other.wr_id, other.status, other.opcode)
+
+
 @places("swapped")
 def swapped(subject: Subject) -> Iterator[Place]:
     seen = {at(one): one for one in subject.record.seen}
     for (qp, queue, place), first in seen.items():
         second = seen.get((qp, queue, place + 1))
-        if second is None or second.step != first.step or second.completion == first.completion:
+        if second is None or second.step != first.step or alike(first.completion, second.completion):
             continue
         if not far(subject, first):
             yield Place(first.step, f"{told(first)} comes after the next", partial(Swap, (qp, queue, place)))

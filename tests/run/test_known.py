@@ -20,11 +20,13 @@ from mkeyspec.plan import (
     Rejected,
     SetAccess,
     SetLayout,
+    Step,
     Wire,
 )
 from mkeyspec.run.departures import Expectations
 from mkeyspec.value.bytestring import Counter, Flip, Framed, Literal
 from mkeyspec.value.layout import List, Part
+from mkeyspec.value.live import Live
 from tests.run.faulty_device import double
 from tests.run.fixtures import (
     ALL,
@@ -141,6 +143,22 @@ def test_a_known_value() -> None:
     assert codes(tested, *steps[:4], expect(Known(ID, value=departed))) == ["MKS2301"]
     otherwise = changed(wrong, known=Known(ID, value=Literal(b"\1" * 1032)))
     assert codes(tested, *steps[:4], otherwise) == ["MKS2302"]
+
+
+def test_a_known_number_is_that_number() -> None:
+    """`expect k.max_entries >= 100 known X-… 0`: a device that departs says 0, not any number from 0 on."""
+    tested, _ = rig(expectations=LISTED)
+    entries = Live("k", "max_entries")
+    granted = 4  # as many as `plain` asks for
+
+    def number(operator: str, wanted: int, known: int) -> tuple[Step, ...]:
+        return (*plain()[:2], Expect(At(6, 5), entries, operator, wanted, Known(ID, value=known)))
+
+    assert run(tested, *number(">=", granted + 1, granted)).known == [ID]
+    assert run(tested, *number("!=", granted, granted)).known == [ID]
+    assert codes(tested, *number(">=", granted + 1, 0)) == ["MKS2302"]
+    assert codes(tested, *number("!=", granted, granted + 1)) == ["MKS2302"]
+    assert codes(tested, *number(">=", granted, 0)) == ["MKS2301"], "the departure was not seen"
 
 
 ANYTHING = Known(ID, value=Any())
