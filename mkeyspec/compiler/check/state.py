@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
+from mkeyspec.compiler.check.queue_end import EMPTY, TARGETS, Queue, QueueEnd
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int
@@ -113,9 +114,6 @@ class OtherState(NamedTuple):
     created: bool = True
 
 
-Posted = tuple[str | None, bool]
-"""An end of a QP pair: the pair's name (None: the default one), and whether it is the peer's."""
-
 Thing = MemoryState | AbstractMkey | QpState | OtherState
 
 DEFAULT_QP = QpState()
@@ -140,26 +138,18 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
 
 
 class AbstractState:
-    """All declared things of a row by name, as they are now.
+    """All declared things of a row by name, and each end of a QP, as they are now."""
 
-    `receives`: the parts of each receive posted by hand that no message has met yet, in order, by QP and whether the
-    peer posted it; None where a cancelled request or a failed one leaves open which are left.
-    """
+    __slots__ = ("ends", "things")
 
-    __slots__ = ("receives", "things")
-
-    def __init__(
-        self,
-        things: dict[str, Thing] | None = None,
-        receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] | None = None,
-    ) -> None:
+    def __init__(self, things: dict[str, Thing] | None = None, ends: dict[Queue, QueueEnd] | None = None) -> None:
         self.things: dict[str, Thing] = {} if things is None else things
-        self.receives: dict[Posted, tuple[tuple[Part, ...], ...] | None] = {} if receives is None else receives
+        self.ends: dict[Queue, QueueEnd] = {} if ends is None else ends
 
     def copy(self) -> AbstractState:
         """An independent copy, to look ahead within one step: at the requests of a section, one after the other, or at
         what a step would be refused for."""
-        return AbstractState(self.things.copy(), self.receives.copy())
+        return AbstractState(self.things.copy(), self.ends.copy())
 
     def mkey(self, name: str) -> AbstractMkey | None:
         """The mkey of that name, None if the name is none of an mkey."""
@@ -175,9 +165,16 @@ class AbstractState:
         thing = None if name is None else self.things.get(name)
         return thing if isinstance(thing, QpState) else DEFAULT_QP
 
-    def receive(self, far: Posted) -> tuple[Part, ...] | None:
+    def end(self, queue: Queue) -> QueueEnd:
+        return self.ends.get(queue, EMPTY)
+
+    def receive_queue(self, qp: str | None, peer: bool) -> Queue:
+        """The end that has the receives of an end: of a DCI's peer, the queue of all targets."""
+        return TARGETS if peer and self.qp(qp).type == "dci" else (qp, peer)
+
+    def receive(self, far: Queue) -> tuple[Part, ...] | None:
         """The parts of the receive that the next message meets at that end of a QP."""
-        waiting = self.receives.get(far)
+        waiting = self.end(far).receives
         return waiting[0] if waiting else None
 
     def configure(self, request: plan.Configure) -> None:

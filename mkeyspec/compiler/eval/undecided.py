@@ -226,17 +226,16 @@ def lives(thing: object) -> Iterator[Live]:
 # What a statement that is left open does to the rest ------------------------------------------
 
 
-def left_open(qp: str | None, posted: dict[tuple[str | None, bool], int], span: Span) -> None:
+def left_open(waiting: Iterable[bool], span: Span) -> None:
     """Raises `Fault` where receives wait that no message of this statement meets: an error completion, which the case
-    leaves open, would flush them."""
-    for peer in (False, True):
-        if posted.get((qp, peer)):
-            raise fault(
-                CODE,
-                f"a receive still waits at the {'peer' if peer else 'owner'}, and is flushed if this fails",
-                span,
-                help="post it behind this, or let its message come first, or use another qp",
-            )
+    leaves open, would flush them. `waiting`: the ends where they wait, True of the peer's."""
+    for peer in waiting:
+        raise fault(
+            CODE,
+            f"a receive still waits at the {'peer' if peer else 'owner'}, and is flushed if this fails",
+            span,
+            help="post it behind this, or let its message come first, or use another qp",
+        )
 
 
 def look_poll(undecided: Undecided, step: plan.Poll, span: Span) -> None:

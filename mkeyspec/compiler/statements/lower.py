@@ -13,6 +13,7 @@ from mkeyspec.compiler.eval.undecided import look_step
 from mkeyspec.compiler.statements import expect
 from mkeyspec.compiler.statements.capabilities import derived_needs
 from mkeyspec.compiler.statements.check_step import check_step
+from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -62,7 +63,7 @@ class Lowering(RowState):
 
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         look_step(self.undecided, step, sentence.span)
-        self.room.take(self.world, self.ledger, step, sentence.span)
+        take_room(self.world, self.ledger, step, sentence.span)
         self.spans.put(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
@@ -85,12 +86,12 @@ class Lowering(RowState):
             return
         if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
             for peer in (False, True):
-                self.posted.pop((step.qp, peer), None)
-                self.perhaps.pop((step.qp, peer), None)
+                queue = step.qp, peer
+                self.world.ends[queue] = self.world.end(queue)._replace(waiting=0, perhaps=0)
 
     def add_expect(self, step: plan.Expect, span: Span) -> None:
         self.spans.put(step, span)
-        self.room.take(self.world, self.ledger, step, span)
+        take_room(self.world, self.ledger, step, span)
         self.steps.append(check_step(self.world, step, self.spans, self.diagnostics))
         self._need(step)
 

@@ -121,8 +121,9 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     if not claims_rejection(claim):
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
-        row.perhaps[qp, True] = row.perhaps.get((qp, True), 0) + row.met.count((qp, number))
-        row.met = tuple(one for one in row.met if one != (qp, number))
+        near, far = row.world.end((qp, False)), row.world.end((qp, True))
+        row.world.ends[qp, True] = far._replace(perhaps=far.perhaps + near.met.count(number))
+        row.world.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
         look_cancelled(row, qp, number, sentence.span)
         row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
@@ -147,7 +148,8 @@ def _check_cancel(look: Look, step: plan.Cancel) -> None:
 
 def _after_cancel(state: AbstractState, step: plan.Cancel) -> None:
     """Which of its SENDs still took a receive is seen when the case runs."""
-    state.receives[step.qp, True] = None
+    queue = step.qp, True
+    state.ends[queue] = state.end(queue)._replace(receives=None)
 
 
 CANCEL = Statement(

@@ -7,10 +7,12 @@ the completion of a request has been waited for, or one behind it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import count, place
+from mkeyspec.compiler.check.queue_end import NOTHING_SENT, TARGETS, Queue, Sent
 from mkeyspec.compiler.check.state import AbstractState, QpState
 from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import fault
@@ -18,133 +20,122 @@ from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.layout import Part
 
-Queue = tuple[str | None, bool]
-"""A QP (None: the default one), and whether it is the peer's end."""
-
-TARGETS: Queue = ("the case's DCTs", True)
-"""The targets of all DCIs have one shared receive queue."""
-
 SHARED_RECEIVES = 64
 """Receives that it holds."""
 
 
-class Sent(NamedTuple):
-    """What no completion has told to be over: WQEs, those behind the last signaled request, and the names that they
-    have to do with, or write to."""
-
-    wqes: int = 0
-    behind: int = 0
-    touched: frozenset[str] = frozenset()
-    written: frozenset[str] = frozenset()
-
-
-class Room:
-    """Of one row. `held`: receives that no message has met; `met`: those whose completion nobody has waited for."""
-
-    __slots__ = ("held", "met", "sent")
-
-    def __init__(self) -> None:
-        self.sent: dict[Queue, Sent] = {}
-        self.held: dict[Queue, int] = {}
-        self.met: dict[Queue, int] = {}
-
-    def take(self, world: AbstractState, ledger: BufferContents, step: plan.Step, span: Span) -> None:
-        """`step` is about to happen. Raises `Fault` MKS0516 where a queue has no room for it."""
-        if isinstance(step, plan.Post):
-            self._post(world, ledger, step, span)
-        elif isinstance(step, (plan.Transmit, plan.Receive)):
-            self._short_form(world, ledger, step, span)
-        elif isinstance(step, plan.Recv):
-            key = receiver(world, step.qp, step.peer)
-            self._receives(world, key, 1, span)
-            self.held[key] = self.held.get(key, 0) + 1
-        elif isinstance(step, plan.Poll):
+def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, span: Span) -> None:
+    """`step` is about to happen. Raises `Fault` MKS0516 where a queue has no room for it."""
+    match step:
+        case plan.Post():
+            _post(state, ledger, step, span)
+        case plan.Transmit() | plan.Receive():
+            _short_form(state, ledger, step, span)
+        case plan.Recv():
+            queue = state.receive_queue(step.qp, step.peer)
+            _room_for_receive(state, queue, span)
+            end = state.end(queue)
+            state.ends[queue] = end._replace(waiting=end.waiting + 1)
+        case plan.Poll():
             queue = step.qp, step.peer
-            sent = self.sent.pop(queue, Sent())
-            if not step.claim and sent.behind:
-                self.sent[queue] = sent._replace(wqes=sent.behind)
-            self.met.pop(receiver(world, *queue), None)
-        elif isinstance(step, (plan.Expect, plan.Record)):
+            sent = state.end(queue).sent
+            left = sent._replace(wqes=sent.behind) if not step.claim and sent.behind else NOTHING_SENT
+            state.ends[queue] = state.end(queue)._replace(sent=left)
+            _read(state, state.receive_queue(*queue))
+        case plan.Expect() | plan.Record():
             parts = step.observed.parts if isinstance(step.observed, plan.Content) else ()
-            self._rest(world, (part.name for part in parts), looks=True)
-        elif isinstance(step, plan.Store):
-            self._rest(world, (step.to.name,))
-        elif isinstance(step, plan.Check):
-            self._rest(world, (step.mkey,))
+            _rest(state, (part.name for part in parts), looks=True)
+        case plan.Store():
+            _rest(state, (step.to.name,))
+        case plan.Check():
+            _rest(state, (step.mkey,))
+        case plan.Memory() | plan.Mkey() | plan.Qp() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag():
+            pass  # nothing is posted
+        case plan.Await() | plan.Cancel() | plan.Resume() | plan.Snapshot():
+            pass  # no completion is waited for
+        case _:
+            assert_never(step)
 
-    def _post(self, world: AbstractState, ledger: BufferContents, step: plan.Post, span: Span) -> None:
-        if step.abort:
-            return
-        queue = step.qp, step.peer
-        touched = frozenset(name for one in step.requests for name in _names(ledger, one, span))
-        parts = [part.name for one in step.requests for part in one.writes()]
-        if any(one.meets_receive() for one in step.requests):
-            parts += [part.name for into in world.receives.get((step.qp, not step.peer)) or () for part in into]
-        written = frozenset(name for part in parts for name in _behind(ledger, part, span))
-        self._rest(world, touched, but=queue)
-        qp = world.qp(step.qp)
-        refused = any(isinstance(item, plan.Rejected) for item in step.claim)
-        listed = any(isinstance(item, plan.Completes) for item in step.claim)
-        if refused or listed:
-            self.sent.pop(queue, None)  # what is under way comes to its end before
-        sent = self.sent.get(queue, Sent())
-        wqes, behind = sent.wqes, sent.behind
-        for one in step.requests:
-            wqes, behind = wqes + _wqes(one), behind + _wqes(one)
-            if one.options.signaled or qp.sq_sig_all:
-                behind = 0
-        if wqes > qp.max_send_wr and not refused:
-            raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
-        waited = step.wait and behind != wqes
-        far = receiver(world, step.qp, not step.peer)
+
+def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: Span) -> None:
+    if step.abort:
+        return
+    queue = step.qp, step.peer
+    touched = frozenset(name for one in step.requests for name in _names(ledger, one, span))
+    parts = [part.name for one in step.requests for part in one.writes()]
+    if any(one.meets_receive() for one in step.requests):
+        parts += [part.name for into in state.end((step.qp, not step.peer)).receives or () for part in into]
+    written = frozenset(name for part in parts for name in _behind(ledger, part, span))
+    _rest(state, touched, but=queue)
+    qp = state.qp(step.qp)
+    refused = any(isinstance(item, plan.Rejected) for item in step.claim)
+    listed = any(isinstance(item, plan.Completes) for item in step.claim)
+    if refused or listed:
+        _over(state, queue)  # what is under way comes to its end before
+    sent = state.end(queue).sent
+    wqes, behind = sent.wqes, sent.behind
+    for one in step.requests:
+        wqes, behind = wqes + _wqes(one), behind + _wqes(one)
+        if one.options.signaled or qp.sq_sig_all:
+            behind = 0
+    if wqes > qp.max_send_wr and not refused:
+        raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
+    waited = step.wait and behind != wqes
+    far = state.receive_queue(step.qp, not step.peer)
+    if plan.is_rejected(step.claim) and any(item.phase == "completion" for item in _rejections(step.claim)):
+        for side in (False, True):
+            _over(state, (step.qp, side))
+    elif refused or listed:
+        _read(state, far)
+    else:
+        now = Sent(behind if waited else wqes, behind, sent.touched | touched, sent.written | written)
+        state.ends[queue] = state.end(queue)._replace(sent=now)
         messages = sum(one.takes_receive() for one in step.requests)
-        self.held[far] = max(self.held.get(far, 0) - messages, 0)
-        if plan.is_rejected(step.claim) and any(item.phase == "completion" for item in _rejections(step.claim)):
-            for side in (False, True):
-                self.sent.pop((step.qp, side), None)
-                self.held.pop((step.qp, side), None)  # not those of the targets: they are no DCI's
-        elif refused or listed:
-            self.met.pop(far, None)
-        else:
-            self.sent[queue] = Sent(behind if waited else wqes, behind, sent.touched | touched, sent.written | written)
-            self.met[far] = 0 if waited else self.met.get(far, 0) + messages
-
-    def _short_form(
-        self, world: AbstractState, ledger: BufferContents, step: plan.Transmit | plan.Receive, span: Span
-    ) -> None:
-        peer = step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
-        queue = step.qp, peer
-        self._rest(world, _behind(ledger, step.part.name, span), but=queue)
-        qp = world.qp(step.qp)
-        wqes = 1 + self.sent.get(queue, Sent()).wqes
-        if wqes > qp.max_send_wr and not step.claim:
-            raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
-        if step.by in ("send", "send_imm", "write_imm", "recv", "peer_write_imm"):
-            far = receiver(world, step.qp, not peer)
-            self._receives(world, far, 1, span)
-            self.met.pop(far, None)
-        self.sent.pop(queue, None)
-
-    def _receives(self, world: AbstractState, key: Queue, more: int, span: Span) -> None:
-        qp = world.qp(key[0])
-        most = SHARED_RECEIVES if key == TARGETS else qp.max_recv_wr
-        number = self.held.get(key, 0) + self.met.get(key, 0) + more
-        if number > most:
-            raise _full(qp, "max_recv_wr", number, most, "the receive queue", span)
-
-    def _rest(self, world: AbstractState, names: Iterable[str], but: Queue | None = None, looks: bool = False) -> None:
-        """A statement that has to do with these comes after what touches them: the queue has room again. One that
-        `looks` comes after what writes there."""
-        wanted = frozenset(names)
-        for queue, sent in list(self.sent.items()):
-            meets = (sent.written if looks else sent.touched) & wanted
-            if meets and queue != but and not world.qp(queue[0]).sig_pipelining:
-                del self.sent[queue]
+        unread = 0 if waited else state.end(far).unread + messages
+        state.ends[far] = state.end(far)._replace(unread=unread)
 
 
-def receiver(world: AbstractState, qp: str | None, peer: bool) -> Queue:
-    """The queue that has the receives of that end."""
-    return TARGETS if peer and world.qp(qp).type == "dci" else (qp, peer)
+def _short_form(state: AbstractState, ledger: BufferContents, step: plan.Transmit | plan.Receive, span: Span) -> None:
+    peer = step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
+    queue = step.qp, peer
+    _rest(state, _behind(ledger, step.part.name, span), but=queue)
+    qp = state.qp(step.qp)
+    wqes = 1 + state.end(queue).sent.wqes
+    if wqes > qp.max_send_wr and not step.claim:
+        raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
+    if step.by in ("send", "send_imm", "write_imm", "recv", "peer_write_imm"):
+        far = state.receive_queue(step.qp, not peer)
+        _room_for_receive(state, far, span)
+        _read(state, far)
+    _over(state, queue)
+
+
+def _room_for_receive(state: AbstractState, queue: Queue, span: Span) -> None:
+    qp, end = state.qp(queue[0]), state.end(queue)
+    most = SHARED_RECEIVES if queue == TARGETS else qp.max_recv_wr
+    number = end.waiting + end.unread + 1
+    if number > most:
+        raise _full(qp, "max_recv_wr", number, most, "the receive queue", span)
+
+
+def _over(state: AbstractState, queue: Queue) -> None:
+    """A completion has told that everything posted there is over."""
+    state.ends[queue] = state.end(queue)._replace(sent=NOTHING_SENT)
+
+
+def _read(state: AbstractState, queue: Queue) -> None:
+    """The completions of the receives there have been waited for."""
+    state.ends[queue] = state.end(queue)._replace(unread=0)
+
+
+def _rest(state: AbstractState, names: Iterable[str], but: Queue | None = None, looks: bool = False) -> None:
+    """A statement that uses these names comes after what uses them: the queue has room again. One that `looks` comes
+    after what writes there."""
+    wanted = frozenset(names)
+    for queue, end in list(state.ends.items()):
+        meets = (end.sent.written if looks else end.sent.touched) & wanted
+        if meets and queue != but and not state.qp(queue[0]).sig_pipelining:
+            _over(state, queue)
 
 
 def _rejections(claim: plan.Claim) -> list[plan.Rejected]:

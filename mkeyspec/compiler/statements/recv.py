@@ -9,7 +9,6 @@ from mkeyspec.compiler.check.posting import look_sges, look_type
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.operands import places
-from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.request_parts import PLAIN_OPTIONS, fixed_int
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -32,8 +31,6 @@ def _recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     options = PLAIN_OPTIONS
     if sentence.but or "id" in sentence.modifiers:
         options = plan.Options(id=fixed_int(sentence, scope, "id"), but=row.overrides(sentence, scope))
-    queue = receiver(row.world, qp, peer)
-    row.posted[queue] = row.posted.get(queue, 0) + 1
     label = row.label(sentence, scope)
     row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
 
@@ -59,9 +56,10 @@ def _check(look: Look, step: plan.Recv) -> None:
 
 
 def _effect(state: AbstractState, step: plan.Recv) -> None:
-    end = step.qp, step.peer
-    waiting = state.receives.get(end, ())
-    state.receives[end] = None if waiting is None else (*waiting, step.into)
+    queue = step.qp, step.peer
+    end = state.end(queue)
+    if end.receives is not None:
+        state.ends[queue] = end._replace(receives=(*end.receives, step.into))
     state.used(*(part.name for part in step.into))
 
 

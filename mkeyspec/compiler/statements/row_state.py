@@ -17,7 +17,6 @@ from mkeyspec.compiler.eval.undecided import NOTHING
 from mkeyspec.compiler.eval.values import Handle
 from mkeyspec.compiler.statements.capabilities import written_need
 from mkeyspec.compiler.statements.claims import claim, known, shown
-from mkeyspec.compiler.statements.queue_room import Room
 from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
@@ -63,7 +62,7 @@ class Brought(NamedTuple):
 
 
 class RowState(ABC):
-    """State of one row. `posted`: receives posted and not yet met by a SEND, by QP and receiving side."""
+    """State of one row."""
 
     __slots__ = (
         "brought",
@@ -74,14 +73,9 @@ class RowState(ABC):
         "entries",
         "held",
         "ledger",
-        "met",
         "moved",
         "needs",
-        "pending",
-        "perhaps",
-        "posted",
         "records",
-        "room",
         "said",
         "sentences",
         "spans",
@@ -101,13 +95,6 @@ class RowState(ABC):
         self.ledger = BufferContents()
         self.steps: list[plan.Step] = []
         self.needs = dict.fromkeys(of.needs)
-        self.posted: dict[tuple[str | None, bool], int] = {}
-        self.perhaps: dict[tuple[str | None, bool], int] = {}
-        """Receives that a cancelled SEND has met, or not, by QP and receiving side."""
-        self.met: tuple[tuple[str | None, int], ...] = ()
-        """SENDs of the owner that have met a receive, by QP and id."""
-        self.pending: dict[tuple[str | None, bool], int] = {}
-        """Completions that nobody has waited for, by QP and side."""
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
         """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
         self.brought: tuple[Brought, ...] = ()
@@ -119,7 +106,6 @@ class RowState(ABC):
         buffers that hold them. Without a span: what a transmit has put on the wire."""
         self.said: frozenset[str] = frozenset()
         """Buffers of which an expectation has said what they hold."""
-        self.room = Room()
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each stands."""
         self.entries: dict[str, tuple[int, int]] = {}

@@ -12,7 +12,6 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, goes_through, lines_of
 from mkeyspec.compiler.statements.order import SectionOrder
-from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, Shape
@@ -65,7 +64,7 @@ def _finish(
         _pair(row, qp, peer, requests, claims_rejection(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
-    waiting = list(row.world.receives.get((qp, not peer)) or ())
+    waiting = list(row.world.end((qp, not peer)).receives or ())
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
@@ -86,8 +85,9 @@ def _under_way(
     all_signaled = isinstance(qp, str) and row.signals_all(qp)
     near = len(requests) if all_signaled else signaled
     far = sum(one.takes_receive() for one in requests)
-    for key, count in (((qp, peer), near), ((qp, not peer), far)):
-        row.pending[key] = row.pending.get(key, 0) + count
+    for queue, count in (((qp, peer), near), ((qp, not peer), far)):
+        end = row.world.end(queue)
+        row.world.ends[queue] = end._replace(pending=end.pending + count)
 
 
 def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> bool:
@@ -105,17 +105,18 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
     for one in requests:
         if not one.takes_receive():
             continue
-        far = receiver(row.world, qp, not peer)
+        far = row.world.receive_queue(qp, not peer)
+        end = row.world.end(far)
         if fails:  # the message may have failed before it met one
-            if row.posted.get(far):
-                row.posted[far] -= 1
-                row.perhaps[far] = row.perhaps.get(far, 0) + 1
-        elif row.posted.get(far):
-            row.posted[far] -= 1
-            if not peer and one.options.id is not None:
-                row.met = (*row.met, (qp, one.options.id))
-        elif row.perhaps.get(far):
-            row.perhaps[far] -= 1
+            if end.waiting:
+                row.world.ends[far] = end._replace(waiting=end.waiting - 1, perhaps=end.perhaps + 1)
+        elif end.waiting:
+            row.world.ends[far] = end._replace(waiting=end.waiting - 1)
+            near = row.world.end((qp, peer))
+            if one.options.id is not None:
+                row.world.ends[qp, peer] = near._replace(met=(*near.met, one.options.id))
+        elif end.perhaps:
+            row.world.ends[far] = end._replace(perhaps=end.perhaps - 1)
         else:
             where = "" if qp is None else f" on {qp}"
             raise fault(
@@ -170,7 +171,8 @@ def _effect(state: AbstractState, step: plan.Post) -> None:
     for one in step.requests:
         _after_request(state, step, one)
     if rejected:
-        state.receives[step.qp, True] = state.receives[step.qp, False] = None
+        for side in (False, True):
+            state.ends[step.qp, side] = state.end((step.qp, side))._replace(receives=None)
     elif may_be_refused(step.claim):
         _unknown(state, step, "undecided")
 
@@ -178,9 +180,9 @@ def _effect(state: AbstractState, step: plan.Post) -> None:
 def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
     """The state after one request of a section that was carried out."""
     far = step.qp, not step.peer
-    waiting = state.receives.get(far)
-    if waiting and one.meets_receive():
-        state.receives[far] = waiting[1:]
+    end = state.end(far)
+    if end.receives and one.meets_receive():
+        state.ends[far] = end._replace(receives=end.receives[1:])
     state.used(*(end.part.name for end in one.ends()))
     effect = record_of(one).effect
     if effect is not None:

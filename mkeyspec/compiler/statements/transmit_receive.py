@@ -17,7 +17,6 @@ from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import claims_rejection, fails_under_way, goes_through
 from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.operands import mkey_place, whole_length
-from mkeyspec.compiler.statements.queue_room import receiver
 from mkeyspec.compiler.statements.request_parts import DEFAULT_IMM, live_int, options
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -149,7 +148,7 @@ def _imm(sentence: Sentence, scope: Scope, op: str) -> Int | None:
 def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence) -> None:
     """A receive of the case's own would be met before the one that the rig posts."""
     at_peer = _TAKES_RECEIVE.get(op)
-    if at_peer is not None and row.posted.get(receiver(row.world, qp, at_peer), 0):
+    if at_peer is not None and row.world.end(row.world.receive_queue(qp, at_peer)).waiting:
         raise fault(
             "MKS0512",
             f"a receive of yours still waits at the {'peer' if at_peer else 'owner'}, and would take this",

@@ -143,19 +143,19 @@ def label(row: RowState, step: Transfer | plan.Check | plan.Cancel, span: Span) 
 def _open(row: RowState, step: Transfer, span: Span) -> None:
     """What a transfer leaves open whose outcome is."""
     if any(not isinstance(one, plan.Rejected) or one.phase == "completion" for one in step.claim if one != ACCEPTED):
-        left_open(step.qp, row.posted, span)
+        left_open([peer for peer in (False, True) if row.world.end((step.qp, peer)).waiting], span)
     found = row.undecided
     keys = [name for name in names_of(step) if _has_signature(row, name)]
     found = found.with_keys(keys, span)
     if row.world.qp(step.qp).sig_pipelining:
         found = found._replace(qps=(*found.qps, (step.qp, span)))
     peer = isinstance(step, plan.Post) and step.peer
-    polls = [(step.qp, side, span) for side in (False, True) if row.pending.get((step.qp, side))]
+    polls = [(step.qp, side, span) for side in (False, True) if row.world.end((step.qp, side)).pending]
     found = found._replace(polls=(*found.polls, *polls))
     if isinstance(step, plan.Post):
         messages = sum(one.meets_receive() for one in step.requests)
         posted = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (step.qp, not peer)]
-        met = posted[len(posted) - row.posted.get((step.qp, not peer), 0) - messages :][:messages]
+        met = posted[len(posted) - row.world.end((step.qp, not peer)).waiting - messages :][:messages]
         found = found.with_labels([one.label for one in met], (), span)
     row.undecided = found
 

@@ -1,0 +1,47 @@
+"""One end of a pair of QPs, at a point of a row: what waits in its queues."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mkeyspec.value.layout import Part
+
+Queue = tuple[str | None, bool]
+"""An end of a pair of QPs: the pair's name (None: the default one), and whether it is the peer's."""
+
+TARGETS: Queue = ("the case's DCTs", True)
+"""The targets of all DCIs have one shared receive queue."""
+
+
+class Sent(NamedTuple):
+    """Requests that no completion has told to be over: WQEs, those after the last signaled request, and the names that
+    they use, or write to."""
+
+    wqes: int = 0
+    behind: int = 0
+    touched: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+
+NOTHING_SENT = Sent()
+
+
+class QueueEnd(NamedTuple):
+    """The account of one end; replaced, never changed.
+
+    `waiting`: receives posted by hand that no message has met. `perhaps`: receives that a cancelled SEND has met, or
+    not. `unread`: receives that a message has met, whose completion nobody has waited for. `receives`: the parts of
+    those that wait, in order; None where a cancelled request or a failed one leaves open which are left. `met`: ids of
+    the SENDs of this end that have met a receive. `pending`: completions that nobody has waited for.
+    """
+
+    waiting: int = 0
+    perhaps: int = 0
+    unread: int = 0
+    receives: tuple[tuple[Part, ...], ...] | None = ()
+    met: tuple[int, ...] = ()
+    pending: int = 0
+    sent: Sent = NOTHING_SENT
+
+
+EMPTY = QueueEnd()
