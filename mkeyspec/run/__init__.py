@@ -1,4 +1,4 @@
-"""Carrying out a case on a device, and judging it.
+"""Carries out a case on a device and checks the results.
 
 rig              begin, step…, finish; one a worker
 executor         one case: each step carried out, each outcome ruled on

@@ -1,4 +1,4 @@
-"""Parts of buffers and mkeys to addresses and keys of the device: SGEs, remote addresses, DC addresses."""
+"""Translates parts of buffers and mkeys to addresses and keys: SGEs, remote addresses, DC addresses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from mkeyspec.value.live import NoValue
 
 
 class Addresses:
-    """The addresses and keys of one request after the other. It collects the mkeys that a request names and reaches."""
+    """Addresses and keys for the requests of a section, in order. Collects the mkeys that a request names and
+    reaches."""
 
-    __slots__ = ("bench", "named", "reached")
+    __slots__ = ("named", "reached", "state")
 
-    def __init__(self, bench: CaseState) -> None:
-        self.bench = bench
+    def __init__(self, state: CaseState) -> None:
+        self.state = state
         self.named: list[MkeyState] = []
         """The mkeys that the request under way names."""
         self.reached: list[MkeyState] = []
@@ -26,17 +27,17 @@ class Addresses:
 
     def names_mkey(self, name: str) -> bool:
         """Whether `name` is an mkey; if so the request under way names it."""
-        mkey = self.bench.mkeys.get(name)
+        mkey = self.state.mkeys.get(name)
         if mkey is None:
             return False
         self.named.append(mkey)
         return True
 
-    def place(self, part: Part) -> tuple[int, int, int, int]:
+    def resolve(self, part: Part) -> tuple[int, int, int, int]:
         """(addr, length, lkey, rkey) of a part; the address within an mkey counts from 0 (zero-based)."""
-        bench = self.bench
-        start, length = bench.evaluate(part.start), bench.evaluate(part.length)
-        buffer = bench.buffers.get(part.name)
+        state = self.state
+        start, length = state.evaluate(part.start), state.evaluate(part.length)
+        buffer = state.buffers.get(part.name)
         if buffer is not None:
             addr, lkey, rkey = buffer.addr + start, buffer.memory.lkey, buffer.memory.rkey
             if not part.but:
@@ -47,11 +48,11 @@ class Addresses:
                 raise NoValue(f"`{part.name}[{start} +: {length}]` is not a place")
             if length >> MEMBER_BITS["length"]:
                 raise NoValue(f"`length` has {MEMBER_BITS['length']} bits, and {length:#x} does not fit")
-            mkey = bench.mkeys[part.name]
+            mkey = state.mkeys[part.name]
             self.reached.append(mkey)
             addr, lkey, rkey = start, mkey.handle.lkey, mkey.handle.rkey
         if part.but:
-            but = Members(part.but, bench)
+            but = Members(part.but, state)
             lkey, rkey = but.retag(lkey, rkey)
             addr, length = but.take("addr", addr), but.take("length", length)
             lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
@@ -61,7 +62,7 @@ class Addresses:
         return addr, length, lkey, rkey
 
     def sge(self, part: Part) -> protocol.Sge:
-        addr, length, lkey, _ = self.place(part)
+        addr, length, lkey, _ = self.resolve(part)
         return protocol.Sge(addr, length, lkey)
 
     def sges(self, parts: tuple[Part, ...], but: Members) -> tuple[tuple[protocol.Sge, ...], bool]:
@@ -77,18 +78,18 @@ class Addresses:
             sges[0] = protocol.Sge(
                 but.take("addr", first.addr), but.take("length", first.length), but.take("lkey", lkey)
             )
-            buffer = self.bench.buffers.get(parts[0].name)
+            buffer = self.state.buffers.get(parts[0].name)
             if buffer is not None and sges[0].lkey == buffer.memory.lkey:
                 inside(buffer, sges[0].addr, sges[0].length, meant=True)
         return tuple(sges), named
 
     def remote(self, part: Part, but: Members, length: int) -> tuple[int, int, bool]:
         """(remote address, rkey, whether it is an mkey) of a request that moves `length` bytes."""
-        at, _, _, key = self.place(part)
+        at, _, _, key = self.resolve(part)
         named = self.names_mkey(part.name)
         rkey = but.retag(0, key)[1] if named else key
         addr, rkey = but.take("remote_addr", at), but.take("rkey", rkey)
-        buffer = self.bench.buffers.get(part.name)
+        buffer = self.state.buffers.get(part.name)
         if buffer is not None and rkey == buffer.memory.rkey:
             inside(buffer, addr, length, meant=addr != at or bool(part.but))
         return addr, rkey, named
@@ -96,7 +97,7 @@ class Addresses:
     def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
         if options.dct is None:
             return None
-        number, key = self.bench.dcts[options.dct]
+        number, key = self.state.dcts[options.dct]
         if but is not None:
             number, key = but.take("dctn", number), but.take("dc_key", key)
         return protocol.DcAddress(number, key, options.stream)

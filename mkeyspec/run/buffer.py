@@ -1,7 +1,7 @@
-"""Registered buffers of a case: canaries, guard zones, and the ledger of what each byte should be.
+"""Registered buffers of a case: canaries, guard zones, and the expected value of each byte.
 
-A buffer's MR is GUARD + length + GUARD bytes; the guards lie inside it, so that a device which runs past a layout
-writes into them rather than failing. All of it is filled with a canary of the buffer's own before anything runs.
+A buffer's MR is GUARD + length + GUARD bytes; the guards are inside the MR, so a device that writes beyond a layout
+changes them instead of failing. All of it is filled with the canary of this buffer before anything runs.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ def _without(range_: tuple[int, int], start: int, end: int) -> list[tuple[int, i
 
 
 Source = Union[ByteString, None]
-"""What bytes of a buffer should be, where an expression says so."""
+"""The expected bytes of a range of a buffer, as an expression."""
 
 
 class Buffer:
-    """One registered buffer and its ledger.
+    """One registered buffer and its expected content.
 
-    `content` is what the whole MR should hold (guards included): the initial bytes, then what `store` wrote, then
-    what an expectation matched. `free`: ranges [start, end) that were written by a step which names them (the wire of a
-    transmit), and that no expectation has pinned yet. `taken`: the steps of the case so far, by whose number it is
-    noted when a byte was last looked at.
+    `content` is the expected content of the whole MR (guards included): the initial bytes, then what `store` wrote,
+    then what an expectation matched. `free`: ranges [start, end) that a step which names them has written (the wire
+    of a transmit) and that no expectation has compared yet. `taken`: the steps of the case so far; a step's number
+    says when a byte was last compared.
     """
 
     __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "side", "sources", "taken")
@@ -117,22 +117,22 @@ class Buffer:
             self.free = [piece for one in self.free for piece in _without(one, start, start + size)]
 
     def expected(self, start: int, length: int) -> Bytes:
-        """What the ledger says of `length` bytes from `start` (a view)."""
+        """The expected values of `length` bytes from `start` (a view)."""
         return self.content[GUARD + start : GUARD + start + length]
 
     def reason(self, i: int) -> tuple[str, ...]:
-        """Why byte `i` should be what it should be."""
+        """The reason for the expected value of byte `i`."""
         for start, length, source, _ in reversed(self.sources):
             if start <= i < start + length:
                 return source.explain(i - start) if source is not None else ("as it was when last looked at",)
         return ("canary: no statement gives this byte a value",)
 
     def looked_at(self, where: npt.NDArray[np.intp]) -> int:
-        """The number of the first step that may have changed one of these bytes: nobody has looked at it since."""
+        """The number of the first step that may have changed one of these bytes since they were last compared."""
         return int(self.looked()[where].min())
 
     def looked(self) -> npt.NDArray[np.intp]:
-        """Of each byte, the number of the first step that may have changed it since somebody looked."""
+        """For each byte, the number of the first step that may have changed it since it was last compared."""
         steps = np.full(self.length, self.born, np.intp)
         for start, length, _, taken in self.sources:
             steps[start : start + length] = taken
@@ -140,12 +140,12 @@ class Buffer:
 
 
 class Beyond(Exception):
-    """A statement would take the guard of a buffer for data; `str()` says where."""
+    """A statement would use the guard of a buffer as data; `str()` says where."""
 
 
 def inside(buffer: Buffer, addr: int, length: int, *, meant: bool = False) -> None:
-    """Raises Beyond unless `length` bytes from `addr` lie in the buffer. `meant`: they were put wrong on purpose, so
-    that they may lie where nothing is registered; but its guards are not data either way."""
+    """Raises Beyond unless `length` bytes from `addr` are in the buffer. `meant`: the address is wrong on purpose, so
+    the bytes may be outside of registered memory, but never in a guard."""
     start = addr - buffer.addr
     end = start + length
     if length <= 0 or (start >= 0 and end <= buffer.length):

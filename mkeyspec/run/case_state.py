@@ -1,4 +1,4 @@
-"""What one case has built up on the device: objects by name, QP pairs, labels, wires; and reading live values."""
+"""State of one running case: objects by name, QP pairs, labels, wires. Reads live values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mkeyspec.value.live import Int, NoValue, evaluate, is_known
 from mkeyspec.value.signature import Domain
 
 FIRST_WR_ID = 1 << 32
-"""Where the rig's own numbers begin, so that they are told from the users' (`id n`) in a message."""
+"""The first wr_id of the rig. Messages distinguish it from the `id n` of a case."""
 
 
 _Object = TypeVar("_Object")
@@ -56,8 +56,8 @@ class MkeyState:
 
 
 def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
-    """What byte_len may say of `length` wire bytes that fill these signature mkeys: the wire's count or the memory's
-    (X-OPEN-17); () where that is unknown."""
+    """The allowed values of byte_len for `length` wire bytes that fill these signature mkeys: the count on the wire
+    or in memory (X-OPEN-17); () where that is unknown."""
     if not signed:
         return (length,)
     if len(signed) > 1:
@@ -72,12 +72,12 @@ _START = At(1, 1)
 
 
 class Less(Exception):
-    """The device granted less than it was asked for; `str()` says of what."""
+    """The device granted less than was requested; `str()` names what."""
 
 
 @dataclass(slots=True, eq=False)
 class WireView:
-    """The peer's buffer of one transmit; `whole`: the transfer went through, so that all of it is the wire."""
+    """The peer's buffer of one transmit; `whole`: the transfer succeeded, so all of it is the wire."""
 
     buffer: Buffer
     length: int
@@ -179,7 +179,7 @@ class CaseState:
         return found
 
     def adopt(self, pair: Pair) -> Pair:
-        """A pair of this case. What an earlier case left in its queues comes to light before anything is owed."""
+        """Take a pair for this case. Leftovers of an earlier case are polled before anything is due."""
         shared = pair.attributes.type == "dci"  # its far end: the targets of the case
         for other in self.pairs.values():
             for end in other.ends if not shared and other.attributes.type != "dci" else (other.owner,):
@@ -209,7 +209,7 @@ class CaseState:
         return self.pds[name] if name is not None else None
 
     def number(self) -> int:
-        """A wr_id of our own."""
+        """A new wr_id of the rig."""
         self._wr_id += 1
         return self._wr_id
 
@@ -264,7 +264,7 @@ class CaseState:
 
     def member(self, value: Int, name: str, of: str = "") -> int:
         """A number for a member of a struct, or an argument of a call. NoValue if that can't hold it: a driver would
-        get another one. Numbers that are known before are the compiler's."""
+        get another one. The compiler checks numbers that are known before the run."""
         if is_known(value):
             return value
         number = self.evaluate(value)
@@ -321,7 +321,7 @@ def _of(pair: Pair) -> str:
 
 
 MOST_EVENTS = 1000
-"""So many events of one kind and QP are kept."""
+"""Number of events of one kind and QP that are kept."""
 
 DEEPEST = 4
 """Layouts of layouts that are followed."""
@@ -329,7 +329,7 @@ DEEPEST = 4
 PORT_EVENTS = frozenset({
     "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
 })  # fmt: skip
-"""Events of the port that come and go without any doing of a case."""
+"""Events of the port that are not caused by a case."""
 
 DEVICE_EVENTS = frozenset({"device_fatal", "cq_err", "srq_err"})
 """Events that no end of a QP explains."""

@@ -1,4 +1,4 @@
-"""A completion against what its request owes: missing, with an error, or with another member than it should have."""
+"""Compares a completion with what its request must give: missing, with an error, or with a wrong member."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mkeyspec.run.verdict import Failure
 
 
 def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
-    """How a completion is not the success that its request owes; the members in `named` somebody else compares."""
+    """How a completion differs from the expected success. The members in `named` are compared elsewhere."""
     got = due.got
     assert got is not None
     if got.status != SUCCESS:
@@ -36,18 +36,18 @@ def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
     return Failure("MKS2005", due.at, message, details, True)
 
 
-def late(bench: CaseState, end: End, missing: Due, what: str) -> Failure:
+def late(state: CaseState, end: End, missing: Due, what: str) -> Failure:
     """A completion that did not come within the deadline."""
     arrived = ", ".join(describe(due.got) for due in end.unjudged() if due.got is not None) or "nothing"
     details = (
         ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
-        ("got", f"{arrived}, within {bench.deadline:g} s"),
+        ("got", f"{arrived}, within {state.deadline:g} s"),
     )
     return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)
 
 
 def unowed(end: End, due: Due) -> str:
-    """What is wrong with an error whatever is claimed of it, in a few words; "" if nothing is."""
+    """What is wrong with an error completion whatever the claim is, in a few words; "" if nothing is."""
     if due.overtaken:
         return "came after a later one's"
     if due.stray and due.receive is None and due.wr_id not in end.configurations:

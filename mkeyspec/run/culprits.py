@@ -1,8 +1,8 @@
-"""Which statements may have changed a byte that nothing names. Worked out from the steps once a case has failed.
+"""Which statements may have changed a byte that no statement names. Computed from the steps after a case has failed.
 
-The closing rule finds such a byte at the end of a case, when nobody can say any more what wrote it. The steps tell
-where to look: those that carry data into the buffer, those that only read it, and last those that move data at all.
-Only what ran since somebody last looked at the byte counts.
+The closing rule finds such a byte at the end of a case, so the statement that wrote it is unknown. Candidates are, in
+this order, steps that write to the buffer, steps that only read it, and steps that move data at all. Only steps since
+the byte was last compared count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Span = tuple[str, int, int]
 """Bytes [start, end) of a buffer."""
 
 Moved = tuple[plan.At, tuple[Span, ...], frozenset[str]]
-"""A statement that moved data: its place, the bytes it may write, the buffers it may read."""
+"""A statement that moved data: its location, the bytes it may write, the buffers it may read."""
 
 NOTHING: frozenset[str] = frozenset()
 ANY = "*"
@@ -36,7 +36,7 @@ DEEPEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """`label` says how sure it is; `alone`: no other statement comes into question."""
+    """`label` says how certain it is; `alone`: there is no other candidate."""
 
     label: str
     places: tuple[plan.At, ...]
@@ -78,7 +78,7 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
 
 
 class MkeyReach:
-    """Which bytes each mkey reaches, and which receives wait, as far as the steps say."""
+    """The bytes that each mkey reaches and the receives that wait, computed from the steps."""
 
     def __init__(self) -> None:
         self.mkeys: dict[str, tuple[Part, ...]] = {}
@@ -144,8 +144,8 @@ class MkeyReach:
         return ("dci" if qp in self.dcis and peer else qp), peer
 
     def bytes_of(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
-        """The bytes of these parts; an mkey's are those of its layout, as its entries are now. Of parts whose
-        numbers are live, or set otherwise (`but`), all that they may reach."""
+        """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live or
+        overridden numbers (`but`), all bytes that they may reach."""
         found: list[Span] = []
         for part in parts:
             bounds = part.bounds() if not part.but and not but else None
@@ -167,7 +167,7 @@ class MkeyReach:
         )
 
     def lay(self, mkey: str, layout: Layout, refused: bool) -> None:
-        """A layout that should have been refused may be in force all the same, or the one before it."""
+        """A layout that should have been refused may be in effect, or the previous one."""
         parts = _in_order(layout)
         if parts is None:
             self.signed.add(mkey)
@@ -189,7 +189,8 @@ def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:
 
 
 def _in_order(layout: Layout) -> list[Part] | None:
-    """The parts of a layout as they lie in the key; None where a number is live or set otherwise, or they are many."""
+    """The parts of a layout in the order of the key; None if a number is live or overridden, or if there are too
+    many."""
     turns = layout.turns()
     if any(part.but for part in layout.targets()) or not is_known(turns) or turns > MOST_TURNS:
         return None

@@ -20,8 +20,8 @@ def _side(peer: bool) -> Side:
     return "peer" if peer else "owner"
 
 
-def memory(bench: CaseState, step: plan.Memory) -> None:
-    bench.buffers[step.name] = bench.buffer(
+def memory(state: CaseState, step: plan.Memory) -> None:
+    state.buffers[step.name] = state.buffer(
         step.name,
         step.at,
         _side(step.peer),
@@ -29,29 +29,29 @@ def memory(bench: CaseState, step: plan.Memory) -> None:
         step.data,
         access=step.access,
         misaligned=step.misaligned,
-        pd=bench.pd(step.pd),
+        pd=state.pd(step.pd),
     )
 
 
-def mkey(bench: CaseState, step: plan.Mkey) -> Attempt:
-    but = Members(step.but, bench)
+def mkey(state: CaseState, step: plan.Mkey) -> Attempt:
+    but = Members(step.but, state)
     flags = but.take("create_flags", step.flags)
-    entries = but.take("max_entries", bench.member(step.entries, "entries"))
+    entries = but.take("max_entries", state.member(step.entries, "entries"))
     but.done(f"mkey {step.name}")
     attempt = Attempt(step.at, f"mkey {step.name}")
     try:
-        handle = bench.device.mkey(_side(step.peer), create_flags=flags, max_entries=entries, pd=bench.pd(step.pd))
+        handle = state.device.mkey(_side(step.peer), create_flags=flags, max_entries=entries, pd=state.pd(step.pd))
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     else:
-        bench.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
+        state.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
         if handle.max_entries < entries:
             text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
-            bench.wrong_numbers[step.name, "max_entries"] = Failure("MKS2109", step.at, text)
+            state.wrong_numbers[step.name, "max_entries"] = Failure("MKS2109", step.at, text)
     return attempt
 
 
-def qp(bench: CaseState, step: plan.Qp) -> Attempt:
+def qp(state: CaseState, step: plan.Qp) -> Attempt:
     members: dict[str, Any] = dict(step.members)
     for name in members:
         if name not in _QP_MEMBERS:
@@ -60,34 +60,34 @@ def qp(bench: CaseState, step: plan.Qp) -> Attempt:
         members.setdefault("send_ops", 0)  # only RC QPs can be made with the mkey operations (WRP-03)
     if members.get("type") == "ud":
         members["max_recv_sge"] = members.get("max_recv_sge", QpAttributes().max_recv_sge) + 1  # the rig's, for the GRH
-    attributes = QpAttributes(**members, pd=bench.pd(step.pd), private=bench.isolated)
+    attributes = QpAttributes(**members, pd=state.pd(step.pd), private=state.isolated)
     attempt = Attempt(step.at, f"qp {step.name}")
     try:
-        handle = bench.device.qp_pair(attributes)
+        handle = state.device.qp_pair(attributes)
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     else:
-        bench.adopt(Pair(step.name, step.at, attributes, handle))
+        state.adopt(Pair(step.name, step.at, attributes, handle))
     return attempt
 
 
-def pd(bench: CaseState, step: plan.Pd) -> None:
-    bench.pds[step.name] = bench.device.pd(_side(step.peer))
+def pd(state: CaseState, step: plan.Pd) -> None:
+    state.pds[step.name] = state.device.pd(_side(step.peer))
 
 
-def dek(bench: CaseState, step: plan.Dek) -> Attempt:
+def dek(state: CaseState, step: plan.Dek) -> Attempt:
     attempt = Attempt(step.at, f"dek {step.name}")
     try:
-        bench.deks[step.name] = bench.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
+        state.deks[step.name] = state.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     return attempt
 
 
-def dct(bench: CaseState, step: plan.Dct) -> None:
-    bench.dcts[step.name] = (bench.device.dct(step.key), step.key)
+def dct(state: CaseState, step: plan.Dct) -> None:
+    state.dcts[step.name] = (state.device.dct(step.key), step.key)
 
 
-def retag(bench: CaseState, step: plan.Retag) -> None:
-    state = bench.mkeys[step.mkey]
-    state.handle = bench.device.retag(state.handle, bench.member(step.tag, "tag"))
+def retag(state: CaseState, step: plan.Retag) -> None:
+    configured = state.mkeys[step.mkey]
+    configured.handle = state.device.retag(configured.handle, state.member(step.tag, "tag"))

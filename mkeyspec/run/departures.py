@@ -1,14 +1,14 @@
-"""Which driver or device departs from the pages where: `expectations/*.toml`, kept outside the cases.
+"""Known departures of drivers and devices from the pages: `expectations/*.toml`, kept outside the cases.
 
-A file may be owned by a vendor. Each `[[shows]]` table says who departs (patterns over what the device tells of
-itself) and how (ids of the catalogue, each with a word on what is seen):
+A file may be owned by a vendor. Each `[[shows]]` table names the devices (patterns over the device's own information)
+and the departures (ids of the catalogue, each with a description):
 
     [[shows]]
     device = "mlx5_*"                       # fnmatch pattern; left out: any
     versions = { rdma-core = ">=35, <38" }  # dotted numbers; every comparison must hold
     ids = { X-DIFF-08 = "compares all 64 bits of a CRC32 seed" }
 
-A listed departure that is not seen fails (MKS2301): the list is a claim too.
+A listed departure that is not seen is a failure (MKS2301).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ else:
 
 _COMPARISON = re.compile(r"(>=|<=|==|!=|<|>)\s*([0-9]+(?:\.[0-9]+)*)\Z")
 VERSIONS = frozenset({"rdma-core", "libibverbs", "libmlx5", "pyverbs", "kernel", "profile"})
-"""What devices tell versions of (`Info.versions`)."""
+"""Names of the versions that devices report (`Info.versions`)."""
 _KEYS = {"device", "firmware", "versions", "ids"}
 
 
 class ExpectationError(ValueError):
-    """An expectations file says something that can't be understood; `str()` names the file and what to do."""
+    """An expectations file is invalid; `str()` names the file and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Expectations:
 
     @classmethod
     def load(cls, files: Iterable[Path], info: Info) -> Expectations:
-        """Read `files` and keep what they say of the device that `info` describes."""
+        """Read `files` and return the entries for the device that `info` describes."""
         departures: dict[str, tuple[str, str]] = {}
         for path in sorted(files):
             try:
@@ -109,7 +109,7 @@ def _known(id: str, file: str) -> None:
 
 
 def _within(version: str | None, comparisons: str, file: str) -> bool:
-    """Whether a version lies in `>=35, <38`; an unknown version lies in no range."""
+    """Whether a version is in `>=35, <38`; an unknown version is in no range."""
     bounds = [_COMPARISON.match(part.strip()) for part in comparisons.split(",")]
     if any(bound is None for bound in bounds):
         raise ExpectationError(f"{file}: `{comparisons}` is not a range of versions; write for example >=35, <38")

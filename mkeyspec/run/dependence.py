@@ -1,4 +1,4 @@
-"""Which requests under way a statement depends on, or would disturb.
+"""Which outstanding requests a statement depends on or would disturb.
 
 Nothing orders two send queues, or a send queue and the host (IBTA 9.5). Steps are carried out in the order
 of the text: a request whose bytes, key or receive a statement uses must end before the statement is carried out.
@@ -13,12 +13,12 @@ from mkeyspec import plan
 from mkeyspec.run.culprits import ANY, NOTHING, MkeyReach
 
 TARGETS = "the receives of the case's DCTs"
-"""One queue for the messages of all DCIs: they meet its receives in the order in which they come."""
+"""One receive queue for the messages of all DCIs: they consume its receives in the order in which they arrive."""
 
 
 class Touched(NamedTuple):
-    """What a request, or a statement of the host, has to do with: buffers by name, and mkeys that it uses, its entries'
-    included, or changes."""
+    """What a request, or a statement of the host, accesses: buffers by name, and the mkeys that it uses or changes,
+    with those in their layouts."""
 
     at: plan.At
     reads: frozenset[str] = NOTHING
@@ -28,7 +28,7 @@ class Touched(NamedTuple):
 
 
 def meet(one: Touched, other: Touched) -> bool:
-    """Whether their order matters."""
+    """Whether the order of the two matters."""
     return (
         _overlap(one.writes, other.reads | other.writes)
         or _overlap(one.reads, other.writes)
@@ -41,7 +41,7 @@ def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def touched(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Touched]]:
-    """What the requests of these steps have to do with, each with the number of its step."""
+    """What the requests of these steps access, each with the number of its step."""
     walk = _Walk()
     for number, step in enumerate(steps):
         for entry in walk.take(step):
@@ -86,7 +86,7 @@ class _Walk:
         return Touched(request.at, frozenset(reads), frozenset(writes), uses, frozenset(changes))
 
     def _keys(self, names: Iterable[str]) -> frozenset[str]:
-        """These keys, and those that their layouts lead to."""
+        """These keys and those in their layouts."""
         found, left = set[str](), list(names)
         while left:
             name = left.pop()

@@ -1,4 +1,4 @@
-"""A failed case as text: the place in the `.mks` file, what was expected and what came, and what it touches.
+"""A failed case as text: the location in the `.mks` file, the expected and the actual result, and the requirement.
 
 The first line of each failure is `file:line:column: error[MKSnnnn]: …`, so that editors and CI can jump to it.
 """
@@ -56,7 +56,7 @@ def _failure(case: CaseInfo, failure: Failure, lines: list[str]) -> str:
 
 
 def _suspects(failure: Failure, lines: list[str]) -> Iterator[str]:
-    """The statements that may have done it, the last ones, each with its place and its first line."""
+    """The last statements that may have caused it, each with its location and its first line."""
     label, places = failure.suspects
     if len(places) > _SUSPECTS:
         yield _detail(label, f"{len(places) - _SUSPECTS} statements before, and")
@@ -68,7 +68,7 @@ def _suspects(failure: Failure, lines: list[str]) -> Iterator[str]:
 
 
 def _snippet(at: At, lines: list[str]) -> list[str]:
-    """The statement's first line with carets under it; nothing where the file is gone or shorter."""
+    """The statement's first line with carets under it; empty if the file is missing or shorter."""
     if not 0 < at.line <= len(lines):
         return []
     shown = _printable(lines[at.line - 1])
@@ -86,7 +86,7 @@ def _printable(line: str) -> str:
 
 
 def _statement(line: str, column: int) -> str:
-    """What is at `column`: up to the end of the line, without a comment or what opens a block."""
+    """The text from `column` to the end of the line, without a comment and without an opening brace."""
     text = line[column - 1 :]
     quoted = False
     for i, character in enumerate(text):

@@ -1,6 +1,6 @@
 """Two byte strings that should be equal and are not: where, how many, which field, and both as aligned rows of hex.
 
-Nothing here runs for a case that passes.
+This code runs only for cases that fail.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Reason = Callable[[int], tuple[str, ...]]
 Detail = tuple[str, str]
 
 ROW = 16
-"""Bytes a row."""
+"""Bytes per row."""
 ROWS = 6
-"""Rows shown that hold a difference."""
+"""Number of rows shown that have a difference."""
 FIELDS = 4
 """Fields shown as numbers."""
 RANGES = 8
@@ -59,17 +59,16 @@ def describe(
     where: Positions,
     *,
     reason: Reason,
-    place: Callable[[int], str],
+    name_of: Callable[[int], str],
     ignored: list[tuple[int, int]] | None = None,
     base: int = 0,
 ) -> tuple[Detail, ...]:
-    """The details of a difference: the field, why its byte is what it is, the rows, all ranges.
-
-    `reason(i)` tells why byte i should be what it should be; `place(i)` names it in the case's words; `base` is the
-    position of byte 0 there.
+    """The details of a difference: the field, the reason for the expected byte, the rows, all ranges. `reason(i)`
+    gives the reason for the expected byte i; `name_of(i)` names the byte as the case does; `base` is the position of
+    byte 0 there.
     """
     first = int(where[0])
-    details: list[Detail] = [("first at", place(first))]
+    details: list[Detail] = [("first at", name_of(first))]
     why = reason(first)
     if why:
         details.append(("should be", why[0]))
@@ -82,7 +81,7 @@ def describe(
 
 
 def _otherwise(want: int, have: int, why: tuple[str, ...]) -> str:
-    """A byte of the device against the one that should be there."""
+    """Describes a byte of the device against the expected one."""
     bits = [bit for bit in range(8) if (want ^ have) >> bit & 1]
     text = f"{have:#04x} in place of {want:#04x}"
     if len(bits) == 1:
@@ -110,7 +109,7 @@ def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, 
 
 
 def _fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> list[Detail]:
-    """The fields that differ, as numbers, both ways."""
+    """The fields that differ, as numbers, expected and actual."""
     details: list[Detail] = []
     covered = 0
     for first, last in ranges(where)[: 8 * FIELDS]:

@@ -1,13 +1,14 @@
-"""Bringing a send queue to rest, by a marker or a quiet time.
+"""Waits until a send queue has no outstanding work, with a marker or a quiet time.
 
-Requests that are not signaled tell of themselves only when they fail, and a completion too many may come late. A
-marker, a signaled RDMA write of length zero after everything else, tells when nothing can come any more of a send
-queue: at the end of a case, before a reset, and where a statement says exactly what comes. Where the other end has
-received something, and none of its receives waits, the marker is a SEND into a receive of its own, for that queue.
+Unsignaled requests have a completion only if they fail, and an extra completion may come late. A marker is a signaled
+RDMA write of length zero after all other requests. Its completion shows that no other completion of the send queue
+can follow. It is posted at the end of a case, before a reset, and where a statement lists its exact completions. If
+the other end has received something and has no waiting receive, the marker is a SEND with a receive of its own, for
+that queue.
 
-Where a service has no such request (UD, XRC, raw packets, a DCI without a target, a queue that may be drained), or the
-driver may take none (after a section that it refused), a bounded time without anything new takes its place; it is noted
-in the verdict.
+A marker is not possible on some services (UD, XRC, raw packets, a DCI without a target, a queue that may be drained)
+and after a section that the driver refused. There a bounded time without new completions is used instead. The verdict
+records it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from mkeyspec.run.outcomes import describe
 from mkeyspec.run.verdict import Failure
 
 QUIET = 5e-3
-"""Seconds without anything new that take the place of a marker."""
+"""Seconds without anything new that replace a marker."""
 GRACE = 5e-4
 """Seconds of polling after a marker, and before a QP is reset: for what the device should not send at all."""
 
@@ -37,68 +38,68 @@ LOOKS = 44
 """Polls of a queue from which nothing should come any more, at a reset and at the end of a case."""
 
 MOST_SEEN = 1000
-"""So many completions too many are enough: nobody waits until no more come."""
+"""Number of extra completions after which the rig does not wait for more."""
 
 MARKED = frozenset({"rc", "uc"})
 """QP types that take a plain RDMA write."""
 
 
-def exact(bench: CaseState, end: End, at: At) -> Failure | None:
-    """The statement at `at` says exactly what comes: nothing of it may come after this."""
-    marked, failure = _end_here(bench, end, at)
+def exact(state: CaseState, end: End, at: At) -> Failure | None:
+    """The statement at `at` lists its exact completions: none of them may come after this."""
+    marked, failure = _end_here(state, end, at)
     if marked:
-        look(bench, end, GRACE)
+        look(state, end, GRACE)
     return failure
 
 
-def before(bench: CaseState, end: End, at: At) -> Failure | None:
-    """A section follows after which the pair may have to be reset: what is under way comes to its end first, at both
-    ends, as an error there flushes what the other has."""
-    bench.look_for_events()
-    bench.seen_events = len(bench.events)
+def before(state: CaseState, end: End, at: At) -> Failure | None:
+    """The pair may have to be reset after the next section. Wait first for outstanding work at both ends, since an
+    error at one end flushes the work of the other."""
+    state.look_for_events()
+    state.seen_events = len(state.events)
     for side in (end, end.other):
         if side is not end and (end.pair.failed or any(one.broken for one in end.pair.ends)):
             break
         if side.quiet() or is_unmarked(side):
-            failure = _end_here(bench, side, at)[1]
+            failure = _end_here(state, side, at)[1]
             if failure is not None:
                 return failure
         if side is not end and not end.pair.attributes.sig_pipelining:
             sent = [due for due in side.send if due.signaled and due.got is None]
             met = [due for due in side.other.recv if due.got is None and due.request is not None and side.is_own(due)]
-            wait.for_dues(bench, side, sent, met)
+            wait.for_dues(state, side, sent, met)
     return None
 
 
-def rest(bench: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
-    """The statement at `at` touches these things: requests under way that touch them too, and that nobody has waited
-    for, come to their end first; those of its `own` queue go before it anyhow. A queue that may be drained is given a
-    short while only."""
-    ends = [end for pair in bench.pairs.values() for end in pair.ends if end.send or end.other.recv]
+def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
+    """Wait for outstanding requests that access the same objects as the statement at `at` and were not waited for.
+    Requests of its `own` queue are carried out before it anyway. A queue that may be drained is waited for only a
+    short time."""
+    ends = [end for pair in state.pairs.values() for end in pair.ends if end.send or end.other.recv]
     ends = [end for end in ends if end is not own]
     if not ends:
         return None
-    those = {one.at for _, one in touched(bench.taken) if one.at != at and any(meet(one, look) for look in looks)}
+    those = {one.at for _, one in touched(state.taken) if one.at != at and any(meet(one, look) for look in looks)}
     for end in ends:
         far = [due for due in end.other.recv if due.request is not None and due.request.at in those]
         near = any(due.at in those for due in end.send)
         if (near or far) and end.pair.attributes.sig_pipelining:
-            until_quiet(bench, end)
-            wait.for_dues(bench, end, [], [due for due in far if due.got is None and end.other.owes(due)])
+            until_quiet(state, end)
+            wait.for_dues(state, end, [], [due for due in far if due.got is None and end.other.owes(due)])
         elif (near or far) and not end.pair.failed and not end.broken:
-            failure = _end_here(bench, end, at)[1] if near else None
+            failure = _end_here(state, end, at)[1] if near else None
             if failure is not None:
                 return failure
-            wait.for_dues(bench, end, [], [due for due in far if due.got is None])
+            wait.for_dues(state, end, [], [due for due in far if due.got is None])
     return None
 
 
-def rest_for(bench: CaseState, step: Step, own: End) -> Failure | None:
-    """The same for the requests of the step under way, which are posted to `own`."""
-    if all(end is own or not (end.send or end.other.recv) for pair in bench.pairs.values() for end in pair.ends):
+def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
+    """The same for the requests of the current step, which are posted to `own`."""
+    if all(end is own or not (end.send or end.other.recv) for pair in state.pairs.values() for end in pair.ends):
         return None
-    last = len(bench.taken) - 1
-    return rest(bench, step.at, [one for number, one in touched(bench.taken) if number == last], own)
+    last = len(state.taken) - 1
+    return rest(state, step.at, [one for number, one in touched(state.taken) if number == last], own)
 
 
 def is_unmarked(end: End) -> bool:
@@ -117,109 +118,109 @@ def _takes_send(end: End) -> bool:
     )
 
 
-def is_idle(bench: CaseState, end: End) -> bool:
-    """Whether nothing tells that a pair is as it was: nothing was posted to it, or another one has failed since it was
-    marked. The owner's marker is answered by the peer."""
+def is_idle(state: CaseState, end: End) -> bool:
+    """Whether the state of a pair is unknown: nothing was posted to it, or another pair has failed since its last
+    marker. The peer answers the owner's marker."""
     untouched = not any(one.number_of for one in end.pair.ends)
-    return end.side == "owner" and not end.drained and (untouched or bool(bench.failed_qps))
+    return end.side == "owner" and not end.drained and (untouched or bool(state.failed_qps))
 
 
-def _end_here(bench: CaseState, end: End, at: At) -> tuple[bool, Failure | None]:
-    """A marker, and what is wrong with it; or a quiet time."""
+def _end_here(state: CaseState, end: End, at: At) -> tuple[bool, Failure | None]:
+    """Post a marker and return what is wrong with it; or wait for a quiet time."""
     marked, wrong = False, list[Failure]()
     if not end.pair.attributes.sig_pipelining:
-        marked, wrong = mark(bench, end, at, closing=False)
+        marked, wrong = mark(state, end, at, closing=False)
     if not marked and not wrong:
-        quiet(bench, end, at)
+        quiet(state, end, at)
         end.used = None
     return marked, wrong[0] if wrong else None
 
 
-def quiet(bench: CaseState, end: End, at: At) -> None:
-    """Nothing new for a while, in place of a marker."""
-    look(bench, end, QUIET)
+def quiet(state: CaseState, end: End, at: At) -> None:
+    """Wait until nothing new comes for a time, instead of a marker."""
+    look(state, end, QUIET)
     for due in end.quiet():
         due.passed = True
-        due.judge("a quiet time")
+        due.mark_judged("a quiet time")
         end.send.remove(due)
-    _note(bench, end, at)
+    _note(state, end, at)
 
 
-def heard(bench: CaseState, side: Side, at: At) -> Failure | None:
-    """The keys of `side` are asked for an error: the other end, if it has used one, sends a message first, as only what
-    is received tells that the transfer is over here too (mlx5dv_mkey_check(3), NOTES)."""
-    for pair in bench.pairs.values():
+def heard(state: CaseState, side: Side, at: At) -> Failure | None:
+    """The keys of `side` will be checked for an error. If the other end has used one, it sends a message first, since
+    only a received message shows that the transfer is over at this end too (mlx5dv_mkey_check(3), NOTES)."""
+    for pair in state.pairs.values():
         for end in pair.ends:
             if end.side == side or not end.remote or pair.failed or end.broken:
                 continue
-            if not pair.attributes.sig_pipelining and (failure := mark(bench, end, at, closing=False)[1]):
+            if not pair.attributes.sig_pipelining and (failure := mark(state, end, at, closing=False)[1]):
                 return failure[0]
             if end.remote:
-                look(bench, end.other, QUIET)
-                _note(bench, end.other, at)
+                look(state, end.other, QUIET)
+                _note(state, end.other, at)
                 end.remote = 0
     return None
 
 
-def _note(bench: CaseState, end: End, at: At) -> None:
+def _note(state: CaseState, end: End, at: At) -> None:
     of = f"`{end.pair.name}`" if end.pair.name else "the default QP"
-    bench.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
+    state.quiet.append((at, f"{of} ({end.pair.attributes.type}), {end.side}: nothing new within {QUIET * 1e3:g} ms"))
 
 
-def until_quiet(bench: CaseState, end: End) -> None:
-    """A short while: completions that are on their way."""
-    look(bench, end, GRACE)
+def until_quiet(state: CaseState, end: End) -> None:
+    """Wait a short time for completions that may still come."""
+    look(state, end, GRACE)
 
 
-def look(bench: CaseState, end: End, seconds: float) -> None:
+def look(state: CaseState, end: End, seconds: float) -> None:
     """Poll until nothing new has come for that long; never longer than a step may wait."""
-    look_on(bench, (end,))
-    last = monotonic() + bench.deadline
+    look_on(state, (end,))
+    last = monotonic() + state.deadline
     limit = monotonic() + seconds
     begun = count = len(end.arrived)
     while monotonic() < min(limit, last) and count < begun + MOST_SEEN:
         sleep(seconds / 4)
-        look_on(bench, (end,))
+        look_on(state, (end,))
         if len(end.arrived) != count:
             count, limit = len(end.arrived), monotonic() + seconds
 
 
-def look_on(bench: CaseState, ends: Sequence[End]) -> None:
-    """Some polls at once: a completion too many may be after others that a device holds back."""
+def look_on(state: CaseState, ends: Sequence[End]) -> None:
+    """Some polls at once: an extra completion may follow others that a device delays."""
     for _ in range(LOOKS):
         for end in ends:
-            bench.poll(end)
+            state.poll(end)
 
 
 # Markers -------------------------------------------------------------------------------------
 
 
-def _addresses(bench: CaseState, end: End) -> list[DcAddress | None]:
+def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
     """Where markers must go to be after everything: of a DCI, to each target and stream in use; [] if nowhere."""
     kind = end.pair.attributes.type
     if kind in MARKED:
         return [None]
     if kind == "dci" and end.side == "owner" and not end.pair.failed and not end.broken:
         used = {due.dc: None for due in (*end.send, *end.arrived[-8:]) if due.dc is not None}
-        known = dict(bench.dcts.values())
+        known = dict(state.dcts.values())
         return [dc for dc in used if known.get(dc.dct) == dc.key]
     return []
 
 
-def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
+def mark(state: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
     """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
-    addresses = _addresses(bench, end)
+    addresses = _addresses(state, end)
     when = "at the end of the case" if closing else f"before {at.line}:{at.column}"
     latest = at if closing or end.used is None else end.used
     if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
         return False, []
     for dc in addresses:
-        marker = Due(at, "send", bench.number(), "rdma_write", dc=dc)
+        marker = Due(at, "send", state.number(), "rdma_write", dc=dc)
         request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
-        receive = Due(at, "recv", bench.number(), "recv", byte_lens=(0,), request=marker)
+        receive = Due(at, "recv", state.number(), "recv", byte_lens=(0,), request=marker)
         # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
         by_message = (end.other.received or end.remote) and _takes_send(end) and (closing or not end.quiet())
-        if by_message and (refused := _receive(bench, end.other, receive)):
+        if by_message and (refused := _receive(state, end.other, receive)):
             message = f"the QP takes no more receives {when} ({refused})"
             return False, [Failure("MKS2204", latest, message, hard=True)]
         if by_message:
@@ -227,9 +228,9 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
             request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)
         if end.wqes >= end.pair.attributes.max_send_wr:  # what is polled makes room
             owed = [due for due in end.send if due.signaled]
-            wait.until(bench, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: bench.poll(end))  # type: ignore[misc]
+            wait.until(state, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: state.poll(end))  # type: ignore[misc]
         try:
-            errno = bench.device.post(end.qp, [request])
+            errno = state.device.post(end.qp, [request])
         except Refused as refusal:
             errno = refusal.errno
         if errno == ENOMEM and end.wqes >= end.pair.attributes.max_send_wr:
@@ -242,17 +243,17 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
         end.owe(marker)
         stopped = end.is_after_failure(marker)
         end.markers.add(marker.wr_id)
-        marker.judge("marker")
-        wait.until(bench, lambda marker=marker: marker.got is not None, lambda: bench.poll(end))  # type: ignore[misc]
-        if by_message and (wrong := _received(bench, end, receive)) is not None:
+        marker.mark_judged("marker")
+        wait.until(state, lambda marker=marker: marker.got is not None, lambda: state.poll(end))  # type: ignore[misc]
+        if by_message and (wrong := _received(state, end, receive)) is not None:
             return True, [wrong]
         if marker.got is None:
             end.send.remove(marker)
             if stopped:
-                return True, [late(bench, end, marker, "a request after a failed one")]
+                return True, [late(state, end, marker, "a request after a failed one")]
             if end.broken or end.pair.failed:
                 return False, []
-            return False, [late(bench, end, marker, "the closing zero-length write" if closing else "the marker")]
+            return False, [late(state, end, marker, "the closing zero-length write" if closing else "the marker")]
         broken = end.broken or bool(end.pair.failed)
         if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
             return True, [wrong]
@@ -269,37 +270,37 @@ def mark(bench: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
                 flushed = stopped and end.is_after_failure(due)
                 due.passed = True
                 due.succeeded = not flushed and end.lane(due) == end.lane(marker)
-                due.judge("nothing came" if flushed else "marker")
+                due.mark_judged("nothing came" if flushed else "marker")
                 end.send.remove(due)
                 if flushed:
-                    lost.append(late(bench, end, due, f"the {due.opcode} after a failed request"))
+                    lost.append(late(state, end, due, f"the {due.opcode} after a failed request"))
         if lost:
             return True, lost
     return True, []
 
 
-def _receive(bench: CaseState, end: End, due: Due) -> str:
+def _receive(state: CaseState, end: End, due: Due) -> str:
     """Post a receive for a marker that is a message; the errno's name if it is refused."""
     try:
-        errno = bench.device.post_recv(end.qp, due.wr_id, ())
+        errno = state.device.post_recv(end.qp, due.wr_id, ())
     except Refused as refusal:
         errno = refusal.errno
     if errno:
         return errno_name(errno)
     end.owe(due)
     end.markers.add(due.wr_id)
-    due.judge("marker")
+    due.mark_judged("marker")
     return ""
 
 
-def _received(bench: CaseState, end: End, due: Due) -> Failure | None:
+def _received(state: CaseState, end: End, due: Due) -> Failure | None:
     """Wait for the receive of a marker, and what is wrong with it."""
     other = end.other
     if due.request is not None and due.request.succeeded:
-        wait.until(bench, lambda: due.got is not None, lambda: bench.poll(other))
+        wait.until(state, lambda: due.got is not None, lambda: state.poll(other))
     if due.got is None:
         other.recv.remove(due)
         sent = due.request is not None and due.request.succeeded
-        return late(bench, other, due, "the receive of the closing message") if sent else None
+        return late(state, other, due, "the receive of the closing message") if sent else None
     other.received = False
     return misfit(due, "the closing message") if due.request is not None and due.request.succeeded else None

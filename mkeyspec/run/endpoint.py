@@ -1,8 +1,7 @@
-"""QP pairs of a case: what was posted on each end, what is open there, and what came.
+"""QP pairs of a case: what was posted on each end, what is outstanding, and what came.
 
-Every completion that arrives is owed by a request, or is named by a claim. On each queue completions come in the order
-of their requests (RC and UC promise it), so that a completion after a request that asked for none tells that it went
-through.
+Every completion that arrives is owed by a request, or is named by a claim. On each queue completions come in the
+order of their requests (RC and UC promise it), so a completion shows that the earlier unsignaled requests succeeded.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})
 """QP types on which a request succeeds only once the other end has taken its message (IBTA, reliable services)."""
 
 Lane = tuple[str, int]
-"""A line of requests that go on in order: a queue, and of a DCI's send queue the stream."""
+"""A sequence of requests that are carried out in order: a queue, or one stream of a DCI's send queue."""
 
 CONFIGURATION_WQES = 3
-"""So many WQEs a configuration can be: itself, and one for each domain of its signature (X-LIM-05)."""
+"""Most WQEs of one configuration: itself, and one for each domain of its signature (X-LIM-05)."""
 
 
 class Unobserved(LookupError):
-    """A live value that nothing has shown yet: the member of a step that was refused before it could have one."""
+    """A live value that is not known: the step was refused before it had one."""
 
 
 class Label:
@@ -75,8 +74,8 @@ class Label:
 
 @dataclass(slots=True, eq=False)
 class OpenReceive:
-    """A receive that was posted. `signed`: the signature mkeys that it fills; whether byte_len then counts the wire or
-    the memory is open (X-OPEN-17). `own`: a short form's, not the case's."""
+    """A receive that was posted. `signed`: the signature mkeys that it fills; whether byte_len then counts the wire
+    or the memory is open (X-OPEN-17). `own`: posted by a short form, not by the case."""
 
     at: At
     wr_id: int
@@ -86,7 +85,7 @@ class OpenReceive:
     own: bool = False
     label: Label | None = None
     due: Due | None = None
-    """Once a message is on its way to it."""
+    """Set when a message for it was posted."""
 
 
 class End:
@@ -94,7 +93,7 @@ class End:
 
     __slots__ = (
         "_first",
-        "_places",
+        "_positions",
         "arrived",
         "configurations",
         "drained",
@@ -128,9 +127,9 @@ class End:
         self.header: Buffer | None = None
         """Of a UD QP: where the GRH of what it receives goes."""
         self.arrived: list[Due] = []
-        self._places = 0
+        self._positions = 0
         self.last: dict[Lane, int] = {}
-        """Of each line of requests that go on in order, the latest place whose completion has come."""
+        """For each lane, the position of the latest request whose completion has come."""
         self.configurations: set[int] = set()
         """Numbers of requests that are several WQEs."""
         self.drained = False
@@ -142,12 +141,12 @@ class End:
         self.failed = False
         """One of its queues has had an error of its own: the QP is in the error state, and flushes all that it has."""
         self.stopped: dict[Lane, int] = {}
-        """The place of the request that the line failed by: what is after it is flushed, signaled or not."""
+        """For each lane, the position of the request that failed: later requests are flushed, signaled or not."""
         self.unfreed: list[tuple[int, int]] = []
         """Requests of the send queue of which no completion has told the driver that they are over: their places, and
         how many WQEs they may be."""
         self.number_of: dict[int, At] = {}
-        """wr_id to the place of the request, for messages."""
+        """wr_id to the location of the request in the case, for messages."""
         self.used: At | None = None
         """The latest request of the send queue, if no marker came after it."""
         self.received = False
@@ -165,13 +164,13 @@ class End:
         return self.pair.peer if self.side == "owner" else self.pair.owner
 
     def share(self, other: End) -> None:
-        """This end and `other` are one: the targets of two DCIs."""
+        """Share the state with `other`: the targets of two DCIs have one receive queue."""
         self.recv, self.receives, self.arrived, self.strange = other.recv, other.receives, other.arrived, other.strange
         self.number_of, self.markers, self.configurations = other.number_of, other.markers, other.configurations
 
     def lane(self, due: Due) -> Lane | None:
-        """The line of requests that go on in order, one after the other: of a DCI with streams, each stream; None for
-        receives that several DCIs feed."""
+        """The ordered lane of a request: for a DCI with streams, the stream; None for receives that several DCIs
+        use."""
         if due.queue == "recv":
             return None if self.shared else ("recv", 0)
         return ("send", (due.dc.stream or 0) if due.dc is not None and self.pair.attributes.streams else 0)
@@ -179,31 +178,31 @@ class End:
     def is_after_failure(self, due: Due) -> bool:
         """Whether it is flushed, with a completion of its own, signaled or not."""
         lane = self.lane(due)
-        return lane is not None and 0 < self.stopped.get(lane, 0) < due.place
+        return lane is not None and 0 < self.stopped.get(lane, 0) < due.position
 
     @property
     def wqes(self) -> int:
-        """How many WQEs of the send queue the driver may still take for under way."""
+        """How many WQEs of the send queue the driver may still count as outstanding."""
         return sum(count for _, count in self.unfreed)
 
     def is_own(self, due: Due) -> bool:
-        """Whether it concerns this pair: a message to a shared receive queue is its sender's."""
+        """Whether it belongs to this pair: a message to a shared receive queue belongs to its sender's pair."""
         sender = due.request.end if self.shared and due.request is not None else None
         return sender is None or sender.pair is self.pair
 
     # What came -------------------------------------------------------------------------------
 
     def owe(self, due: Due) -> None:
-        """A request was posted that owes this, or met this receive."""
-        self._places += 1
-        due.place = self._places
+        """Record the completion that a posted request, or the receive that it consumes, must give."""
+        self._positions += 1
+        due.position = self._positions
         if due.queue == "send":
             self.used, due.end = due.at, self
-            self.unfreed.append((due.place, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
+            self.unfreed.append((due.position, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
         (self.send if due.queue == "send" else self.recv).append(due)
 
     def deliver(self, completion: Completion) -> None:
-        """File a completion: with the request that owes it, or as one that none owes."""
+        """Record a completion: with its request, or as one without a request."""
         line = self.send if completion.queue == "send" else self.recv
         if completion.qp is not self.qp and completion.qp != self.qp:
             at = self.number_of.get(completion.wr_id, self.pair.at)
@@ -214,31 +213,31 @@ class End:
         else:
             due = self._find(line, completion) or self._unowed(completion)
         lane = self.lane(due)
-        if due.place and lane is not None:
-            if due.place < self.last.get(lane, 0):
+        if due.position and lane is not None:
+            if due.position < self.last.get(lane, 0):
                 due.overtaken = True
             else:
-                self.last[lane] = due.place
-        if due.queue == "send" and due.place:
-            self.unfreed = [one for one in self.unfreed if one[0] > due.place]
+                self.last[lane] = due.position
+        if due.queue == "send" and due.position:
+            self.unfreed = [one for one in self.unfreed if one[0] > due.position]
         if due.drained and self.drained and completion.status == SUCCESS:
             text = f"`{due.opcode}` was posted when sq_drained had come, and was carried out before a resume"
             self.strange.append((due.at, text))
         if due.queue == "recv":
             self.received = True
             sender = due.request.end if due.request is not None else None
-            if sender is not None and due.request is not None and due.request.place > sender.remote:
+            if sender is not None and due.request is not None and due.request.position > sender.remote:
                 sender.remote = 0
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
             self.failed = True
             if due.queue == "send" and lane is not None:
-                self.stopped.setdefault(lane, due.place)
+                self.stopped.setdefault(lane, due.position)
         self.arrived.append(due)
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
-        """The open entry that a completion belongs to, wherever it is; taken out of the line."""
+        """Find and remove the outstanding entry that a completion belongs to."""
         quiet: Due | None = None
         for due in line:
             if due.wr_id == completion.wr_id:
@@ -256,7 +255,7 @@ class End:
                 break
             line.remove(passed)
             passed.passed = passed.succeeded = True
-            passed.judge("a completion after it")
+            passed.mark_judged("a completion after it")
         line.remove(taken)
         return taken
 
@@ -273,7 +272,7 @@ class End:
         return stray
 
     def unjudged(self) -> Iterator[Due]:
-        """What came and was not judged yet, in order."""
+        """What came and is not checked yet, in order."""
         arrived = self.arrived
         while self._first < len(arrived) and arrived[self._first].judged:
             self._first += 1
@@ -282,7 +281,7 @@ class End:
                 yield arrived[i]
 
     def fails_after(self, due: Due) -> bool:
-        """Whether the error that its line failed by came after `due`: nothing is flushed before that."""
+        """Whether the first error of its lane came after `due`: nothing is flushed before that."""
         later, lane = False, self.lane(due)
         for one in reversed(self.arrived):
             if one is due:
@@ -293,7 +292,7 @@ class End:
 
     @property
     def broken(self) -> bool:
-        """Whether something failed here that was not judged yet."""
+        """Whether something failed here that is not checked yet."""
         return any(due.failed and self.is_own(due) for due in self.unjudged())
 
     def owes(self, due: Due) -> bool:
@@ -303,7 +302,7 @@ class End:
             return False
         lane = self.lane(due)
         if due.queue == "send" and lane is not None:
-            return 0 < due.place < self.last.get(lane, 0)
+            return 0 < due.position < self.last.get(lane, 0)
         return due.request is not None and due.request.succeeded and self.pair.attributes.type in ACKNOWLEDGED
 
     # What is open ----------------------------------------------------------------------------
@@ -314,18 +313,19 @@ class End:
         return [*(due for line in (self.send, self.recv) for due in line if due.signaled), *flushed]
 
     def quiet(self) -> list[Due]:
-        """Requests that are not known to be over, and owe nothing if they succeed."""
+        """Unsignaled requests that are not known to be complete."""
         return [due for due in self.send if not due.signaled and not self.is_after_failure(due)]
 
     def cancel(self, wr_id: int) -> None:
-        """The other end's requests of this number deliver no message: the receives they had wait for the next."""
+        """The cancelled requests of the other end send no message: their receives wait for the next one."""
         for due in [due for due in reversed(self.recv) if due.request is not None and due.request.wr_id == wr_id]:
             self.recv.remove(due)
-            due.judge("cancel")
+            due.mark_judged("cancel")
             self.take_back(due)
 
     def take_back(self, due: Due) -> None:
-        """The message of this receive has never come: it waits for the next one. The last of several comes first."""
+        """The message of this receive did not come: it waits for the next one. Of several, take back the last
+        first."""
         if due.receive is not None:
             due.receive.due = None
             if due.receive.label is not None:
@@ -356,7 +356,7 @@ class Pair:
         return self.peer if peer else self.owner
 
     def renew(self, handle: QpPair) -> None:
-        """After a reconnect: perhaps new QPs, empty queues. Everything must have been judged (`drain`)."""
+        """After a reconnect: possibly new QPs, empty queues. Everything must have been checked (`drain`)."""
         self.handle = handle
         self.failed = ""
         for end, qp in ((self.owner, handle.owner), (self.peer, handle.peer)):

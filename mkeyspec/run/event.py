@@ -1,4 +1,4 @@
-"""Async events: one that is awaited, and those that nobody has named."""
+"""Async events: one that is awaited, and those that no statement names."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ MOST_TOLD = 8
 """Events too many that are reported one by one."""
 
 
-def awaited(bench: CaseState, step: Await) -> Failure | None:
-    """Wait for an event and judge it. An event of a QP is the default pair's if the statement names none."""
-    pair = bench.pair(step.qp, step.at) if step.event in QP_EVENTS else None
+def awaited(state: CaseState, step: Await) -> Failure | None:
+    """Wait for an event and check it. An event of a QP is the default pair's if the statement names none."""
+    pair = state.pair(step.qp, step.at) if step.event in QP_EVENTS else None
 
     def found() -> list[Event]:
         return [
             entry
-            for entry in bench.events
+            for entry in state.events
             if not (entry.judged or entry.early)
             and entry.event.kind == step.event
             and (pair is None or (entry.event.qp is not None and _is_of(entry.event.qp, pair, step.event)))
         ]
 
-    if wait.until(bench, lambda: bool(found()), bench.look_for_events):
-        found()[0].judge("await")
+    if wait.until(state, lambda: bool(found()), state.look_for_events):
+        found()[0].mark_judged("await")
         return None
-    others = _counted(_name(bench, entry.event) for entry in bench.events if not entry.judged)
+    others = _counted(_name(state, entry.event) for entry in state.events if not entry.judged)
     of = "" if pair is None else " of " + (f"`{pair.name}`" if pair.name else "the default QP")
-    details = (("expected", step.event + of), ("got", f"{others}, within {bench.deadline:g} s"))
+    details = (("expected", step.event + of), ("got", f"{others}, within {state.deadline:g} s"))
     return Failure("MKS2006", step.at, f"the async event {step.event} did not come", details, True)
 
 
 def _counted(names: Iterable[str]) -> str:
-    """Each name once, with its number; no more than can be read."""
+    """Each name once, with its count; at most MOST_TOLD names."""
     counts = Counter(names)
     told = [name if count == 1 else f"{name} ({count} times)" for name, count in counts.most_common(MOST_TOLD)]
     return ", ".join(told + ["…"] * (len(counts) > MOST_TOLD)) or "none"
@@ -54,21 +54,21 @@ def _is_of(qp: Qp, pair: Pair, event: str) -> bool:
     return any(qp.handle == end.qp.handle for end in ends)
 
 
-def _name(bench: CaseState, event: AsyncEvent) -> str:
+def _name(state: CaseState, event: AsyncEvent) -> str:
     """An event, with the QP that it names."""
     if event.kind not in QP_EVENTS:
         return event.kind
     if event.qp is None:
         return f"{event.kind} of no QP of this case"
-    pair = bench.pair_of(event.qp)
+    pair = state.pair_of(event.qp)
     name = f" of `{pair.name}`" if pair is not None and pair.name else ""
     return f"{event.kind} of QP {event.qp.number:#x} ({event.qp.side}){name}"
 
 
-def left_over(bench: CaseState) -> Iterator[Failure]:
-    """Events that nobody has named, without those that follow from a failure of their QP."""
-    bench.look_for_events()
-    found = Counter(_left(bench))
+def left_over(state: CaseState) -> Iterator[Failure]:
+    """Events that no statement names, without those that follow from a failure of their QP."""
+    state.look_for_events()
+    found = Counter(_left(state))
     for number, (failure, count) in enumerate(found.items()):
         if number == MOST_TOLD:
             rest = sum(found.values()) - sum(list(found.values())[:MOST_TOLD])
@@ -77,19 +77,19 @@ def left_over(bench: CaseState) -> Iterator[Failure]:
         yield failure if count == 1 else replace(failure, message=f"{failure.message} ({count} times)")
 
 
-def _left(bench: CaseState) -> Iterator[Failure]:
+def _left(state: CaseState) -> Iterator[Failure]:
     raised: Counter[tuple[int, str]] = Counter()
-    for entry in bench.events:
+    for entry in state.events:
         if entry.judged:
             continue
         event = entry.event
         if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
             # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
             raised[event.qp.handle, event.kind] += 1
-            if raised[event.qp.handle, event.kind] <= bench.failed_qps[event.qp.handle] + bench.late[event.qp.handle]:
-                entry.judge("consequence of the QP's failure")
+            if raised[event.qp.handle, event.kind] <= state.failed_qps[event.qp.handle] + state.late[event.qp.handle]:
+                entry.mark_judged("consequence of the QP's failure")
                 continue
-        entry.judge("the closing rule")
+        entry.mark_judged("the closing rule")
         after = () if entry.after is None else (("seen after", f"{entry.after.line}:{entry.after.column}"),)
-        message = f"an async event is left over: {_name(bench, event)}"
+        message = f"an async event is left over: {_name(state, event)}"
         yield Failure("MKS2203", entry.at, message, after)

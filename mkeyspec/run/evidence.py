@@ -1,8 +1,8 @@
-"""The ledger of one case: all that was posted, is owed and was seen, each entry judged exactly once.
+"""The record of one case: all that was posted, is due and was seen. Each entry is checked exactly once.
 
-An entry says where it comes from (`at`) and, once somebody has judged it, who (`judged`). What a case leaves unjudged
-the closing rule judges (`closing`); before a QP is reset, its entries are judged too (`drain`). Nothing is taken out of
-the ledger without that.
+An entry has its statement (`at`) and, after it is checked, the name of the check (`judged`). At the end of a case the
+closing rule checks the remaining entries (`teardown_checks`); before a QP is reset, its entries are checked too
+(`drain`). No entry is removed unchecked.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Queue = Literal["send", "recv"]
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """`judged`: what judged it, in a word or two; "" until then."""
+    """`judged`: what has checked it, in a word or two; "" until then."""
 
     at: At
     judged: str = field(default="", init=False)
 
-    def judge(self, by: str) -> None:
-        """Judged once and for all. RuntimeError the second time: that would be a defect of the rig."""
+    def mark_judged(self, by: str) -> None:
+        """Mark it as checked by `by`. RuntimeError the second time: that would be a defect of the rig."""
         if self.judged:
             raise RuntimeError(f"judged twice, by {self.judged} and by {by}: {self!r}")
         self.judged = by
@@ -39,11 +39,11 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Due(Entry):
-    """The completion that a request owes (`signaled`), or gives only if it fails.
+    """The completion that a request must give (`signaled`), or gives only if it fails.
 
-    `byte_lens` are those it may have (none: not known). `invalidated` is compared always, `imm` at a receive, and at a
-    request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was. `stray`: no request
-    of this case owes it.
+    `byte_lens` are those it may have (none: not known). `invalidated` is compared always, `imm` at a receive, and at
+    a request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was. `stray`: it
+    belongs to no request of this case.
     """
 
     queue: Queue
@@ -51,7 +51,7 @@ class Due(Entry):
     opcode: str
     names_mkey: bool = False
     order: int = 0
-    """The place of its request in the section (of a receive: of the request whose message it takes)."""
+    """The position of its request in the section (of a receive: of the request whose message it takes)."""
     signaled: bool = True
     byte_lens: tuple[int, ...] = ()
     imm: int | None = None
@@ -65,23 +65,23 @@ class Due(Entry):
     """How many async events had come when it was posted: it has not caused these."""
     dc: DcAddress | None = None
     drained: bool = False
-    """Its queue was drained when it was posted: an event had told so, and nothing has resumed it."""
+    """Its queue was drained when it was posted: an event had reported it, and it was not resumed."""
     stray: bool = False
     cancelled: bool = False
     """A `cancel` has counted it: it is carried out as a NOP."""
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
-    """Not signaled, and over: a completion after it has come, or a quiet time."""
+    """Unsignaled and complete: a later completion has come, or a quiet time has passed."""
     succeeded: bool = field(default=False, init=False)
     """It has its completion, with success; or one after it in its queue has come, and none of its own."""
-    place: int = field(default=0, init=False)
-    """Its place among the requests of its queue."""
+    position: int = field(default=0, init=False)
+    """Its position among the requests of its queue."""
     overtaken: bool = field(default=False, init=False)
     """Its completion came after that of a later request of its queue."""
 
     @property
     def over(self) -> bool:
-        """Whether its request is known to be over."""
+        """Whether its request is known to be complete."""
         return self.got is not None or self.passed
 
     @property
@@ -91,8 +91,8 @@ class Due(Entry):
 
 @dataclass(slots=True, eq=False)
 class Event(Entry):
-    """An async event. `of_failure`: when it was seen, a failure of its QP had been judged already; `early`: it came
-    before anything was posted to its QP, so that nothing of the case can have caused it."""
+    """An async event. `of_failure`: when it was seen, a failure of its QP had already been checked; `early`: it came
+    before anything was posted to its QP, so the case cannot have caused it."""
 
     event: AsyncEvent
     after: At | None = None
@@ -103,17 +103,16 @@ class Event(Entry):
 
 @dataclass(slots=True, eq=False)
 class Use(Entry):
-    """A signature key named by a request, from which mlx5dv_mkey_check may have something to tell.
-
-    `by`: the completion that tells when the request is over. `inside`: the key through which it was reached as a
-    layout's entry; it is then accessed raw, and no signature of its own is checked.
+    """A signature key named by a request; mlx5dv_mkey_check may report an error of it. `by`: the completion that
+    shows when the request is complete. `inside`: the key through which it was reached as a layout's entry; it is then
+    accessed raw, and no signature of its own is checked.
     """
 
     mkey: MkeyState
     by: Due | OpenReceive
     inside: str = ""
     refused: str = ""
-    """The errno's name, if the case has asked and was refused: what became of that call was judged there."""
+    """The errno's name, if a check of the case was refused; that result was checked there."""
 
     @property
     def over(self) -> bool:

@@ -1,4 +1,4 @@
-"""The course of one case: each step carried out on the bench, each outcome given to the rulings."""
+"""Carries out the steps of one case, and passes each outcome to the rulings."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ LONGEST_RECORD = 64
 
 
 class Executor:
-    """One case under way."""
+    """One running case."""
 
-    def __init__(self, bench: CaseState, expectations: Expectations, verdict: Verdict) -> None:
-        self.bench = bench
-        self.builder = RequestBuilder(bench)
+    def __init__(self, state: CaseState, expectations: Expectations, verdict: Verdict) -> None:
+        self.state = state
+        self.builder = RequestBuilder(state)
         self.verdict = verdict
-        self.rulings = Rulings(bench, expectations, verdict)
+        self.rulings = Rulings(state, expectations, verdict)
 
     def take(self, step: plan.Step) -> None:
-        """Carry out one step, or note that it was not run. Raises Unsupported, and whatever a broken device raises."""
+        """Carry out one step, or note that it was not run. Raises Unsupported, and any exception of a broken
+        device."""
         if self.rulings.over:
             if isinstance(step, plan.Record):
                 self._record(step)
             else:
                 self.verdict.not_run.append(step.at)
             return
-        self.bench.taken.append(step)
+        self.state.taken.append(step)
         try:
             self._carry_out(step)
         except Unobserved as missing:
@@ -117,15 +118,14 @@ class Executor:
                 assert_never(step)
 
     def close(self) -> None:
-        """The end of the case: the closing rule, whichever way it ended.
-
-        What is found after a failure that ended the case may follow from it, and is reported as that; but a guard is
-        never written by right. After a known departure the buffers that its statement may have written are excused.
+        """End the case: apply the closing rule, whatever the verdict is. What is found after a failure that ended the
+        case may follow from it and is reported so. A changed guard is always a failure. After a known departure the
+        buffers that its statement may have written are exempt.
         """
-        bench, verdict = self.bench, self.verdict
+        state, verdict = self.state, self.verdict
         failed = any(failure.hard for failure in verdict.failures)
-        verdict.quiet = bench.quiet
-        for failure, excused in teardown_checks.close(bench, patient=not failed, excused=self.rulings.excused):
+        verdict.quiet = state.quiet
+        for failure, excused in teardown_checks.close(state, patient=not failed, excused=self.rulings.excused):
             if (excused or failed) and failure.code != "MKS2104":
                 verdict.consequences.append(failure)
             else:
@@ -136,28 +136,28 @@ class Executor:
     # Declarations ----------------------------------------------------------------------------
 
     def _memory(self, step: plan.Memory) -> None:
-        declarations.memory(self.bench, step)
+        declarations.memory(self.state, step)
 
     def _mkey(self, step: plan.Mkey) -> None:
-        self._create(declarations.mkey(self.bench, step), step)
+        self._create(declarations.mkey(self.state, step), step)
 
     def _qp(self, step: plan.Qp) -> None:
-        self._create(declarations.qp(self.bench, step), step)
+        self._create(declarations.qp(self.state, step), step)
 
     def _pd(self, step: plan.Pd) -> None:
-        declarations.pd(self.bench, step)
+        declarations.pd(self.state, step)
 
     def _dek(self, step: plan.Dek) -> None:
-        self._create(declarations.dek(self.bench, step), step)
+        self._create(declarations.dek(self.state, step), step)
 
     def _dct(self, step: plan.Dct) -> None:
-        declarations.dct(self.bench, step)
+        declarations.dct(self.state, step)
 
     def _retag(self, step: plan.Retag) -> None:
-        declarations.retag(self.bench, step)
+        declarations.retag(self.state, step)
 
     def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
-        """A refusal that the case admits beside success ends it: what follows is about what was to be made."""
+        """A refusal that the case allows beside success ends it: later statements need the object."""
         goes_on = self.rulings.rule(attempt, step.claim, step.known)
         if goes_on and attempt.phase is not None and outcomes.admits_success(step.claim):
             self.rulings.over = True
@@ -165,8 +165,8 @@ class Executor:
     # Work requests ---------------------------------------------------------------------------
 
     def _post(self, step: plan.Post) -> None:
-        bench = self.bench
-        end = bench.pair(step.qp, step.at).end(step.peer)
+        state = self.state
+        end = state.pair(step.qp, step.at).end(step.peer)
         planned = [self.builder.request(wr) for wr in step.requests]
         done = Section(step.at, section.what_of(step), end, planned)
         done.listed = section.most_listed(step.claim)
@@ -178,46 +178,46 @@ class Executor:
                 done.breaking = done.breaking or outcome.requests
         if not self._rest_for(step, end):
             return
-        if (listed or plan.may_be_rejected(step.claim)) and (failure := drain.before(bench, end, step.at)) is not None:
+        if (listed or plan.may_be_rejected(step.claim)) and (failure := drain.before(state, end, step.at)) is not None:
             self.rulings.fail(failure)
             return
         if not step.claim and not (step.wait and done.is_signaled):
-            bench.look_for_events()
-        attempt = section.post(bench, done, abort=step.abort)
+            state.look_for_events()
+        attempt = section.post(state, done, abort=step.abort)
         if attempt is None:
             if listed or late or (step.wait and done.owed):
-                attempt = settle.completions(bench, done, expect_error=late, expect_success=len(step.claim) > 1)
+                attempt = settle.completions(state, done, expect_error=late, expect_success=len(step.claim) > 1)
             else:
                 attempt = Attempt(step.at, done.what)
         if section.departs_by_list(done, step.known):
-            settle.gather(bench, done, attempt)
+            settle.gather(state, done, attempt)
         if step.label is not None:
-            label = bench.labels.setdefault(step.label, Label())
+            label = state.labels.setdefault(step.label, Label())
             transfer.note(label, done, attempt)
             label.dues.extend(due for due in attempt.listed if due.stray)
         self.rulings.rule(attempt, step.claim, step.known, end, done)
 
     def _transmit(self, step: plan.Transmit) -> None:
         if step.claim or step.known is not None:
-            self.bench.look_for_events()
-            self.bench.seen_events = len(self.bench.events)
-        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by == "peer_read")):
+            self.state.look_for_events()
+            self.state.seen_events = len(self.state.events)
+        if not self._rest_for(step, self.state.pair(step.qp, step.at).end(step.by == "peer_read")):
             return
-        done, attempt = transfer.transmit(self.bench, self.builder.addresses, step)
+        done, attempt = transfer.transmit(self.state, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _receive(self, step: plan.Receive) -> None:
         if step.claim or step.known is not None:
-            self.bench.look_for_events()
-            self.bench.seen_events = len(self.bench.events)
-        if not self._rest_for(step, self.bench.pair(step.qp, step.at).end(step.by != "read")):
+            self.state.look_for_events()
+            self.state.seen_events = len(self.state.events)
+        if not self._rest_for(step, self.state.pair(step.qp, step.at).end(step.by != "read")):
             return
-        done, attempt = transfer.receive(self.bench, self.builder.addresses, step)
+        done, attempt = transfer.receive(self.state, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
-        bench = self.bench
-        end = bench.pair(step.qp, step.at).end(step.peer)
+        state = self.state
+        end = state.pair(step.qp, step.at).end(step.peer)
         addresses = self.builder.addresses
         addresses.named = []
         sges = tuple(addresses.sge(part) for part in step.into)
@@ -225,35 +225,35 @@ class Executor:
         signed = tuple(mkey for mkey in addresses.named if mkey.signed)
         if signed and len(step.into) > 1:
             signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
-        wr_id = bench.number() if step.options.id is None else step.options.id
+        wr_id = state.number() if step.options.id is None else step.options.id
         receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
         if step.label is not None:
-            receive.label = bench.labels.setdefault(step.label, Label())
-        if refused := section.post_receive(bench, end, receive):
+            receive.label = state.labels.setdefault(step.label, Label())
+        if refused := section.post_receive(state, end, receive):
             self.rulings.rule(Attempt(step.at, "recv", "complete", refused), (), None)
-        bench.use(addresses.named, step.at, receive)
+        state.use(addresses.named, step.at, receive)
 
     def _poll(self, step: plan.Poll) -> None:
-        """Exactly the completions the claim lists; without a list, what is owed and was not waited for."""
-        bench = self.bench
-        end = bench.pair(step.qp, step.at).end(step.peer)
-        attempt = settle.poll(bench, step.at, end, plan.lists(step.claim))
+        """Exactly the completions the claim lists; without a list, what is due and was not waited for."""
+        state = self.state
+        end = state.pair(step.qp, step.at).end(step.peer)
+        attempt = settle.poll(state, step.at, end, plan.lists(step.claim))
         self.rulings.rule(attempt, step.claim, step.known, end)
 
     def _cancel(self, step: plan.Cancel) -> None:
-        attempt = pipelining.cancel(self.bench, step)
+        attempt = pipelining.cancel(self.state, step)
         self.rulings.rule(attempt, step.claim, step.known)
         if self.rulings.over:  # the queue stays stopped: what waits in it never completes
-            pair = self.bench.pair(step.qp, step.at)
+            pair = self.state.pair(step.qp, step.at)
             pair.failed = pair.failed or f"the refused cancel at {attempt.at.line}:{attempt.at.column}"
 
     def _resume(self, step: plan.Resume) -> None:
-        refused = pipelining.resume(self.bench, step)
+        refused = pipelining.resume(self.state, step)
         if refused is not None:
             self.rulings.rule(refused, (), None)
 
     def _await(self, step: plan.Await) -> None:
-        failure = event.awaited(self.bench, step)
+        failure = event.awaited(self.state, step)
         if failure is None:
             self.rulings.mention(step.at, step.known, False)
             return
@@ -263,44 +263,44 @@ class Executor:
     # Bytes and values ------------------------------------------------------------------------
 
     def _store(self, step: plan.Store) -> None:
-        bench = self.bench
-        buffer = bench.buffers[step.to.name]
-        start = bench.evaluate(step.to.start)
-        data = evaluate(step.data, bench.read)
+        state = self.state
+        buffer = state.buffers[step.to.name]
+        start = state.evaluate(step.to.start)
+        data = evaluate(step.data, state.read)
         inside(buffer, buffer.addr + start, len(data))
         self._rest(step)
-        if (changed := teardown_checks.changed(bench, buffer, start, len(data))) is not None:
+        if (changed := teardown_checks.changed(state, buffer, start, len(data))) is not None:
             self.rulings.fail(changed)
-        bench.device.write(buffer.memory, GUARD + start, data)
+        state.device.write(buffer.memory, GUARD + start, data)
         buffer.believe(start, data, step.data if isinstance(step.data, ByteString) else None)
 
     def _check(self, step: plan.Check) -> None:
-        bench = self.bench
+        state = self.state
         self._rest(step)
-        if (failure := drain.heard(bench, bench.mkeys[step.mkey].handle.side, step.at)) is not None:
+        if (failure := drain.heard(state, state.mkeys[step.mkey].handle.side, step.at)) is not None:
             self.rulings.fail(failure)
-        attempt, record = mkey_check.call(bench, step)
+        attempt, record = mkey_check.call(state, step)
         if step.label is not None:
-            bench.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+            state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
         if attempt.phase is not None or not outcomes.admits_success(step.claim):
             self.rulings.rule(attempt, step.claim, step.known)
             return
-        failure = mkey_check.judge(bench, step, record)
+        failure = mkey_check.compare(state, step, record)
         known, stated = step.known, False
         if known is not None and known.outcome is None:
             changed = mkey_check.departure(step, known)
-            stated = failure is not None if changed is None else mkey_check.judge(bench, changed, record) is None
+            stated = failure is not None if changed is None else mkey_check.compare(state, changed, record) is None
         self.rulings.soft(failure, known, stated, step.at)
 
     def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check) -> None:
-        """Whatever meets what a statement looks at, or stores, comes to its end."""
+        """Wait for the requests that access the bytes which a statement reads or stores."""
         match step:
             case plan.Store():
                 look = Touched(step.at, writes=frozenset({step.to.name}))
             case plan.Check():
                 look = Touched(step.at, changes=frozenset({step.mkey}))
             case plan.Expect(observed=Live(subject)) | plan.Record(observed=Live(subject)):
-                self._told(subject)
+                self._wait_for_label(subject)
                 return
             case plan.Expect() | plan.Snapshot() | plan.Record():
                 names = frozenset(part.name for part in plan.parts_of(step.observed))
@@ -309,62 +309,63 @@ class Executor:
                 look = Touched(step.at, reads=names)
             case _:
                 assert_never(step)
-        if (failure := drain.rest(self.bench, step.at, (look,))) is not None:
+        if (failure := drain.rest(self.state, step.at, (look,))) is not None:
             self.rulings.fail(failure)
 
-    def _told(self, subject: str) -> None:
-        """A member of a labelled statement is looked at: its completions that must come are waited for."""
-        bench = self.bench
-        label = bench.labels.get(subject)
+    def _wait_for_label(self, subject: str) -> None:
+        """A member of a labelled statement is read: wait for its completions."""
+        state = self.state
+        label = state.labels.get(subject)
         owed = [due for due in label.dues if due.signaled and not due.over] if label is not None else []
         if owed:
-            wait.until(bench, lambda: all(due.over for due in owed), bench.poll_all)
+            wait.until(state, lambda: all(due.over for due in owed), state.poll_all)
 
     def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
-        """What is under way elsewhere, and meets what a statement posts to `end`, comes to its end; or fails."""
-        failure = drain.rest_for(self.bench, step, end)
+        """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
+        failure = drain.rest_for(self.state, step, end)
         if failure is not None:
             self.rulings.fail(failure)
         return failure is None
 
     def _expect(self, step: plan.Expect) -> None:
         self._rest(step)
-        failure, stated = expectations.judge(self.bench, step)
+        failure, stated = expectations.compare(self.state, step)
         self.rulings.soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
-        """What is there becomes a value: it must be what was said of it, or what a statement since may have written."""
-        bench = self.bench
+        """Take the current bytes as a value. They must be the expected ones, or bytes that a later statement may have
+        written."""
+        state = self.state
         self._rest(step)
-        seen = expectations.look(bench, step.observed)
+        seen = expectations.look(state, step.observed)
         if seen.wire is None:
             written = Extent()
-            written.add_unseen(bench)
+            written.add_unseen(state)
             for piece in seen.pieces:
-                changed = teardown_checks.changed(bench, piece.buffer, piece.start, piece.length, written)
+                changed = teardown_checks.changed(state, piece.buffer, piece.start, piece.length, written)
                 if changed is not None:
                     self.rulings.fail(changed)
-        bench.snapshots[step.name] = seen.data.tobytes()
+        state.snapshots[step.name] = seen.data.tobytes()
         seen.believe(seen.data)  # and so they stay, unless a statement names them
 
     def _record(self, step: plan.Record) -> None:
-        """Absent if it was never observed, whatever the reason."""
-        bench = self.bench
+        """It is absent if the value was not observed."""
+        state = self.state
         if not self.rulings.over:
             self._rest(step)
         try:
             if isinstance(step.observed, plan.Wire):
-                view = bench.wires.get(step.observed.label or "")
+                view = state.wires.get(step.observed.label or "")
                 if view is None or not view.whole:
                     return
             if step.operator is not None:
-                text = "yes" if expectations.holds(bench, step) else "no"
+                text = "yes" if expectations.holds(state, step) else "no"
             elif plan.is_bytes(step.observed):
-                data = expectations.look(bench, step.observed).data
+                data = expectations.look(state, step.observed).data
                 more = f"… ({len(data)} bytes)" if len(data) > LONGEST_RECORD else ""
                 text = data[:LONGEST_RECORD].tobytes().hex() + more
             else:
-                text = str(expectations.scalar(bench, step.observed))
+                text = str(expectations.scalar(state, step.observed))
         except (Unobserved, Unsupported):
             return
         self.verdict.records[step.name] = text

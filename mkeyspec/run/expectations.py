@@ -1,7 +1,7 @@
-"""Expectations: what is there, held against what the case says, byte for byte.
+"""Expectations: compares what is there with what the case says, byte for byte.
 
-An expectation that matched sets what its bytes should be from there on; one that failed takes over what was found, so
-that one fault is reported once (docs/design/language.md, values).
+An expectation that matched sets the expected value of its bytes from then on. One that failed sets it to the bytes
+found, so that one fault is reported once (docs/design/language.md, values).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Bytes with holes: [start, end) where anything goes. `data` None: anything at all."""
+    """Bytes with holes: [start, end) where any byte is allowed. `data` None: any bytes."""
 
     data: bytes | None
     holes: tuple[tuple[int, int], ...] = ()
@@ -71,75 +71,75 @@ class Pattern:
         return None
 
 
-def judge(bench: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
-    """The failure of an expectation, if it fails; then also whether the known departure's value is what is there."""
+def compare(state: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
+    """The failure of an expectation, if it fails, and then whether the known departure's value was found."""
     observed = step.observed
     known = step.known.value if step.known is not None else None
     if plan.is_bytes(observed):
-        seen = look(bench, observed)
-        failure = _bytes(bench, step, seen)
+        seen = look(state, observed)
+        failure = _bytes(state, step, seen)
         if failure is None:
-            return None, known is not None and step.operator == "==" and _is(bench, seen, known)
-        stated = known is not None and _is(bench, seen, known)
+            return None, known is not None and step.operator == "==" and _is(state, seen, known)
+        stated = known is not None and _is(state, seen, known)
         seen.believe(seen.data)
         return failure, stated
-    value = scalar(bench, observed)
-    held = compare_scalars(bench, value, step.operator, step.expected)
+    value = scalar(state, observed)
+    held = compare_scalars(state, value, step.operator, step.expected)
     live = observed if isinstance(observed, Live) else None
     if live is not None and not held:
-        bench.wrong_numbers.pop((live.subject, live.member), None)  # told by this
-    stated = known is not None and compare_scalars(bench, value, "==", known)
+        state.wrong_numbers.pop((live.subject, live.member), None)  # told by this
+    stated = known is not None and compare_scalars(state, value, "==", known)
     if held:
         return None, known is not None and stated
     name = f"{live.subject}.{live.member}" if live is not None else "the value"
-    wanted = expected_text(bench, step.expected)
+    wanted = expected_text(state, step.expected)
     details = (("expected", f"{step.operator} {wanted}"), ("got", show(value)))
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
 
 
-def look(bench: CaseState, observed: plan.Content | plan.Wire) -> Seen:
+def look(state: CaseState, observed: plan.Content | plan.Wire) -> Seen:
     match observed:
         case plan.Wire():
-            return observe.wire(bench, observed)
+            return observe.wire(state, observed)
         case plan.Content():
-            return observe.content(bench, observed)
+            return observe.content(state, observed)
         case _:
             assert_never(observed)
 
 
-def holds(bench: CaseState, step: plan.Record) -> bool:
-    """The truth of a record's comparison; judges nothing and changes nothing."""
+def holds(state: CaseState, step: plan.Record) -> bool:
+    """The result of a record's comparison; changes nothing."""
     assert step.operator is not None
     assert step.expected is not None
     if plan.is_bytes(step.observed):
-        seen = look(bench, step.observed)
-        return _is(bench, seen, step.expected) == (step.operator == "==")
-    return compare_scalars(bench, scalar(bench, step.observed), step.operator, step.expected)
+        seen = look(state, step.observed)
+        return _is(state, seen, step.expected) == (step.operator == "==")
+    return compare_scalars(state, scalar(state, step.observed), step.operator, step.expected)
 
 
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def _is(bench: CaseState, seen: Seen, expected: plan.Expected) -> bool:
+def _is(state: CaseState, seen: Seen, expected: plan.Expected) -> bool:
     got = seen.data.tobytes()
-    return any(pattern.matches(got) for pattern in patterns(bench, expected, seen))
+    return any(pattern.matches(got) for pattern in patterns(state, expected, seen))
 
 
-def patterns(bench: CaseState, expected: plan.Expected, seen: Seen) -> list[Pattern]:
-    """Every byte pattern that `expected` admits for what was seen."""
+def patterns(state: CaseState, expected: plan.Expected, seen: Seen) -> list[Pattern]:
+    """Every byte pattern that `expected` allows for what was seen."""
     match expected:
         case ByteString():
             return [Pattern(expected.data, (), ((0, expected.length, expected),))]
         case plan.Any(size):
             return [Pattern(None)] if size is None or size == len(seen.data) else [Pattern(bytes(size), ((0, size),))]
         case plan.Unchanged():
-            return [Pattern(seen.ledger().tobytes())]
+            return [Pattern(seen.expected().tobytes())]
         case plan.OneOf():
-            return [pattern for item in expected.alternatives for pattern in patterns(bench, item, seen)]
+            return [pattern for item in expected.alternatives for pattern in patterns(state, item, seen)]
         case plan.Sequence():
             return [_sequence(expected, len(seen.data))]
         case LiveBytes() | LiveContent() | LiveJoin():
-            return [Pattern(evaluate(expected, bench.read))]
+            return [Pattern(evaluate(expected, state.read))]
         case int() | str() | Live() | LiveOp():
             raise TypeError(f"bytes are not compared with {expected!r}")
         case _:
@@ -165,7 +165,7 @@ def _sequence(expected: plan.Sequence, length: int) -> Pattern:
     return Pattern(b"".join(data), tuple(holes), tuple(parts))
 
 
-def _bytes(bench: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
+def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     expected = step.expected
     data = seen.data
     if step.operator == "==" and isinstance(expected, ByteString):
@@ -176,7 +176,7 @@ def _bytes(bench: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
         admitted = [Pattern(want, (), ((0, expected.length, expected),))]
     else:
         got = data.tobytes()
-        admitted = patterns(bench, expected, seen)
+        admitted = patterns(state, expected, seen)
         found = next((pattern for pattern in admitted if pattern.matches(got)), None)
         if (found is not None) == (step.operator == "=="):
             seen.believe(data, found.whole if found is not None else None)
@@ -189,7 +189,7 @@ def _bytes(bench: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
 
 
 def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:
-    """The failure of bytes that match none of the patterns; told against the nearest one."""
+    """The failure of bytes that match none of the patterns, described against the nearest one."""
     best: tuple[int, Pattern, Bytes] | None = None
     for pattern in admitted:
         if pattern.data is None or len(pattern.data) != len(seen.data):
@@ -210,7 +210,7 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
         seen.data,
         where,
         reason=pattern.reason,
-        place=seen.place,
+        name_of=seen.name_of,
         ignored=holes,
         base=seen.base,
     )
@@ -221,7 +221,7 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
     field = f": {span[0]}" if span else ""
     verb = "differs" if count == 1 else "differ"
     where_text = "on the wire" if seen.wire else "in memory"
-    place = seen.place(first).split(",", 1)[0]
+    place = seen.name_of(first).split(",", 1)[0]
     message = f"{count} of {len(want)} bytes {where_text} {verb}, first {place}{field}"
     return Failure(code, at, message, details)
 
@@ -229,13 +229,13 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
 # Scalars -------------------------------------------------------------------------------------
 
 
-def scalar(bench: CaseState, value: object) -> Scalar:
+def scalar(state: CaseState, value: object) -> Scalar:
     """A live scalar, or a known one."""
     match value:
         case Live():
-            return bench.scalar(value.subject, value.member)
+            return state.scalar(value.subject, value.member)
         case LiveOp():
-            return bench.evaluate(value)
+            return state.evaluate(value)
         case bool():
             return int(value)
         case int() | str():
@@ -244,14 +244,14 @@ def scalar(bench: CaseState, value: object) -> Scalar:
             raise TypeError(f"{value!r} is not a scalar")
 
 
-def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: plan.Expected) -> bool:
+def compare_scalars(state: CaseState, value: Scalar, operator: str, expected: plan.Expected) -> bool:
     match expected:
         case plan.OneOf(alternatives):
-            return any(compare_scalars(bench, value, "==", item) for item in alternatives) == (operator == "==")
+            return any(compare_scalars(state, value, "==", item) for item in alternatives) == (operator == "==")
         case plan.Any():
             return operator == "=="
         case _:
-            wanted = scalar(bench, expected)
+            wanted = scalar(state, expected)
     if operator in ("==", "!="):
         equal = value == wanted or (isinstance(wanted, str) and value in STATUS_CLASS.get(wanted, ()))
         return equal == (operator == "==")
@@ -260,11 +260,11 @@ def compare_scalars(bench: CaseState, value: Scalar, operator: str, expected: pl
     return False
 
 
-def expected_text(bench: CaseState, expected: plan.Expected) -> str:
+def expected_text(state: CaseState, expected: plan.Expected) -> str:
     match expected:
         case plan.OneOf(alternatives):
-            return "one of " + ", ".join(expected_text(bench, item) for item in alternatives)
+            return "one of " + ", ".join(expected_text(state, item) for item in alternatives)
         case plan.Any():
             return "anything"
         case _:
-            return show(scalar(bench, expected))
+            return show(scalar(state, expected))

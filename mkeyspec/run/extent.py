@@ -1,4 +1,4 @@
-"""Which bytes of which buffers: those that a step may have written."""
+"""Sets of bytes of buffers: those that a step may have written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-def key_of(bench: CaseState, buffer: Buffer) -> str:
+def key_of(state: CaseState, buffer: Buffer) -> str:
     """The name of a buffer; of a short form's, `culprits.unnamed`."""
-    return buffer.name if bench.buffers.get(buffer.name) is buffer else culprits.unnamed(buffer.at)
+    return buffer.name if state.buffers.get(buffer.name) is buffer else culprits.unnamed(buffer.at)
 
 
 class Extent:
@@ -32,26 +32,27 @@ class Extent:
         """By the buffer's address."""
 
     def of(self, buffer: Buffer) -> Mask:
-        """Of each byte of a buffer, whether it is one of these."""
+        """For each byte of a buffer, whether it is in the set."""
         mask = self._masks.get(buffer.addr)
         return mask if mask is not None else np.zeros(buffer.length, np.bool_)
 
-    def add(self, bench: CaseState, spans: Iterable[Span]) -> None:
-        for buffer, start, end in _resolve(bench, spans):
+    def add(self, state: CaseState, spans: Iterable[Span]) -> None:
+        for buffer, start, end in _resolve(state, spans):
             mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
             mask[start:end] = True
 
-    def add_unseen(self, bench: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
-        """All that some step may have written and nobody has looked at since. `steps`: the first ones only."""
-        for number, (_, written, _) in culprits.moves(bench.taken if steps is None else steps):
-            for buffer, start, end in _resolve(bench, written):
+    def add_unseen(self, state: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
+        """Add all bytes that some step may have written and that were not compared since. `steps`: the first ones
+        only."""
+        for number, (_, written, _) in culprits.moves(state.taken if steps is None else steps):
+            for buffer, start, end in _resolve(state, written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
                 mask[start:end] |= buffer.looked()[start:end] <= number
 
 
-def _resolve(bench: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
-    for buffer in bench.all_buffers():
-        key = key_of(bench, buffer)
+def _resolve(state: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
+    for buffer in state.all_buffers():
+        key = key_of(state, buffer)
         for name, start, end in spans:
             if name in (key, ANY) and start < min(end, buffer.length):
                 yield buffer, start, min(end, buffer.length)

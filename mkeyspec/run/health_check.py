@@ -1,4 +1,4 @@
-"""The canary transfer: whether a device is still good for anything after a case that did not pass."""
+"""The canary transfer: whether a device still works after a case that did not pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ LENGTH = 256
 
 
 def symptom(device: Device, deadline: float) -> str:
-    """Write a canary from each end to the other over the default pair. "" if both arrive whole; else what is wrong."""
+    """Write a canary from each end to the other over the default pair. "" if both arrive complete; else what is
+    wrong."""
     try:
         pair = device.qp_pair(QpAttributes())
         owner = device.memory("owner", 2 * LENGTH, access=int(MR_ACCESS))

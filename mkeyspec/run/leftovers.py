@@ -1,6 +1,6 @@
-"""What is left of a QP pair, at the end of a case and before a reset: waited for, marked, and judged.
+"""Leftovers of a QP pair, at the end of a case and before a reset: waits for them and checks them.
 
-Each request that owes something and each completion that no statement has judged is judged here, once.
+Each outstanding request and each completion that no statement has checked is checked here, once.
 """
 
 from __future__ import annotations
@@ -22,38 +22,36 @@ MOST_TOLD = 8
 
 
 def settle(
-    bench: CaseState, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
+    state: CaseState, pair: Pair, *, patient: bool = True, reset: At | None = None, refused: End | None = None
 ) -> list[Failure]:
-    """Wait for what is owed, mark the end of what owes nothing, and judge everything that nobody has judged.
-
-    `patient` False: the case has failed already, and what does not come is not waited for. `reset`: the statement
-    after which the pair is reset; `refused`: the end whose driver refused a section, which leaves it in no state for a
-    marker.
+    """Wait for what is due, post a marker after unsignaled requests, and check everything that is not checked yet.
+    `patient` False: the case has failed already; do not wait. `reset`: the statement after which the pair is reset;
+    `refused`: the end whose driver refused a section, where a marker can't be posted.
     """
     failures: list[Failure] = []
-    _wait(bench, pair, patient)
+    _wait(state, pair, patient)
     for end in pair.ends:
         missing = any(due.queue == "send" for due in end.owed())
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
         healthy = patient and not missing and not end.broken and not pair.failed
-        idle = healthy and reset is None and drain.is_idle(bench, end)
+        idle = healthy and reset is None and drain.is_idle(state, end)
         unmarked = healthy and drain.is_unmarked(end)
         if end.quiet() or unmarked or idle:
             at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
             if not patient or end is refused or pair.attributes.sig_pipelining:
                 if patient or end.quiet():
-                    drain.quiet(bench, end, at)
+                    drain.quiet(state, end, at)
                 continue
-            marked, wrong = drain.mark(bench, end, at, closing=True)
+            marked, wrong = drain.mark(state, end, at, closing=True)
             failures += wrong
             if not marked and not wrong and (end.quiet() or unmarked):
-                drain.quiet(bench, end, at)
+                drain.quiet(state, end, at)
     for end in pair.ends:
-        bench.poll(end)
+        state.poll(end)
         if reset is not None:
-            drain.look(bench, end, drain.GRACE)
+            drain.look(state, end, drain.GRACE)
     if patient:
-        failures += _flushes(bench, pair) + _contradictions(pair)
+        failures += _flushes(state, pair) + _contradictions(pair)
     failures += unjudged(pair)
     for end in pair.ends:
         for line in (end.send, end.recv):
@@ -67,22 +65,22 @@ def settle(
                 if due.judged:
                     continue
                 if not patient or (pair.failed and not _must_come(end, due)):
-                    due.judge(f"consequence of {pair.failed or 'a failure'}")
+                    due.mark_judged(f"consequence of {pair.failed or 'a failure'}")
                     continue
-                due.judge("nothing came")
+                due.mark_judged("nothing came")
                 if due.signaled or end.is_after_failure(due):  # of the others the marker has told
-                    failures.append(late(bench, end, due, f"the {due.opcode} that was not waited for"))
+                    failures.append(late(state, end, due, f"the {due.opcode} that was not waited for"))
     return failures
 
 
-def _wait(bench: CaseState, pair: Pair, patient: bool) -> None:
+def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
     owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
     if not owed:
         return
 
     def look() -> None:
         for end in pair.ends:
-            bench.poll(end)
+            state.poll(end)
 
     def done() -> bool:
         missing = [(end, due) for end, due in owed if due.got is None]
@@ -94,7 +92,7 @@ def _wait(bench: CaseState, pair: Pair, patient: bool) -> None:
         return False
 
     if patient:
-        wait.until(bench, done, look)
+        wait.until(state, done, look)
     else:
         look()
 
@@ -104,21 +102,21 @@ def _must_come(end: End, due: Due) -> bool:
     return end.owes(due) or (due.queue == "send" and end.is_after_failure(due))
 
 
-def _flushes(bench: CaseState, pair: Pair) -> list[Failure]:
+def _flushes(state: CaseState, pair: Pair) -> list[Failure]:
     """Receives that wait at a QP in the error state are flushed (IBTA 10.3.1.7)."""
     failures = []
     for end in pair.ends if pair.attributes.type == "rc" else ():
         if end.failed and end.receives:
-            wait.until(bench, lambda end=end: not end.receives, lambda end=end: bench.poll(end))  # type: ignore[misc]
+            wait.until(state, lambda end=end: not end.receives, lambda end=end: state.poll(end))  # type: ignore[misc]
             for receive in end.receives:
                 due = Due(receive.at, "recv", receive.wr_id, "flushed")
-                failures.append(late(bench, end, due, "the receive of a QP that has failed"))
+                failures.append(late(state, end, due, "the receive of a QP that has failed"))
             end.receives.clear()
     return failures
 
 
 def _contradictions(pair: Pair) -> list[Failure]:
-    """Receives that failed, as a claim says, of messages whose requests were reported as successful."""
+    """Receives that failed, as claimed, although the requests of their messages were reported as successful."""
     failures = []
     for end in pair.ends:
         for due in end.arrived:
@@ -131,7 +129,7 @@ def _contradictions(pair: Pair) -> list[Failure]:
 
 
 def unjudged(pair: Pair) -> list[Failure]:
-    """Judge all that came and that nobody has judged."""
+    """Check all that came and is not checked yet."""
     failures = []
     for end in pair.ends:
         for at, text in end.strange:
@@ -145,7 +143,7 @@ def unjudged(pair: Pair) -> list[Failure]:
 
 
 def _told_once(failures: list[Failure]) -> list[Failure]:
-    """The same failures, those that are equal as one, and no more than can be read."""
+    """The same failures; equal ones are one, and at most MOST_TOLD are returned."""
     counts = Counter(failures)
     told = [
         one if number == 1 else replace(one, message=f"{one.message} ({number} times)")
@@ -163,13 +161,13 @@ def _told_once(failures: list[Failure]) -> list[Failure]:
 
 
 def _left(end: End, due: Due) -> Failure | None:
-    """Judge what came and was named by nothing. What is flushed after an error is that error's echo."""
+    """Check what came and is not named by a statement. A flush after an error follows from that error."""
     got = due.got
     assert got is not None
     if end.pair.failed and got.status != SUCCESS and _follows(end, due):
-        due.judge(f"consequence of {end.pair.failed}")
+        due.mark_judged(f"consequence of {end.pair.failed}")
         return None
-    due.judge("the closing rule")
+    due.mark_judged("the closing rule")
     if due.stray or not due.signaled:
         asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"
         which = ", of no request of this case" if due.stray and got.wr_id not in end.number_of else asked
@@ -181,7 +179,8 @@ def _left(end: End, due: Due) -> Failure | None:
 
 
 def _follows(end: End, due: Due) -> bool:
-    """Whether an error is the echo of one that was judged: a flush of what was posted, or what the other end sees."""
+    """Whether an error follows from one that was checked: a flush of what was posted, or an error at the other
+    end."""
     assert due.got is not None
     if due.overtaken or end.owes(due):
         return False

@@ -1,4 +1,4 @@
-"""What a generated module says about its tests: `suite`, `case`, `rows` and `row`.
+"""Annotations of the tests in a generated module: `suite`, `case`, `rows` and `row`.
 
 They only annotate. `case` leaves a `CaseMark` on the test function, where the fixtures of
 `mkeyspec.plugin` find it, and the marks and keywords that a pytest user selects by; `rows` is
@@ -29,7 +29,7 @@ class SuiteMark:
 
 @dataclass(frozen=True, slots=True)
 class CaseMark:
-    """What a case says about itself, beside its steps."""
+    """The properties of a case, without its steps."""
 
     suite: SuiteMark
     at: At

@@ -1,7 +1,7 @@
-"""`check k is …`: one call of mlx5dv_mkey_check, and its record held against the case (XCHK-01 to 08).
+"""`check k is …`: one call of mlx5dv_mkey_check. Its record is compared with the case (XCHK-01 to 08).
 
-What `block`, `found` and `computed` mean as members of struct mlx5dv_mkey_err is the device profile's to say
-(X-OPEN-08); `offset`, `expected` and `actual` are the members as they are.
+The device profile maps `block`, `found` and `computed` to members of struct mlx5dv_mkey_err (X-OPEN-08); `offset`,
+`expected` and `actual` are the members as they are.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ _PARTS = {"bad_guard": "guard", "bad_apptag": "app", "bad_reftag": "ref"}
 Members = tuple[tuple[str, int], ...]
 
 
-def call(bench: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]:
-    """Poll every CQ of the owner until it is empty (X-OPEN-16: where the error waits is open), then ask."""
-    bench.poll_all()
-    mkey = bench.mkeys[step.mkey]
+def call(state: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]:
+    """Poll every CQ of the owner until it is empty (X-OPEN-16: the pages leave open where the error is), then call
+    mlx5dv_mkey_check."""
+    state.poll_all()
+    mkey = state.mkeys[step.mkey]
     attempt = Attempt(step.at, f"check {step.mkey}")
-    over = [use for use in bench.uses if use.mkey is mkey and use.over and not use.judged]
+    over = [use for use in state.uses if use.mkey is mkey and use.over and not use.judged]
     try:
-        record = bench.device.mkey_check(mkey.handle)
+        record = state.device.mkey_check(mkey.handle)
     except Refused as refusal:
         attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
         mkey.refused = attempt.reason
@@ -50,31 +51,31 @@ def call(bench: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]
         return attempt, None
     mkey.refused = ""
     for use in over:
-        use.judge("check")
+        use.mark_judged("check")
     if record is not None:
         # Told once: the closing rule asks again.
         told = Due(step.at, "send", -1, "")
         told.passed = True
-        bench.uses.append(Use(step.at, mkey, told))
+        state.uses.append(Use(step.at, mkey, told))
     return attempt, record
 
 
-def judge(bench: CaseState, step: Check, record: SignatureError | None) -> Failure | None:
-    """The failure of a check that was answered."""
+def compare(state: CaseState, step: Check, record: SignatureError | None) -> Failure | None:
+    """The failure of a check whose call succeeded."""
     kind = "ok" if record is None else _NAMES.get(record.type, f"type {record.type}")
     details: list[tuple[str, str]] = []
     wanted: Members = ()
     if kind in step.kind:
-        wanted = members(bench, step, kind)
+        wanted = members(state, step, kind)
     else:
         details += [("expected", " or ".join(step.kind)), ("got", kind)]
     if record is not None:
         got = {"offset": record.offset, "expected": record.expected_value, "actual": record.actual_value}
         for name, value in wanted:
             if got[name] != value:
-                said = _said(bench, step, name)
-                details += [("expected", f"{said} {value:#x}{_block(bench, step, name, value)}")]
-                details += [("got", f"{said} {got[name]:#x}{_block(bench, step, name, got[name])}")]
+                said = _said(state, step, name)
+                details += [("expected", f"{said} {value:#x}{_block(state, step, name, value)}")]
+                details += [("got", f"{said} {got[name]:#x}{_block(state, step, name, got[name])}")]
         if details:
             details.append(("record", _text(record)))
     if not details:
@@ -83,9 +84,9 @@ def judge(bench: CaseState, step: Check, record: SignatureError | None) -> Failu
     return Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
 
 
-def members(bench: CaseState, step: Check, kind: str) -> Members:
-    """The members of the record that the case pins, as (name, value)."""
-    profile = bench.profile
+def members(state: CaseState, step: Check, kind: str) -> Members:
+    """The members of the record that the case names, as (name, value)."""
+    profile = state.profile
     wanted: list[tuple[str, int]] = []
     domain = step.domain
     if domain is None and (step.block is not None or step.found is not None or step.computed is not None):
@@ -103,12 +104,12 @@ def members(bench: CaseState, step: Check, kind: str) -> Members:
                 wanted.append(("actual" if is_found == found_is_actual else "expected", number))
     for name, raw in (("offset", step.offset), ("expected", step.expected), ("actual", step.actual)):
         if raw is not None:
-            wanted.append((name, bench.evaluate(raw)))
+            wanted.append((name, state.evaluate(raw)))
     return tuple(wanted)
 
 
 def departure(step: Check, known: Known) -> Check | None:
-    """The check as the known departure would have it; None where the departure says nothing of the record."""
+    """The check with the values of the known departure; None if the departure does not change the record."""
     kinds = _kinds(known.value)
     if kinds is None and not known.members:
         return None
@@ -151,21 +152,21 @@ def _text(record: SignatureError) -> str:
     return f"{kind}, offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
 
 
-def _said(bench: CaseState, step: Check, name: str) -> str:
-    """The case's word for a member of the record that it pins: `found` or `computed`, unless it names the member."""
+def _said(state: CaseState, step: Check, name: str) -> str:
+    """The case's word for a member of the record: `found` or `computed`, unless the case names the member."""
     if name == "offset" or getattr(step, name) is not None:
         return name
-    return "found" if (name == "actual") == (bench.profile.err_actual == "field") else "computed"
+    return "found" if (name == "actual") == (state.profile.err_actual == "field") else "computed"
 
 
-def _block(bench: CaseState, step: Check, name: str, value: int) -> str:
+def _block(state: CaseState, step: Check, name: str, value: int) -> str:
     """Which block an offset means, for messages."""
     if name != "offset" or step.domain is None:
         return ""
     size, block = step.domain.signature.field_size, step.domain.block
     near = max(0, value // (block + size) - 1)
     for k in range(near, near + 3):
-        if error_record.offset(bench.profile, size, block, k) == value:
+        if error_record.offset(state.profile, size, block, k) == value:
             return f" ({value}: block {k})"
     return f" ({value}: no block's)"
 

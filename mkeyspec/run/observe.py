@@ -1,4 +1,4 @@
-"""What is there now: contents of buffers, wires, and live scalars; and what the ledger says should be."""
+"""Reads the current contents of buffers, wires and live scalars, and their expected values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Seen:
         return self._named()[1]
 
     def _named(self) -> tuple[str, int]:
-        """What is named, and where in it the bytes begin: `wire[4096 +: 4]` is the wire from 4096 on."""
+        """The name, and the position of the first byte in it: `wire[4096 +: 4]` is the wire from 4096 on."""
         if self.wire is not None:
             return self.name, self.start
         match = _RANGE.match(self.name)
@@ -53,8 +53,8 @@ class Seen:
             return self.pieces[0].buffer.name, self.pieces[0].start
         return self.name, 0
 
-    def place(self, i: int) -> str:
-        """Byte `i` in the case's words."""
+    def name_of(self, i: int) -> str:
+        """The name of byte `i` as the case would write it."""
         name, base = self._named()
         text = f"{name}[{base + i}]"
         if self.wire is not None:
@@ -67,15 +67,15 @@ class Seen:
             at -= piece.length
         return text
 
-    def ledger(self) -> Bytes:
-        """What the ledger says should be there."""
+    def expected(self) -> Bytes:
+        """The expected bytes."""
         if len(self.pieces) == 1:
             piece = self.pieces[0]
             return piece.buffer.expected(piece.start, piece.length)
         return np.concatenate([p.buffer.expected(p.start, p.length) for p in self.pieces] or [np.empty(0, np.uint8)])
 
     def believe(self, data: Bytes | bytes, source: Source = None) -> None:
-        """The ledger now says `data` of these bytes; `source` is the expression of all of them."""
+        """Set the expected bytes to `data`; `source` is the expression of all of them."""
         if len(self.pieces) == 1:
             self.pieces[0].buffer.believe(self.pieces[0].start, data, source)
             return
@@ -85,18 +85,18 @@ class Seen:
             at += piece.length
 
 
-def content(bench: CaseState, observed: Content) -> Seen:
+def content(state: CaseState, observed: Content) -> Seen:
     """The bytes of parts of registered buffers, concatenated."""
     pieces = []
     for part in observed.parts:
-        buffer = bench.buffers.get(part.name)
+        buffer = state.buffers.get(part.name)
         if buffer is None:
             raise Unobserved(part.name)
-        piece = Piece(buffer, bench.evaluate(part.start), bench.evaluate(part.length))
+        piece = Piece(buffer, state.evaluate(part.start), state.evaluate(part.length))
         inside(buffer, buffer.addr + piece.start, piece.length)
         pieces.append(piece)
     name = observed.name or (observed.parts[0].name if observed.parts else "nothing")
-    device = bench.device
+    device = state.device
     if len(pieces) == 1:
         piece = pieces[0]
         data = device.read(piece.buffer.memory, GUARD + piece.start, piece.length)
@@ -111,12 +111,12 @@ def content(bench: CaseState, observed: Content) -> Seen:
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
 
 
-def wire(bench: CaseState, observed: Wire) -> Seen:
-    """What the last transmit, or the one labelled, put on the wire."""
-    view = bench.wires.get(observed.label or "")
+def wire(state: CaseState, observed: Wire) -> Seen:
+    """The bytes that the last transmit, or the labelled one, put on the wire."""
+    view = state.wires.get(observed.label or "")
     if view is None:
         raise Unobserved("wire" if observed.label is None else f"{observed.label}.wire")
     name = "wire" if observed.label is None else f"{observed.label}.wire"
     piece = Piece(view.buffer, observed.start, observed.length)
-    data = bench.device.read(view.buffer.memory, GUARD + observed.start, observed.length)
+    data = state.device.read(view.buffer.memory, GUARD + observed.start, observed.length)
     return Seen(name, data, (piece,), view, observed.start)

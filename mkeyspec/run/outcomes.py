@@ -1,7 +1,7 @@
-"""What came of a step, held against what the case claims of it, and against the departures that are known.
+"""Compares the outcome of a step with the claim of the case and with the known departures.
 
-The page's claim is the truth: where it holds the step passes. Where it does not hold, but the statement names a
-known departure (`known X-DIFF-nn …`), the device is listed for it, and it departed exactly so, the step is KNOWN.
+If the claim holds, the step passes. If it does not hold, the step is KNOWN if the statement names a known departure
+(`known X-DIFF-nn …`), the device is listed for it, and it departed exactly so.
 """
 
 from __future__ import annotations
@@ -46,11 +46,9 @@ ANY_ERROR = "an error"
 
 @dataclass(slots=True)
 class Attempt:
-    """What came of one step.
-
-    `phase` says where it was refused (None: it went through), `reason` why: an errno's name or a completion status.
-    `fault` is something that no claim covers (a deadline, a wrong opcode). `listed` are gathered where the
-    claim lists completions.
+    """The outcome of one step. `phase` is where it was refused (None: it succeeded), `reason` the errno's name or
+    completion status. `fault` is a failure that no claim covers (a deadline, a wrong opcode). `listed` is filled if
+    the claim lists completions.
     """
 
     at: At
@@ -59,9 +57,9 @@ class Attempt:
     reason: str = ""
     fault: Failure | None = None
     earlier: Failure | None = None
-    """The failure of something that was posted before, on which this came to nothing."""
+    """The failure of an earlier request that made this step fail."""
     listed: Sequence[Due] = ()
-    """Entries of the ledger, in the order in which they came."""
+    """Completions in the order in which they came."""
 
     def describe(self) -> str:
         if self.phase is None:
@@ -71,20 +69,18 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A step judged.
-
-    `departure`: the known departure that was seen in place of the truth. `fits`: what came is also what the known
-    departure says, though the truth holds (X-DIFF-06: "at complete or at completion", known "at completion").
+    """The decision about a step. `departure`: the known departure that was seen. `fits`: the outcome is also that of
+    the known departure, although the claim holds (X-DIFF-06: "at complete or at completion", known "at completion").
     """
 
     failure: Failure | None = None
     departure: str | None = None
     fits: bool = False
     outcome: Outcome | None = None
-    """The one of the claim's that came."""
+    """The outcome of the claim that occurred."""
 
 
-def judge(
+def decide(
     attempt: Attempt,
     claim: Claim,
     known: Known | None,
@@ -92,7 +88,7 @@ def judge(
     expectations: Expectations,
     number: Number,
 ) -> Ruling:
-    """Hold an attempt against its claim."""
+    """Compare an attempt with its claim."""
     failure, outcome = _hold(attempt, claim, profile, number)
     if known is None:
         return Ruling(failure, outcome=outcome)
@@ -133,7 +129,7 @@ def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> t
 
 
 def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number) -> bool:
-    """Whether this outcome is what came."""
+    """Whether this outcome occurred."""
     match outcome:
         case Accepted():
             return attempt.phase is None
@@ -157,7 +153,7 @@ def admits_success(claim: Claim) -> bool:
 
 
 def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
-    """Whether `reason` is one that the claim admits. A flush is the echo of another failure, so it must be named."""
+    """Whether `reason` is one that the claim admits. A flush follows from another failure, so it must be named."""
     if outcome.reason is not None:
         return reason == outcome.reason or reason in STATUS_CLASS.get(outcome.reason, ())
     if outcome.phase == "completion":
@@ -168,7 +164,7 @@ def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
 
 
 def arrange(entries: tuple[Entry, ...], dues: Sequence[Due]) -> list[Due]:
-    """What came in the order of a list: each queue keeps its own order, and nothing says how two of them mix."""
+    """What came in the order of a list: each queue keeps its order; the order between two queues is undefined."""
     lines: dict[str, deque[Due]] = {"send": deque(), "recv": deque()}
     for due in dues:
         lines[due.queue].append(due)
@@ -292,7 +288,7 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
 
 
 def _completes_otherwise(attempt: Attempt, listed: Sequence[Entries], number: Number) -> Failure:
-    """Told against the nearest of the lists."""
+    """Described against the nearest of the lists."""
     details = []
     for i, member, want, have in min((_differences(one, attempt, number) for one in listed), key=len):
         details.append(("expected", f"completion {i + 1}: {member} {want}"))

@@ -1,4 +1,4 @@
-"""Overrides (`but`): numbers of a struct set wrong on purpose."""
+"""Overrides (`but`): members of a struct that are wrong on purpose."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Members:
 
     __slots__ = ("left",)
 
-    def __init__(self, overrides: plan.Overrides, bench: CaseState, of: str = "") -> None:
+    def __init__(self, overrides: plan.Overrides, state: CaseState, of: str = "") -> None:
         """`of`: the kind of record, where two have a member of one name (`constants.MEMBER_BITS`)."""
-        self.left = {name: bench.member(value, name, of) for name, value in overrides} if overrides else None
+        self.left = {name: state.member(value, name, of) for name, value in overrides} if overrides else None
 
     def take(self, name: str, otherwise: int) -> int:
         return otherwise if self.left is None else self.left.pop(name, otherwise)

@@ -1,4 +1,4 @@
-"""A QP that signature pipelining has stopped: what is cancelled on it, and that it goes on."""
+"""A QP that signature pipelining has stopped: cancelling requests and resuming."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 
 
-def cancel(bench: CaseState, step: Cancel) -> Attempt:
-    """mlx5dv_qp_cancel_posted_send_wrs. What it returns is judged here, unless an expectation looks at it."""
-    pair = bench.pair(step.qp, step.at)
-    drain.until_quiet(bench, pair.owner)
+def cancel(state: CaseState, step: Cancel) -> Attempt:
+    """mlx5dv_qp_cancel_posted_send_wrs. The returned count is checked here, unless an expectation reads it."""
+    pair = state.pair(step.qp, step.at)
+    drain.until_quiet(state, pair.owner)
     fewest, most = _pending(pair.owner, step.id)
-    count = bench.device.cancel(pair.owner.qp, step.id)
+    count = state.device.cancel(pair.owner.qp, step.id)
     attempt = Attempt(step.at, f"cancel {step.id}")
     if count > 0:
         pair.peer.cancel(step.id)
@@ -27,17 +27,16 @@ def cancel(bench: CaseState, step: Cancel) -> Attempt:
         expected = str(most) if fewest == most else f"{fewest} to {most}"
         message = f"`cancel {step.id}` returned {count}, and {expected} of that number wait"
         failure = Failure("MKS2110", step.at, message, (("expected", expected), ("got", str(count))))
-        bench.wrong_numbers[step.label or f"the cancel at {step.at.line}:{step.at.column}", "count"] = failure
+        state.wrong_numbers[step.label or f"the cancel at {step.at.line}:{step.at.column}", "count"] = failure
     if step.label is not None:
-        bench.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
+        state.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
     return attempt
 
 
 def _pending(end: End, wr_id: int) -> tuple[int, int]:
-    """How many requests of that number wait at least, and at most.
-
-    In a drained queue nothing is under way: a signaled request that has no completion waits, and so does all after it.
-    What is before that, unsignaled, may be over or not.
+    """The least and the greatest possible number of waiting requests with that wr_id. In a drained queue no request
+    is being carried out: a signaled request without a completion waits, and so do all later ones. Earlier unsignaled
+    ones may be complete or not.
     """
     fewest = most = 0
     waits = False
@@ -49,11 +48,11 @@ def _pending(end: End, wr_id: int) -> tuple[int, int]:
     return fewest, most
 
 
-def resume(bench: CaseState, step: Resume) -> Attempt | None:
+def resume(state: CaseState, step: Resume) -> Attempt | None:
     """From SQD to RTS; an Attempt if that is refused."""
-    end = bench.pair(step.qp, step.at).owner
-    bench.poll(end)
-    errno = bench.device.resume(end.qp)
+    end = state.pair(step.qp, step.at).owner
+    state.poll(end)
+    errno = state.device.resume(end.qp)
     if errno:
         return Attempt(step.at, "resume", "complete", errno_name(errno))
     end.drained = False

@@ -1,4 +1,4 @@
-"""Work requests of the plan to work requests of the device."""
+"""Translates work requests of the plan to work requests of the device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIGNALED = int(SendFlag.SIGNALED)
 
 @dataclass(slots=True)
 class Planned:
-    """A request ready to be posted, and what its completion is judged by.
+    """A request ready to be posted, and what its completion is compared with.
 
     `delivers`: bytes that arrive in a receive of the other end; None if the request uses none. `byte_lens`: of its own
     completion, where that is defined and known (RDMA READ and atomics). `mkeys`: those that it names; `layout`: the
@@ -44,7 +44,7 @@ class Planned:
     invalidated: int | None = None
     byte_lens: tuple[int, ...] = ()
     answer: tuple[tuple[MkeyState, ...], int] | None = None
-    """What is filled by an answer to the request: the signature mkeys of its own side, and how many wire bytes."""
+    """What the response fills: the signature mkeys of the requester's side, and the number of wire bytes."""
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
@@ -67,11 +67,11 @@ def flags_of(options: Options, signaled: bool | None = None) -> int:
 class RequestBuilder:
     """Builds requests from the state of the case."""
 
-    __slots__ = ("addresses", "bench", "setters")
+    __slots__ = ("addresses", "setters", "state")
 
-    def __init__(self, bench: CaseState) -> None:
-        self.bench = bench
-        self.addresses = Addresses(bench)
+    def __init__(self, state: CaseState) -> None:
+        self.state = state
+        self.addresses = Addresses(state)
         self.setters = Setters(self.addresses)
 
     def request(self, wr: plan.Wr, signal_all: bool = False) -> Planned:
@@ -80,10 +80,10 @@ class RequestBuilder:
         if isinstance(wr, plan.StraySetter):
             return Planned(at, protocol.StraySetter(self.setters.setter(wr.setter)), "", -1, False)
         options, addresses = wr.options, self.addresses
-        bench = self.bench
-        wr_id = bench.number() if options.id is None else options.id
+        state = self.state
+        wr_id = state.number() if options.id is None else options.id
         flags = flags_of(options)
-        but = Members(options.but, bench, wr.word)
+        but = Members(options.but, state, wr.word)
         addresses.named, addresses.reached = [], []
         planned = Planned(at, _NOTHING, wr.opcode, wr_id, options.signaled or signal_all, mkeys=addresses.named)
         if options.dct is not None:
@@ -94,9 +94,9 @@ class RequestBuilder:
                 self._configuration(wr, planned, flags, but)
             case plan.Send():
                 sges, planned.names_mkey = addresses.sges(wr.data, but)
-                planned.imm = None if wr.imm is None else bench.member(wr.imm, "imm")
+                planned.imm = None if wr.imm is None else state.member(wr.imm, "imm")
                 if wr.invalidate is not None:
-                    key = addresses.place(Part(wr.invalidate, 0, 0))[3]
+                    key = addresses.resolve(Part(wr.invalidate, 0, 0))[3]
                     planned.invalidated = but.take("invalidate_rkey", key)
                 planned.delivers = sum(sge.length for sge in sges)
                 dc = addresses.dc(options, but)
@@ -106,7 +106,7 @@ class RequestBuilder:
                 addr, rkey, far = addresses.remote(wr.to, but, sum(sge.length for sge in sges))
                 planned.names_mkey = local or far
                 if wr.imm is not None:
-                    planned.imm = bench.member(wr.imm, "imm")
+                    planned.imm = state.member(wr.imm, "imm")
                     planned.delivers, planned.by_write = sum(sge.length for sge in sges), True
                 planned.request = protocol.Write(
                     wr_id, flags, sges, addr, rkey, planned.imm, addresses.dc(options, but)
@@ -119,28 +119,28 @@ class RequestBuilder:
                 planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, addresses.dc(options, but))
             case plan.FetchAdd():
                 sge, addr, rkey = self._atomic(wr, planned, but)
-                add = bench.member(wr.add, "add")
+                add = state.member(wr.add, "add")
                 planned.request = protocol.FetchAdd(wr_id, flags, sge, addr, rkey, add, addresses.dc(options, but))
             case plan.CompareSwap():
                 sge, addr, rkey = self._atomic(wr, planned, but)
-                compare, swap = bench.member(wr.compare, "compare"), bench.member(wr.swap, "swap")
+                compare, swap = state.member(wr.compare, "compare"), state.member(wr.swap, "swap")
                 dc = addresses.dc(options, but)
                 planned.request = protocol.CompareSwap(wr_id, flags, sge, addr, rkey, compare, swap, dc)
             case plan.Invalidate():
                 planned.names_mkey = True
-                rkey = but.take("rkey", bench.mkeys[wr.mkey].handle.rkey)
+                rkey = but.take("rkey", state.mkeys[wr.mkey].handle.rkey)
                 planned.request = protocol.LocalInv(wr_id, flags, rkey, wr.by == "post_send")
             case plan.Memcpy():
-                source, target = addresses.place(wr.source), addresses.place(wr.to)
+                source, target = addresses.resolve(wr.source), addresses.resolve(wr.to)
                 planned.names_mkey = addresses.names_mkey(wr.source.name) or addresses.names_mkey(wr.to.name)
                 count = but.take("length", source[1])
                 for part, (addr, _, _, _) in ((wr.source, source), (wr.to, target)):
-                    buffer = bench.buffers.get(part.name)
+                    buffer = state.buffers.get(part.name)
                     if buffer is not None:
                         inside(buffer, addr, count, meant=count != source[1] or bool(part.but))
                 planned.request = protocol.Memcpy(wr_id, flags, target[2], target[0], source[2], source[0], count)
             case plan.RawWqe():
-                planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, bench.read))
+                planned.request = protocol.RawWqe(wr_id, flags, evaluate(wr.wqe, state.read))
             case _:
                 assert_never(wr)
         but.done("a work request")
@@ -149,11 +149,11 @@ class RequestBuilder:
     def _configuration(
         self, wr: plan.Configure | plan.MrList | plan.MrInterleaved, planned: Planned, flags: int, but: Members
     ) -> None:
-        bench, addresses, wr_id = self.bench, self.addresses, planned.wr_id
+        state, addresses, wr_id = self.state, self.addresses, planned.wr_id
         planned.names_mkey = True
-        state = bench.mkeys[wr.mkey]
-        addresses.named.append(state)
-        mkey = state.handle
+        configured = state.mkeys[wr.mkey]
+        addresses.named.append(configured)
+        mkey = configured.handle
         flags |= INLINE if but.take("inline", 1) else 0
         if isinstance(wr, plan.Configure):
             planned.request = protocol.Configure(
@@ -167,7 +167,7 @@ class RequestBuilder:
             )
             planned.domains = wr.domains_left()
         else:
-            access = but.take("access_flags", bench.member(wr.access, "access"))
+            access = but.take("access_flags", state.member(wr.access, "access"))
             layout = self.setters.layout(wr.layout, but)
             match layout:
                 case protocol.SetList(sges):
@@ -177,7 +177,7 @@ class RequestBuilder:
                 case _:
                     assert_never(layout)
         if wr.layout_given() is not None:
-            planned.layout = (state, tuple(dict.fromkeys(addresses.reached)))
+            planned.layout = (configured, tuple(dict.fromkeys(addresses.reached)))
 
     def _atomic(self, wr: plan.Atomic, planned: Planned, but: Members) -> tuple[protocol.Sge, int, int]:
         """The SGE of the old value, and the remote address with its key."""
@@ -188,7 +188,7 @@ class RequestBuilder:
         return sges[0], addr, rkey
 
     def _answer(self, sges: tuple[protocol.Sge, ...]) -> tuple[tuple[MkeyState, ...], int]:
-        """What an answer fills: the request has named nothing but its own side's mkeys so far."""
+        """What the response fills: so far the request has named only mkeys of its own side."""
         signed = tuple(mkey for mkey in self.addresses.named if mkey.signed)
         if len(sges) > 1:
             signed *= 2  # pieces of different counts: byte_len is unknown

@@ -1,4 +1,4 @@
-"""Reset a QP pair after a refusal or a failure that was claimed, once all that came is judged."""
+"""Resets a QP pair after a claimed refusal or failure, when all that came is checked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mkeyspec.run.section import post_receive
 from mkeyspec.run.verdict import Failure
 
 
-def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
-    """After a refusal that was claimed: the pair reset, receives that no message has used posted again, but for the
-    `spare` first ones at the other end. What was left unjudged on it comes back as failures."""
+def recover(state: CaseState, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
+    """After a claimed refusal: reset the pair, and post unused receives again, except the first `spare` ones at the
+    other end. Returns the failures of what was not checked yet."""
     if attempt.phase not in ("complete", "completion"):
         return []
     waiting: list[tuple[End, OpenReceive]] = []
@@ -30,32 +30,32 @@ def recover(bench: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
         waiting = [one for one in waiting if one not in spared]
     else:
         claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
-    failures = reset(bench, end.pair, attempt.at, claimed, None if claimed else end)
+    failures = reset(state, end.pair, attempt.at, claimed, None if claimed else end)
     for side, receive in waiting:
-        if refused := post_receive(bench, side, receive):
+        if refused := post_receive(state, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"
             details = (("posted again", f"after the reset at {attempt.at.line}:{attempt.at.column}"),)
             failures.append(Failure("MKS2001", receive.at, message, details, True))
     return failures
 
 
-def reset(bench: CaseState, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
-    """Bring the pair to rest, judge what is left, and connect it again. `failed`: the failure that was claimed of it,
-    or "" if a section was refused at the end `refused` and the QPs are as they were."""
+def reset(state: CaseState, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
+    """Wait for outstanding work, check what is left, and connect the pair again. `failed`: the claimed failure, or ""
+    if a section was refused at the end `refused` and the QPs did not change."""
     pair.failed = failed
-    failures = leftovers.settle(bench, pair, reset=at, refused=refused)
+    failures = leftovers.settle(state, pair, reset=at, refused=refused)
     if failed:
-        fail_qps(bench, pair)
-    bench.look_for_events()
-    pair.renew(bench.device.reconnect(pair.handle))
+        fail_qps(state, pair)
+    state.look_for_events()
+    pair.renew(state.device.reconnect(pair.handle))
     return failures
 
 
-def fail_qps(bench: CaseState, pair: Pair) -> None:
-    """A failure of these QPs is judged: their own error events follow from it, unless they came before."""
-    bench.look_for_events()
+def fail_qps(state: CaseState, pair: Pair) -> None:
+    """A failure of these QPs was checked: their error events follow from it, unless they came before."""
+    state.look_for_events()
     handles = {pair.handle.owner.handle, pair.handle.peer.handle}
-    for entry in bench.events[bench.seen_events :]:
+    for entry in state.events[state.seen_events :]:
         if entry.event.qp is not None and entry.event.qp.handle in handles:
             entry.of_failure = True
-    bench.failed_qps.update(handles)
+    state.failed_qps.update(handles)

@@ -1,4 +1,4 @@
-"""The rig: carries out a case's plan on a device, step by step, and judges it. Knows nothing of pytest."""
+"""The rig: carries out the plan of a case on a device, step by step, and checks it. Independent of pytest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Rig:
         self.verdict = Verdict()
         self._capabilities = device.capabilities()
         self._case: CaseInfo | None = None
-        self._course: Executor | None = None
+        self._executor: Executor | None = None
         self._at = At(1, 1)
         self.alive: Callable[[], None] = lambda: None
         """Called with each step, and with each wait, for whoever looks whether a call has come back."""
@@ -73,31 +73,32 @@ class Rig:
             self._required(case, unmet)
             return unmet
         self._case, self._at = case, case.at
-        bench = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
-        bench.late, self._late = self._late, Counter()
-        bench.alive = self.alive
-        self._course = Executor(bench, self.expectations, self.verdict)
+        state = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
+        state.late, self._late = self._late, Counter()
+        state.alive = self.alive
+        self._executor = Executor(state, self.expectations, self.verdict)
         return []
 
     @property
     def under_way(self) -> bool:
         """Whether a case was begun and has neither finished nor been left."""
-        return self._course is not None
+        return self._executor is not None
 
     @property
     def blocked(self) -> Blocked | None:
-        """Why no further case can be judged on this device; None while it is healthy."""
+        """Why no further case can run on this device; None while it is healthy."""
         return self._blocked
 
     def take_over(self, device: Device) -> None:
-        """Go on with another device, as one that was opened again: no case is under way, and nothing is blocked."""
+        """Continue with another device, for example one that was opened again: no case is running, and nothing is
+        blocked."""
         self.device = device
         self._capabilities = device.capabilities()
         self._blocked, self._late = None, Counter()
 
     def leave(self) -> None:
-        """Give back what is left of a case whose test function ended without `finish`, by an exception of its own."""
-        if self._course is not None:
+        """Release the objects of a case whose test function ended with its own exception, without `finish`."""
+        if self._executor is not None:
             self.verdict.status = "fail"
             self._give_back()
 
@@ -127,37 +128,37 @@ class Rig:
         return missing
 
     def step(self, step: Step) -> None:
-        """Carry out one step. Never raises for what the device does: it is recorded, and told by `finish`."""
-        course = self._course
-        if course is None:
+        """Carry out one step. Never raises for a failure of the device: it is recorded, and `finish` reports it."""
+        executor = self._executor
+        if executor is None:
             raise RuntimeError("no case is under way: call begin first")
         self._at = step.at
         self.alive()
         try:
-            course.take(step)
+            executor.take(step)
         except Unsupported as unsupported:
             self.verdict.reason = self.verdict.reason or f"unsupported: {unsupported}"
-            course.rulings.cut_short()
+            executor.rulings.cut_short()
         except Refused as refusal:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
-            course.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
+            executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
         except Exception as error:
-            course.rulings.fail(_died(step.at, error))
+            executor.rulings.fail(_died(step.at, error))
 
     def finish(self) -> Verdict:
-        """Apply the closing rule and give everything back. Returns the verdict if it is pass or known.
+        """Apply the closing rule and release all objects. Returns the verdict if it is pass or known.
 
         Raises CaseFailed, whose text is the whole message, or CaseSkipped.
         """
-        course, case, verdict = self._course, self._case, self.verdict
-        if course is None or case is None:
+        executor, case, verdict = self._executor, self._case, self.verdict
+        if executor is None or case is None:
             raise RuntimeError("no case is under way: call begin first")
         if not any(failure.code == "MKS2007" for failure in verdict.failures):
             try:
-                course.close()
+                executor.close()
             except Exception as error:
-                course.rulings.fail(_died(self._at, error))
+                executor.rulings.fail(_died(self._at, error))
         self._settle()
         self._give_back()
         if verdict.status == "fail":
@@ -176,15 +177,14 @@ class Rig:
             verdict.status = "known"
 
     def _give_back(self) -> None:
-        """Release what the case made; after anything but a pass, look whether the device is still healthy.
-
-        Both are the case's: what can't be given back fails it, and so does a device that is not healthy after a case
-        that had no failure yet. The cases that follow on such a device are blocked.
+        """Release the objects of the case. After every verdict except passed, check whether the device is still
+        healthy. The case fails if an object can't be released, or if the device is not healthy after a case without a
+        failure. The following cases on such a device are blocked.
         """
         case, verdict = self._case, self.verdict
-        if self._course is not None:
-            self._late = self._course.bench.untold()
-        self._course = None
+        if self._executor is not None:
+            self._late = self._executor.state.untold()
+        self._executor = None
         assert case is not None
         try:
             self.device.release(healthy=verdict.status == "pass")
@@ -214,7 +214,7 @@ class Rig:
 
 
 def _died(at: At, error: Exception) -> Failure:
-    """Anything a device raises that is neither a refusal nor a lack."""
+    """The failure for an exception that is neither a refusal nor a missing capability."""
     trace = traceback.format_exception(type(error), error, error.__traceback__)
     lines = "".join(trace).rstrip().split("\n")
     details = [("raised", f"{type(error).__name__}: {error}"), ("traceback", lines[0])]

@@ -1,7 +1,7 @@
 """Rulings: what the outcome of each step means for the case.
 
-Steps are hard, expectations are soft: a step that went otherwise than claimed ends the case, a failed expectation
-does not. A known departure of a step ends it too.
+A step with another outcome than claimed ends the case; a failed expectation does not. A known departure of a step
+ends it too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from mkeyspec.run.verdict import Failure, Verdict
 
 
 class Rulings:
-    """The rulings of one case, told to its verdict. `over`: it ended before its last statement."""
+    """The rulings of one case, entered in its verdict. `over`: it ended before its last statement."""
 
-    def __init__(self, bench: CaseState, expectations: Expectations, verdict: Verdict) -> None:
-        self.bench = bench
+    def __init__(self, state: CaseState, expectations: Expectations, verdict: Verdict) -> None:
+        self.state = state
         self.expectations = expectations
         self.verdict = verdict
         self.over = False
@@ -44,32 +44,32 @@ class Rulings:
         end: End | None = None,
         done: Section | None = None,
     ) -> bool:
-        """Hold an attempt against its claim; True if the case goes on from a refusal or success that was claimed.
+        """Compare an attempt with its claim; True if the case continues after a claimed refusal or success.
 
         `end`: whose send queue it was posted to; `done`: what was posted.
         """
-        bench = self.bench
+        state = self.state
         if attempt.phase is not None:
             self.verdict.statuses.append((attempt.at, attempt.phase, attempt.reason))
         if attempt.earlier is not None:
             self.fail(attempt.earlier)
             return False
-        ruling = outcomes.judge(attempt, claimed, known, bench.profile, self.expectations, bench.evaluate)
+        ruling = outcomes.decide(attempt, claimed, known, state.profile, self.expectations, state.evaluate)
         failure = ruling.failure
         listed = ruling.outcome.listed() if ruling.outcome is not None else None
         if failure is None and listed is not None:
             assert end is not None
             failure = section_faults.around_list(end, attempt, listed)
         elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
-            failure = section_faults.besides_list(bench, done, attempt)
+            failure = section_faults.besides_list(state, done, attempt)
         self.mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None:
             self._depart(ruling.departure)
             self.over = True
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
-            self.excused.add(bench, culprits.reach(bench.taken))
-            self.excused.add_unseen(bench)  # those who would have looked are not run
+            self.excused.add(state, culprits.reach(state.taken))
+            self.excused.add_unseen(state)  # those who would have looked are not run
             return False
         if failure is not None:
             self.fail(failure)
@@ -78,17 +78,17 @@ class Rulings:
             messages = 0
             if done is not None and plan.is_undecided(claimed):
                 messages = sum(one.delivers is not None for one in done.planned)
-            for left in reset.recover(bench, end, attempt, messages):
+            for left in reset.recover(state, end, attempt, messages):
                 self.fail(left)
         if attempt.phase == "complete":
-            for moved in teardown_checks.moved(bench, attempt.at):
+            for moved in teardown_checks.moved(state, attempt.at):
                 self.fail(moved)
         return True
 
     def cut_short(self) -> None:
-        """The device does not support the last step: what was to be looked at after it is not."""
+        """The device does not support the last step: later statements are not run."""
         self.over = True
-        self.excused.add_unseen(self.bench, self.bench.taken[:-1])
+        self.excused.add_unseen(self.state, self.state.taken[:-1])
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""

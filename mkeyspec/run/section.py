@@ -1,4 +1,4 @@
-"""Sections: requests posted together, and what they owe.
+"""Sections: requests posted together, and their expected completions.
 
 A section refused at complete has no completion and moves no byte.
 """
@@ -35,11 +35,11 @@ class Section:
     listed: int | None = None
     """How many completions the claim lists, of the send queue."""
     breaking: tuple[int, ...] | None = None
-    """An error completion is claimed: the requests that break a rule, () if nobody has said which."""
+    """An error completion is claimed: the requests that break a rule, () if they are unknown."""
 
     @property
     def is_signaled(self) -> bool:
-        """Whether each of its requests tells when it is over."""
+        """Whether all of its requests are signaled."""
         return self.end.pair.attributes.sq_sig_all or all(one.signaled for one in self.planned if one.opcode)
 
     @property
@@ -57,16 +57,16 @@ def departs_by_list(section: Section, known: Known | None) -> bool:
     return section.listed is None and known is not None and bool(lists(known.claim()))
 
 
-def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt | None:
-    """Hand the section to the driver. An Attempt if that is the end of it (refused, or aborted as asked)."""
+def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt | None:
+    """Post the section. Returns an Attempt if there is nothing to wait for (refused, or aborted on purpose)."""
     end = section.end
     if end.pair.attributes.sig_pipelining:
-        bench.look_for_events()
-        for entry in () if end.number_of else bench.events:
-            entry.early = entry.early or bench.pair_of(entry.event.qp) is end.pair
+        state.look_for_events()
+        for entry in () if end.number_of else state.events:
+            entry.early = entry.early or state.pair_of(entry.event.qp) is end.pair
     drained = end.drained
     try:
-        errno = bench.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
+        errno = state.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
         reason = errno_name(errno) if errno else ""
     except Refused as refusal:
         errno, reason = refusal.errno, errno_name(refusal.errno)
@@ -74,9 +74,9 @@ def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.opcode:
             end.number_of[planned.wr_id] = planned.at
     if errno:
-        return Attempt(section.at, section.what, "complete", reason, fault=_moved(bench, section))
+        return Attempt(section.at, section.what, "complete", reason, fault=_moved(state, section))
     if abort:
-        return Attempt(section.at, section.what, fault=_moved(bench, section))
+        return Attempt(section.at, section.what, fault=_moved(state, section))
     signal_all = end.pair.attributes.sq_sig_all
     for order, planned in enumerate(section.planned):
         if not planned.opcode:
@@ -86,15 +86,15 @@ def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         due.byte_lens, due.imm = planned.byte_lens, planned.imm
         if planned.answer is not None:  # by the signatures that the requests before it leave
             due.byte_lens = byte_lens(*planned.answer)
-        due.dc, due.drained, due.events = planned.dc, drained, len(bench.events)
+        due.dc, due.drained, due.events = planned.dc, drained, len(state.events)
         end.owe(due)
         if planned.opcode == "driver1":
             end.configurations.add(due.wr_id)
         section.dues.append(due)
         if planned.mkeys:
-            bench.use(planned.mkeys, planned.at, due)
+            state.use(planned.mkeys, planned.at, due)
             if any(mkey.handle.side != end.side for mkey in planned.mkeys):
-                end.remote = due.place
+                end.remote = due.position
         if planned.domains is not None:
             planned.mkeys[0].domains = planned.domains
         if planned.layout is not None:
@@ -104,15 +104,15 @@ def post(bench: CaseState, section: Section, *, abort: bool = False) -> Attempt 
     return None
 
 
-def _moved(bench: CaseState, section: Section) -> Failure | None:
+def _moved(state: CaseState, section: Section) -> Failure | None:
     """A completion of a section that was refused or aborted, if there is one."""
     end = section.end
-    bench.poll(end)
+    state.poll(end)
     ids = {planned.wr_id for planned in section.planned if planned.opcode}
     for due in end.unjudged():
         if due.stray and due.queue == "send" and due.wr_id in ids:
             assert due.got is not None
-            due.judge(f"`{section.what}`")
+            due.mark_judged(f"`{section.what}`")
             message = f"`{section.what}` was refused as a whole, and yet one of its requests completed"
             return Failure("MKS2201", section.at, message, (("got", describe(due.got)),), True)
     return None
@@ -142,20 +142,20 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
     return due
 
 
-def post_receive(bench: CaseState, end: End, receive: OpenReceive) -> str:
+def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:
     """Post a receive; the errno's name if it is refused. Of a UD QP the first 40 bytes are the GRH's
-    (ibv_post_recv(3)): they go to a buffer of the rig's, so that the case's has the message."""
+    (ibv_post_recv(3)): they go to a buffer of the rig; the case's buffer gets the message."""
     sges = receive.sges
     if end.pair.attributes.type == "ud":
         if end.header is None:
             pd = end.pair.attributes.pd
             own = pd if pd is not None and pd.side == end.side else None
-            end.header = bench.buffer(f"the place for the {end.side}'s GRH", receive.at, end.side, GRH, pd=own)
+            end.header = state.buffer(f"the place for the {end.side}'s GRH", receive.at, end.side, GRH, pd=own)
             end.header.free = [(0, GRH)]
-            bench.fresh.append(end.header)
+            state.fresh.append(end.header)
         sges = (Sge(end.header.addr, GRH, end.header.memory.lkey), *sges)
     try:
-        errno = bench.device.post_recv(end.qp, receive.wr_id, sges)
+        errno = state.device.post_recv(end.qp, receive.wr_id, sges)
     except Refused as refusal:
         errno = refusal.errno
     if errno:

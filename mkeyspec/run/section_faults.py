@@ -1,7 +1,7 @@
-"""Judge the completions of a section: what no claim covers.
+"""Checks the completions of a section for failures that no claim covers.
 
-Of a section that is refused at completion the failing request is the one that names an mkey, what is before it
-succeeds, what follows it is flushed, and the other end sees an error or nothing.
+In a section that is refused at completion the failing request is the one that names an mkey. Earlier requests
+succeed, later ones are flushed, and the other end gets an error or nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mkeyspec.run.verdict import Failure
 
 
 def failed_by(section: Section) -> Due | None:
-    """What the section failed by: the request that names an mkey if there are several, a flush only if there is
-    nothing else."""
+    """The request that failed first: the one that names an mkey if there are several, a flush only if there is no
+    other."""
     found = [due for due in (*section.dues, *section.far) if due.failed and not due.judged]
     return min(found, key=_rank) if found else None
 
@@ -30,20 +30,20 @@ def _rank(due: Due) -> tuple[bool, bool, int]:
     return (due.got is not None and due.got.status == FLUSH, not due.names_mkey, due.order)
 
 
-def fault_of(bench: CaseState, section: Section, failed: Due | None) -> Failure | None:
-    """What no claim covers: a completion that is missing, and one that is not what its request owes."""
+def fault_of(state: CaseState, section: Section, failed: Due | None) -> Failure | None:
+    """A failure that no claim covers: a missing completion, or one that differs from the expected one."""
     end, what = section.end, section.what
     if section.listed is None:
         for due in section.owed:
             if due.got is None:
-                return late(bench, end, due, what)
+                return late(state, end, due, what)
     for due in section.far:
         if due.got is None and failed is None:
-            return late(bench, end.other, due, what)
+            return late(state, end.other, due, what)
     if failed is None:
         dues = section.far if section.listed is not None else (*section.owed, *section.far)
         return next((fault for due in dues if (fault := misfit(due, what)) is not None), None)
-    return _elsewhere(section, failed) or _another(section, failed) or _around(bench, section, failed)
+    return _elsewhere(section, failed) or _another(section, failed) or _around(state, section, failed)
 
 
 def _another(section: Section, failed: Due) -> Failure | None:
@@ -93,7 +93,7 @@ def _elsewhere(section: Section, failed: Due) -> Failure | None:
     return None
 
 
-def _around(bench: CaseState, section: Section, failed: Due) -> Failure | None:
+def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
     """Whether everything before the failed request succeeded as it should, and nothing after it did."""
     what, streams = section.what, section.end.pair.attributes.streams
     for due in () if section.listed is not None else section.dues:
@@ -102,7 +102,7 @@ def _around(bench: CaseState, section: Section, failed: Due) -> Failure | None:
         status = due.got.status
         if due is failed.request:
             # A responder that can't take the message says so (IBTA 9.7.5.2.8).
-            told = (SUCCESS, *STATUS_CLASS["remote_access"], bench.profile.status_receive_sender)
+            told = (SUCCESS, *STATUS_CLASS["remote_access"], state.profile.status_receive_sender)
             if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
                 continue
             want = " or ".join(STATUS_CLASS["remote_access"])
@@ -120,7 +120,7 @@ def _around(bench: CaseState, section: Section, failed: Due) -> Failure | None:
         return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
     for due in section.far:
         if section.end.owes(due) and (due.got is None or due.got.status != SUCCESS):
-            return misfit(due, what) if due.got is not None else late(bench, section.end.other, due, what)
+            return misfit(due, what) if due.got is not None else late(state, section.end.other, due, what)
         if due.got is None or due.got.status != SUCCESS:
             continue
         if due.order >= failed.order:
@@ -140,7 +140,7 @@ def far_alone(section: Section, attempt: Attempt, failed: Due | None) -> Failure
 
 
 def earlier(section: Section) -> Failure | None:
-    """A request that was posted before this section, and failed: what became of the section follows from it."""
+    """A failed request that was posted before this section; the outcome of the section follows from it."""
     own = set(map(id, (*section.dues, *section.far)))
     for due in section.end.unjudged():
         got = due.got
@@ -151,9 +151,9 @@ def earlier(section: Section) -> Failure | None:
 
 
 def blame(end: End, due: Due, what: str, at: At) -> Failure:
-    """The failure of a request that was posted before `what`, which has seen it at `at`."""
+    """The failure of a request that was posted before `what` and was found at `at`."""
     assert due.got is not None
-    due.judge(f"`{what}`")
+    due.mark_judged(f"`{what}`")
     end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
     message = f"`{due.opcode}` before `{what}` completed with {due.got.status}, and should succeed"
     details = (("expected", SUCCESS), ("got", describe(due.got)), ("seen at", f"{at.line}:{at.column}"))
@@ -182,11 +182,11 @@ def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failu
     return None
 
 
-def besides_list(bench: CaseState, section: Section, attempt: Attempt) -> Failure | None:
+def besides_list(state: CaseState, section: Section, attempt: Attempt) -> Failure | None:
     """What a claim with a list says of what came if it is met by another outcome than a list: each request is held to
     what it owes without one, and nothing came that no request owes."""
     found = [due for due in (*section.dues, *section.far) if due.failed]
-    fault = fault_of(bench, replace(section, listed=None), min(found, key=_rank) if found else None)
+    fault = fault_of(state, replace(section, listed=None), min(found, key=_rank) if found else None)
     if fault is not None:
         return fault
     for due in attempt.listed:

@@ -1,4 +1,4 @@
-"""Setters of the plan to setters of the device: layouts, access flags, signatures, crypto."""
+"""Translates setters of the plan to setters of the device: layouts, access flags, signatures, crypto."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 
 class Setters:
-    """Builds setters out of what the case has made."""
+    """Builds setters from the state of the case."""
 
-    __slots__ = ("addresses", "bench")
+    __slots__ = ("addresses", "state")
 
     def __init__(self, addresses: Addresses) -> None:
         self.addresses = addresses
-        self.bench = addresses.bench
+        self.state = addresses.state
 
     def layout(self, layout: Layout, but: Members) -> Union[protocol.SetList, protocol.SetInterleaved]:
-        resolved = layout if _fixed(layout) else layout.resolve(self.bench.read)
+        resolved = layout if _fixed(layout) else layout.resolve(self.state.read)
         match resolved:
             case List():
                 return protocol.SetList(tuple(self.addresses.sge(part) for part in resolved.posted()))
             case Interleaved():
                 entries = tuple(self._chunk(resolved, chunk, but) for chunk in resolved.posted())
-                repeat = but.take("repeat_count", self.bench.member(resolved.repeat, "repeat"))
+                repeat = but.take("repeat_count", self.state.member(resolved.repeat, "repeat"))
                 return protocol.SetInterleaved(repeat, entries)
             case _:
                 assert_never(resolved)
 
     def _chunk(self, layout: Interleaved, chunk: Chunk, but: Members) -> protocol.Interleaved:
-        own = Members(chunk.part.but, self.bench)
-        addr, _, lkey, _ = self.addresses.place(Part(chunk.part.name, chunk.part.start, 0))
+        own = Members(chunk.part.but, self.state)
+        addr, _, lkey, _ = self.addresses.resolve(Part(chunk.part.name, chunk.part.start, 0))
         self._reaches(layout, chunk, addr, meant=bool(chunk.part.but) or but.left is not None)
         built = protocol.Interleaved(
             own.take("addr", addr),
-            own.take("bytes_count", self.bench.member(chunk.count, "count")),
-            own.take("bytes_skip", self.bench.member(chunk.skip, "skip")),
+            own.take("bytes_count", self.state.member(chunk.count, "count")),
+            own.take("bytes_skip", self.state.member(chunk.skip, "skip")),
             own.take("lkey", lkey),
         )
         own.done(f"an entry of {chunk.part.name}")
@@ -54,20 +54,20 @@ class Setters:
 
     def _reaches(self, layout: Interleaved, chunk: Chunk, addr: int, *, meant: bool) -> None:
         """The last repeat of an entry must end in its buffer."""
-        buffer = self.bench.buffers.get(chunk.part.name)
-        repeat, count, skip = (self.bench.evaluate(value) for value in (layout.repeat, chunk.count, chunk.skip))
+        buffer = self.state.buffers.get(chunk.part.name)
+        repeat, count, skip = (self.state.evaluate(value) for value in (layout.repeat, chunk.count, chunk.skip))
         if buffer is not None and repeat > 0 and count > 0:
             inside(buffer, addr, (repeat - 1) * (count + skip) + count, meant=meant)
 
     def setter(self, setter: plan.Setter) -> protocol.Setter:
-        bench = self.bench
-        but = Members(setter.but, bench)
+        state = self.state
+        but = Members(setter.but, state)
         built: protocol.Setter
         match setter:
             case plan.SetLayout():
                 built = self.layout(setter.layout, but)
             case plan.SetAccess():
-                built = protocol.SetAccess(but.take("access_flags", bench.member(setter.flags, "access")))
+                built = protocol.SetAccess(but.take("access_flags", state.member(setter.flags, "access")))
             case plan.SetSignature():
                 built = protocol.SetSignature(
                     protocol.SigBlockAttr(
@@ -87,7 +87,7 @@ class Setters:
                         signature_crypto_order=but.take("signature_crypto_order", setter.order),
                         data_unit_size=but.take("data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1)),
                         initial_tweak=setter.tweak.to_bytes(16, "little"),
-                        dek=bench.deks[setter.dek],
+                        dek=state.deks[setter.dek],
                         keytag=setter.keytag or bytes(8),
                         comp_mask=but.take("comp_mask", 0),
                     )
@@ -102,8 +102,8 @@ class Setters:
             return None
         if not domain.but and not domain.signature.but:
             return _plain_domain(domain)
-        but = Members(domain.but, self.bench)
-        own = Members(domain.signature.but, self.bench, domain.signature.kind)
+        but = Members(domain.but, self.state)
+        own = Members(domain.signature.but, self.state, domain.signature.kind)
         plain = _plain_domain(domain)
         sig: Union[protocol.SigCrc, protocol.SigT10dif]
         match domain.signature:
@@ -148,5 +148,5 @@ def _plain_domain(domain: Domain) -> protocol.SigBlockDomain:
 
 
 def _fixed(layout: Layout) -> bool:
-    """Whether a layout can be walked as it is: nothing repeated by a live number."""
+    """Whether a layout has no repetition by a live number."""
     return all(entry.bare() is entry for entry in layout.given())

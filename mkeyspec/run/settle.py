@@ -1,4 +1,4 @@
-"""Wait for completions, of a section and at a poll, and say what came."""
+"""Waits for the completions of a section or a poll, and returns what came."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from mkeyspec.run.verdict import Failure
 
 
 def completions(
-    bench: CaseState, section: Section, *, expect_error: bool = False, expect_success: bool = False
+    state: CaseState, section: Section, *, expect_error: bool = False, expect_success: bool = False
 ) -> Attempt:
-    """Wait for what the section owes, and say what came. `expect_error`: an unsignaled request is to fail;
-    `expect_success`: or not."""
+    """Wait for the completions of the section, and return what came. `expect_error`: an unsignaled request may fail;
+    `expect_success`: it may also succeed."""
     end, what, at = section.end, section.what, section.at
     attempt = Attempt(at, what)
     owed, unsettled = section.owed, None
     if section.listed is not None:
-        unsettled = _wait_for_list(bench, section)
+        unsettled = _wait_for_list(state, section)
         attempt.listed = [due for due in end.unjudged() if _is_listed(section, due)]
     elif owed or section.far:
-        wait.for_dues(bench, end, owed, section.far)
+        wait.for_dues(state, end, owed, section.far)
     elif expect_error and expect_success:
-        unsettled = drain.exact(bench, end, at)  # a marker tells which
+        unsettled = drain.exact(state, end, at)  # a marker tells which
     elif expect_error:
-        wait.until(bench, lambda: end.broken, lambda: bench.poll(end))
+        wait.until(state, lambda: end.broken, lambda: state.poll(end))
     else:
         return attempt
     failed = failed_by(section)
@@ -40,27 +40,27 @@ def completions(
         assert failed.got is not None
         attempt.phase, attempt.reason = "completion", failed.got.status
     attempt.earlier = earlier(section)
-    attempt.fault = fault_of(bench, section, failed) or far_alone(section, attempt, failed) or unsettled
+    attempt.fault = fault_of(state, section, failed) or far_alone(section, attempt, failed) or unsettled
     for due in (*section.dues, *section.far, *attempt.listed):
         # What came unasked is the closing rule's, unless the list has it.
         if not due.judged and due.got is not None and (due.signaled or due.failed or section.listed is not None):
-            due.judge(f"`{what}`")
+            due.mark_judged(f"`{what}`")
     if section.listed is not None:
         _close(end, section.dues)
     return attempt
 
 
-def _wait_for_list(bench: CaseState, section: Section) -> Failure | None:
+def _wait_for_list(state: CaseState, section: Section) -> Failure | None:
     """As many completions as the claim lists, the receives of the other end, and then nothing more."""
     end, want = section.end, section.listed or 0
 
     def listed() -> int:
         return sum(1 for due in end.unjudged() if _is_listed(section, due))
 
-    wait.until(bench, lambda: listed() >= want, lambda: bench.poll(end))
+    wait.until(state, lambda: listed() >= want, lambda: state.poll(end))
     if section.far:
-        wait.for_dues(bench, end, [], section.far)
-    return drain.exact(bench, end, section.at)
+        wait.for_dues(state, end, [], section.far)
+    return drain.exact(state, end, section.at)
 
 
 def _is_listed(section: Section, due: Due) -> bool:
@@ -68,51 +68,51 @@ def _is_listed(section: Section, due: Due) -> bool:
     return due.queue == "send" and ((due.stray and due.wr_id not in section.end.markers) or due in section.dues)
 
 
-def gather(bench: CaseState, section: Section, attempt: Attempt) -> None:
+def gather(state: CaseState, section: Section, attempt: Attempt) -> None:
     """For a known departure that lists completions where the page has one each: all that came, and nothing more."""
-    attempt.fault = attempt.fault or drain.exact(bench, section.end, section.at)
+    attempt.fault = attempt.fault or drain.exact(state, section.end, section.at)
     strays = [due for due in section.end.unjudged() if due.stray and due.queue == "send"]
     attempt.listed = [*(due for due in section.dues if due.got is not None), *strays]
 
 
-def poll(bench: CaseState, at: At, end: End, lists: Sequence[tuple[Entry, ...]]) -> Attempt:
-    """What one end owes and nobody waited for; with `lists`, all that comes to it and nobody has judged."""
+def poll(state: CaseState, at: At, end: End, lists: Sequence[tuple[Entry, ...]]) -> Attempt:
+    """Wait for what is due at one end; with `lists`, for all that comes to it and is not checked yet."""
     attempt = Attempt(at, "poll")
     owed = [due for due in end.owed() if not due.judged]
     if not lists:
         owed = [*(due for due in end.unjudged() if due.signaled and not due.stray), *owed]
-        wait.until(bench, lambda: all(due.over for due in owed) or wait.failed(end, owed), lambda: bench.poll(end))
-        attempt.fault = _before_poll(bench, at, end, owed)
+        wait.until(state, lambda: all(due.over for due in owed) or wait.failed(end, owed), lambda: state.poll(end))
+        attempt.fault = _before_poll(state, at, end, owed)
         for due in owed:
             if due.judged or (attempt.fault is not None and (due.got is None or due.failed)):
                 continue  # of a QP that has failed, the closing rule
-            fault = late(bench, end, due, "poll") if due.got is None else misfit(due, "poll")
+            fault = late(state, end, due, "poll") if due.got is None else misfit(due, "poll")
             if due.got is not None:
-                due.judge("poll")
+                due.mark_judged("poll")
             attempt.fault = attempt.fault or fault
         return attempt
     want = max(len(entries) for entries in lists)
-    wait.until(bench, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: bench.poll(end))
-    attempt.fault = drain.exact(bench, end, at)
+    wait.until(state, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: state.poll(end))
+    attempt.fault = drain.exact(state, end, at)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
     attempt.listed = came
     failed = [due for due in arrange(lists[0], came) if due.failed]
     if failed:
         assert failed[0].got is not None
         attempt.phase, attempt.reason = "completion", failed[0].got.status
-        bench.seen_events = min(due.events for due in failed)
+        state.seen_events = min(due.events for due in failed)
     for due in came:
-        due.judge("poll")
+        due.mark_judged("poll")
     _close(end, owed)
     return attempt
 
 
-def _before_poll(bench: CaseState, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
+def _before_poll(state: CaseState, at: At, end: End, owed: Sequence[Due]) -> Failure | None:
     """What failed first, here or at the other end, if a poll for these finds a failure: what is flushed, and what is
     missing, follows from it."""
     if not wait.failed(end, list(owed)):
         return None
-    bench.poll(end.other)
+    state.poll(end.other)
     for side in (end, end.other):
         for due in side.unjudged():
             if due.failed and due.got is not None and due.got.status != FLUSH and not due.stray:
@@ -121,11 +121,11 @@ def _before_poll(bench: CaseState, at: At, end: End, owed: Sequence[Due]) -> Fai
 
 
 def _close(end: End, dues: Sequence[Due]) -> None:
-    """What a list says of these is judged: they owe nothing any more."""
+    """Mark these as checked by a list; nothing is due any more."""
     for due in dues:
         if due.got is None and not due.passed:
             if not due.judged:
-                due.judge("a list of completions")
+                due.mark_judged("a list of completions")
             for line in (end.send, end.recv):
                 if due in line:
                     line.remove(due)

@@ -1,7 +1,7 @@
-"""The closing rule (docs/design/language.md): at the end nothing is left over that no statement named.
+"""The closing rule (docs/design/language.md): at the end of a case nothing unnamed may be left over.
 
 No completion, no error of an unsignaled request, no signature error, no async event, and no byte of any registered
-buffer, its guards included. What the ledger has unjudged is judged here.
+buffer, its guards included. All entries that are not checked yet are checked here.
 """
 
 from __future__ import annotations
@@ -24,49 +24,49 @@ Found = tuple[Failure, bool]
 """A failure, and whether it is excused: of bytes that a known departure may have written."""
 
 
-def close(bench: CaseState, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
-    """Everything that is left over. `patient` False: the case has failed, and nothing is waited for. `excused`: bytes
-    that a known departure may have written."""
-    if patient and bench.failed_qps and not bench.isolated:
-        bench.pair(None, bench.taken[-1].at)  # the default pair, which other cases have too
-    for pair in bench.pairs.values():
+def close(state: CaseState, *, patient: bool = True, excused: Extent | None = None) -> Iterator[Found]:
+    """The failures of everything that is left over. `patient` False: the case has failed; do not wait. `excused`:
+    bytes that a known departure may have written."""
+    if patient and state.failed_qps and not state.isolated:
+        state.pair(None, state.taken[-1].at)  # the default pair, which other cases have too
+    for pair in state.pairs.values():
         if pair.failed:
-            reset.fail_qps(bench, pair)
-        for failure in leftovers.settle(bench, pair, patient=patient):
+            reset.fail_qps(state, pair)
+        for failure in leftovers.settle(state, pair, patient=patient):
             yield failure, False
     for side in ("owner", "peer") if patient else ():
-        if any(mkey.signed and mkey.handle.side == side for mkey in bench.mkeys.values()):
-            wrong = drain.heard(bench, side, bench.taken[-1].at)
+        if any(mkey.signed and mkey.handle.side == side for mkey in state.mkeys.values()):
+            wrong = drain.heard(state, side, state.taken[-1].at)
             if wrong is not None:
                 yield wrong, False
-    for failure in (*bench.wrong_numbers.values(), *_signature_errors(bench), *event.left_over(bench)):
+    for failure in (*state.wrong_numbers.values(), *_signature_errors(state), *event.left_over(state)):
         yield failure, False
-    yield from buffers(bench, excused if excused is not None else Extent())
-    drain.look_on(bench, [end for pair in bench.pairs.values() for end in pair.ends])
-    for pair in bench.pairs.values():
+    yield from buffers(state, excused if excused is not None else Extent())
+    drain.look_on(state, [end for pair in state.pairs.values() for end in pair.ends])
+    for pair in state.pairs.values():
         for failure in leftovers.unjudged(pair):
             yield failure, False
 
 
-def _signature_errors(bench: CaseState) -> Iterator[Failure]:
-    """mlx5dv_mkey_check of every key with a signature: an error may be at one that no request has named, too."""
+def _signature_errors(state: CaseState) -> Iterator[Failure]:
+    """mlx5dv_mkey_check of every key with a signature: also of keys that no request has named."""
     open_uses: dict[int, list[Use]] = {}
-    for use in bench.uses:
+    for use in state.uses:
         if not use.judged:
-            use.judge("the closing mkey_check")
+            use.mark_judged("the closing mkey_check")
             open_uses.setdefault(id(use.mkey), []).append(use)
-    for mkey in bench.mkeys.values():
-        failure = _signature_error(bench, mkey, open_uses.get(id(mkey), [])) if mkey.signed else None
+    for mkey in state.mkeys.values():
+        failure = _signature_error(state, mkey, open_uses.get(id(mkey), [])) if mkey.signed else None
         if failure is not None:
             yield failure
 
 
-def _signature_error(bench: CaseState, mkey: MkeyState, uses: list[Use]) -> Failure | None:
+def _signature_error(state: CaseState, mkey: MkeyState, uses: list[Use]) -> Failure | None:
     inside = ""
     if uses and all(use.inside for use in uses):
         inside = f"; it was reached only as an entry of `{uses[-1].inside}`, where its bytes are plain"
     try:
-        record = bench.device.mkey_check(mkey.handle)
+        record = state.device.mkey_check(mkey.handle)
     except Refused as refusal:
         if all(refused == errno_name(refusal.errno) for refused in [use.refused for use in uses] or [mkey.refused]):
             return None
@@ -83,96 +83,97 @@ def _signature_error(bench: CaseState, mkey: MkeyState, uses: list[Use]) -> Fail
 # Bytes ---------------------------------------------------------------------------------------
 
 
-def buffers(bench: CaseState, excused: Extent) -> Iterator[Found]:
+def buffers(state: CaseState, excused: Extent) -> Iterator[Found]:
     """Bytes that nothing named and that changed, and guards that were written."""
-    read = bench.device.read
-    for buffer in bench.all_buffers():
+    read = state.device.read
+    for buffer in state.all_buffers():
         content = buffer.content
         got = read(buffer.memory, 0, len(content))
         if got.tobytes() != content.tobytes():
-            yield from _changed(bench, buffer, content, got, excused)
+            yield from _changed(state, buffer, content, got, excused)
 
 
-def _changed(bench: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
-    named = bench.buffers.get(buffer.name) is buffer
-    key = key_of(bench, buffer)
+def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
+    named = state.buffers.get(buffer.name) is buffer
+    key = key_of(state, buffer)
     end = GUARD + buffer.length
     for zone, start, stop, base in (("before", 0, GUARD, -GUARD), ("after", end, end + GUARD, buffer.length)):
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
-            yield _blame(bench, guard, buffer, named, suspects(bench.taken, key, buffer.born)), False
+            yield _blame(state, guard, buffer, named, suspects(state.taken, key, buffer.born)), False
     where = difference.positions(content[GUARD:end], got[GUARD:end], buffer.free)
     departed = excused.of(buffer)[where]
     for part, excuse in ((where[~departed], False), (where[departed], True)):
         if len(part):
-            yield _unnamed(bench, buffer, got[GUARD:end], part), excuse
+            yield _unnamed(state, buffer, got[GUARD:end], part), excuse
 
 
-def changed(bench: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
-    """What changed of bytes that are about to be written over, or to be believed, and that no statement named: nothing
-    would tell of it at the end. `excused`: bytes that may have changed."""
+def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
+    """Changes of unnamed bytes that are about to be overwritten or taken as expected: they could not be found at the
+    end. `excused`: bytes that may have changed."""
     want, free = buffer.expected(0, buffer.length), buffer.free
-    got = bench.device.read(buffer.memory, GUARD, buffer.length)
+    got = state.device.read(buffer.memory, GUARD, buffer.length)
     where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
     if excused is not None:
         where = where[~excused.of(buffer)[where]]
-    return _unnamed(bench, buffer, got, where) if len(where) else None
+    return _unnamed(state, buffer, got, where) if len(where) else None
 
 
-def moved(bench: CaseState, at: At) -> Iterator[Failure]:
+def moved(state: CaseState, at: At) -> Iterator[Failure]:
     """What changed of the bytes that the last step would write, which was refused before anything of it was posted,
     and that no earlier step may have written."""
     would, earlier = Extent(), Extent()
-    would.add(bench, reach(bench.taken))
-    earlier.add_unseen(bench, bench.taken[:-1])
-    for buffer in bench.all_buffers():
+    would.add(state, reach(state.taken))
+    earlier.add_unseen(state, state.taken[:-1])
+    for buffer in state.all_buffers():
         mask = would.of(buffer) & ~earlier.of(buffer)
         if not mask.any():
             continue
         want = buffer.expected(0, buffer.length)
-        got = bench.device.read(buffer.memory, GUARD, buffer.length)
+        got = state.device.read(buffer.memory, GUARD, buffer.length)
         where = difference.positions(want, got, buffer.free)
         where = where[mask[where]]
         if len(where):
-            place = partial("{}[{}]".format, buffer.name)
-            details = difference.describe(want, got, where, reason=buffer.reason, place=place)
+            name_of = partial("{}[{}]".format, buffer.name)
+            details = difference.describe(want, got, where, reason=buffer.reason, name_of=name_of)
             name, count = buffer.name, len(where)
             message = f"{count} bytes of `{name}` changed, and the section that would write them was refused"
             yield Failure("MKS2103", at, message, details, hard=True)
 
 
-def _unnamed(bench: CaseState, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
-    named = bench.buffers.get(buffer.name) is buffer
-    key = key_of(bench, buffer)
+def _unnamed(state: CaseState, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+    named = state.buffers.get(buffer.name) is buffer
+    key = key_of(state, buffer)
     details = difference.describe(
         buffer.expected(0, buffer.length),
         got,
         where,
         reason=buffer.reason,
-        place=lambda i: f"{buffer.name}[{i}]",
+        name_of=lambda i: f"{buffer.name}[{i}]",
     )
     plural = "s" if len(where) > 1 else ""
     message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
     failure = Failure("MKS2103", buffer.at, message, details)
-    return _blame(bench, failure, buffer, named, suspects(bench.taken, key, buffer.looked_at(where)))
+    return _blame(state, failure, buffer, named, suspects(state.taken, key, buffer.looked_at(where)))
 
 
-def _blame(bench: CaseState, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
-    """The failure at the one statement that may have done it; at the buffer, with all of them, if there are more."""
+def _blame(state: CaseState, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:
+    """The failure at the one statement that may have caused it; if there are more, at the buffer, with all of
+    them."""
     if not found.alone:
         return replace(failure, suspects=(found.label, found.places))
     declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
-    mend = (("fix", _IN_PART),) if failure.code == "MKS2103" and _may_fail(bench, found.places[0]) else ()
+    mend = (("fix", _IN_PART),) if failure.code == "MKS2103" and _may_fail(state, found.places[0]) else ()
     return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
 
 
 _IN_PART = "if a message that fails may land in part, say how much: `expect … == any` after the claim"
 
 
-def _may_fail(bench: CaseState, at: At) -> bool:
+def _may_fail(state: CaseState, at: At) -> bool:
     """Whether the statement at `at` claims an error completion, before which bytes may have landed."""
-    claims = [getattr(step, "claim", ()) for step in bench.taken if step.at == at]
+    claims = [getattr(step, "claim", ()) for step in state.taken if step.at == at]
     return any(rejected_at(claim, "completion") for claim in claims)
 
 

@@ -1,8 +1,8 @@
 """The short forms: one message between an mkey and a fresh plain buffer of the peer (docs/design/language.md).
 
-Because the peer's buffer is plain, what it receives is the wire, and what it sends is put on the wire. It has a
-canary and guards like any other; a receive is posted over its bytes and the guard after them, so that a message
-that is too long shows as a byte_len and a written guard.
+The peer's buffer is plain memory: the bytes that it receives are the wire, and the bytes that it sends are put on the
+wire. It has a canary and guards like any other buffer. A receive covers its bytes and the guard after them, so a
+message that is too long is found by its byte_len and the changed guard.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Transfer = tuple[Section, Attempt]
 
 
 def _receive(
-    bench: CaseState,
+    state: CaseState,
     end: End,
     at: At,
     sges: tuple[protocol.Sge, ...],
@@ -34,15 +34,15 @@ def _receive(
     mkey: bool,
     signed: tuple[MkeyState, ...] = (),
 ) -> str:
-    receive = PostedReceive(at, bench.number(), sges, mkey, signed, own=True)
-    return sections.post_receive(bench, end, receive)
+    receive = PostedReceive(at, state.number(), sges, mkey, signed, own=True)
+    return sections.post_receive(state, end, receive)
 
 
-def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer:
-    """Data leaves through the mkey of `step.part`; the peer's buffer becomes the wire."""
-    pair = bench.pair(step.qp, step.at)
-    but = Members(step.options.but, bench)
-    addr, length, lkey, rkey = addresses.place(step.part)
+def transmit(state: CaseState, addresses: Addresses, step: Transmit) -> Transfer:
+    """Send data through the mkey of `step.part`; the peer's buffer becomes the wire."""
+    pair = state.pair(step.qp, step.at)
+    but = Members(step.options.but, state)
+    addr, length, lkey, rkey = addresses.resolve(step.part)
     mkeys: list[MkeyState] = []
     addresses.named = mkeys
     mkey = addresses.names_mkey(step.part.name)
@@ -50,16 +50,16 @@ def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
     addr, count = but.take("addr", addr), but.take("length", length)
     but.done("transmit")
-    wire = bench.buffer("wire", step.at, "peer", length)
-    bench.fresh.append(wire)
+    wire = state.buffer("wire", step.at, "peer", length)
+    state.fresh.append(wire)
     inside(wire, wire.addr, count, meant=count != length)
     view = WireView(wire, length, step.at, False)
-    bench.wires[""] = view
+    state.wires[""] = view
     if step.label is not None:
-        bench.wires[step.label] = view
+        state.wires[step.label] = view
 
-    imm = None if step.imm is None else bench.member(step.imm, "imm")
-    wr_id = bench.number() if step.options.id is None else step.options.id
+    imm = None if step.imm is None else state.member(step.imm, "imm")
+    wr_id = state.number() if step.options.id is None else step.options.id
     flags = flags_of(step.options, True)
     local = (protocol.Sge(addr, count, lkey),)
     refused = ""
@@ -72,7 +72,7 @@ def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer
     elif step.by in ("send", "send_imm"):
         end = pair.owner
         room = (protocol.Sge(wire.addr, length + GUARD, wire.memory.lkey),)
-        refused = _receive(bench, pair.peer, step.at, room, mkey=False)
+        refused = _receive(state, pair.peer, step.at, room, mkey=False)
         request = protocol.Send(wr_id, flags, local, imm, None, addresses.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, mkey, delivers=count, imm=imm, mkeys=mkeys)
     else:
@@ -81,9 +81,9 @@ def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = count
-            refused = _receive(bench, pair.peer, step.at, (), mkey=False)
+            refused = _receive(state, pair.peer, step.at, (), mkey=False)
     what = f"transmit {step.part.name} by {step.by}"
-    done = _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=step.by == "peer_read")
+    done = _run(state, Section(step.at, what, end, (planned,)), step, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
         view.whole = True
         moved = min(count, length)
@@ -91,11 +91,11 @@ def transmit(bench: CaseState, addresses: Addresses, step: Transmit) -> Transfer
     return done
 
 
-def receive(bench: CaseState, addresses: Addresses, step: Receive) -> Transfer:
-    """`step.data` arrives into the mkey of `step.part`, from a fresh buffer of the peer."""
-    pair = bench.pair(step.qp, step.at)
-    but = Members(step.options.but, bench)
-    addr, _, lkey, rkey = addresses.place(step.part)
+def receive(state: CaseState, addresses: Addresses, step: Receive) -> Transfer:
+    """Send `step.data` from a new buffer of the peer into the mkey of `step.part`."""
+    pair = state.pair(step.qp, step.at)
+    but = Members(step.options.but, state)
+    addr, _, lkey, rkey = addresses.resolve(step.part)
     mkeys: list[MkeyState] = []
     addresses.named = mkeys
     mkey = addresses.names_mkey(step.part.name)
@@ -103,23 +103,23 @@ def receive(bench: CaseState, addresses: Addresses, step: Receive) -> Transfer:
     lkey, rkey = but.take("lkey", lkey), but.take("rkey", rkey)
     addr, count = but.take("addr", addr), but.take("length", step.data.length)
     but.done("receive")
-    source = bench.buffer("the peer's data", step.at, "peer", step.data.length, step.data)
-    bench.fresh.append(source)
+    source = state.buffer("the peer's data", step.at, "peer", step.data.length, step.data)
+    state.fresh.append(source)
     if step.by == "read":
         inside(source, source.addr, count, meant=count != source.length)
 
-    imm = None if step.imm is None else bench.member(step.imm, "imm")
-    wr_id = bench.number() if step.options.id is None else step.options.id
+    imm = None if step.imm is None else state.member(step.imm, "imm")
+    wr_id = state.number() if step.options.id is None else step.options.id
     flags = flags_of(step.options, True)
     local = (protocol.Sge(addr, count, lkey),)
     sent = (protocol.Sge(source.addr, step.data.length, source.memory.lkey),)
-    state = bench.mkeys.get(step.part.name)
-    signed = (state,) if state is not None and state.signed else ()
+    configured = state.mkeys.get(step.part.name)
+    signed = (configured,) if configured is not None and configured.signed else ()
     refused = ""
     passive = False
     if step.by == "recv":
         end = pair.peer
-        refused = _receive(bench, pair.owner, step.at, local, mkey=mkey, signed=signed)
+        refused = _receive(state, pair.owner, step.at, local, mkey=mkey, signed=signed)
         request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, addresses.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm, mkeys=mkeys)
     elif step.by == "read":
@@ -133,40 +133,40 @@ def receive(bench: CaseState, addresses: Addresses, step: Receive) -> Transfer:
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = step.data.length
-            refused = _receive(bench, pair.owner, step.at, (), mkey=False, signed=signed)
+            refused = _receive(state, pair.owner, step.at, (), mkey=False, signed=signed)
     what = f"receive into {step.part.name} by {step.by}"
-    return _run(bench, Section(step.at, what, end, (planned,)), step, refused, passive=passive)
+    return _run(state, Section(step.at, what, end, (planned,)), step, refused, passive=passive)
 
 
-def _run(bench: CaseState, section: Section, step: Transmit | Receive, refused: str, *, passive: bool) -> Transfer:
-    """Post, wait, and drain the owner's CQs where the owner had no part in it."""
-    seen = None if step.label is None else bench.labels.setdefault(step.label, Label())
+def _run(state: CaseState, section: Section, step: Transmit | Receive, refused: str, *, passive: bool) -> Transfer:
+    """Post, wait, and drain the owner's CQs if the owner posted nothing."""
+    seen = None if step.label is None else state.labels.setdefault(step.label, Label())
     section.listed = sections.most_listed(step.claim)
     if refused:
         # Of ibv_post_recv, not of the request that a claim speaks of; and nothing is wrong with this receive.
         message = f"the receive of `{section.what}` was refused with {refused}"
         fault = Failure("MKS2001", section.at, message, hard=True)
         attempt = Attempt(section.at, section.what, "complete", refused, fault=fault)
-    elif _may_reset(step) and (late := drain.before(bench, section.end, section.at)) is not None:
+    elif _may_reset(step) and (late := drain.before(state, section.end, section.at)) is not None:
         attempt = Attempt(section.at, section.what, fault=late)
     else:
-        attempt = sections.post(bench, section) or settle.completions(bench, section)
+        attempt = sections.post(state, section) or settle.completions(state, section)
         if sections.departs_by_list(section, step.known):
-            settle.gather(bench, section, attempt)
+            settle.gather(state, section, attempt)
     if passive:
-        bench.poll(section.end.other)
+        state.poll(section.end.other)
     if seen is not None:
         note(seen, section, attempt)
     return section, attempt
 
 
 def _may_reset(step: Transmit | Receive) -> bool:
-    """Whether a list or a refusal is claimed: what is under way comes to its end before."""
+    """Whether a list or a refusal is claimed; then outstanding work is waited for first."""
     return bool(lists(step.claim) or rejections(step.claim))
 
 
 def note(label: Label, section: Section, attempt: Attempt) -> None:
-    """What a labelled step shows: errno's name or 0, and the completions of its requests and receives."""
+    """The members of a labelled step: errno's name or 0, and the completions of its requests and receives."""
     label.members["errno"] = attempt.reason if attempt.phase == "complete" else 0
     if attempt.phase == "complete":
         return

@@ -1,4 +1,4 @@
-"""What became of a case: a verdict, its failures, and the exceptions that carry it out of a test function."""
+"""The result of a case: a verdict, its failures, and the exceptions that end a test function with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CaseInfo:
     """One expanded case.
 
     `id` is `cases/crc.mks::published_values[crc=crc32]`; `source` the `.mks` file as users name it;
-    `path` where that file lies on this machine, for its lines in messages (it may be gone).
+    `path` that file on this machine, for the lines in messages (it may not exist).
     """
 
     id: str
@@ -30,7 +30,7 @@ class CaseInfo:
     at: At = _START
     """Where the case begins."""
     isolated: bool = False
-    """Its QP pairs are its own: never pooled."""
+    """Its QP pairs are never pooled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Failure:
     """One thing that went wrong.
 
     `code` has a page of explanation; `message` is one line; `details` are further lines, (label, text), label
-    "" for lines that belong to the one above; `hard` failures end the case where they happen.
+    "" for lines that belong to the one above; `hard` failures end the case.
     """
 
     code: str
@@ -47,13 +47,13 @@ class Failure:
     details: tuple[tuple[str, str], ...] = ()
     hard: bool = False
     suspects: tuple[str, tuple[At, ...]] = ("", ())
-    """Statements that may have done it: how they come to be suspected, in a word or two, and where they are."""
+    """Statements that may have caused it: the kind of suspicion in a word or two, and their locations."""
 
 
 @dataclass(slots=True)
 class Verdict:
     """`known`: ids of the departures that were seen, as listed; `records`: name to text, in the order of the case;
-    `statuses`: every refusal that was seen: (place, phase, errno's name or completion status)."""
+    `statuses`: every refusal that was seen: (location, phase, errno's name or completion status)."""
 
     status: Status = "pass"
     failures: list[Failure] = field(default_factory=list)
@@ -68,12 +68,12 @@ class Verdict:
     unhealthy: str = ""
     """What the canary transfer after this case showed; "" if the device is healthy, or the case passed."""
     consequences: list[Failure] = field(default_factory=list)
-    """What was found after the case ended early and may follow from what ended it: told, and no failures."""
+    """What was found after the case ended early and may follow from that: reported, not counted as failures."""
     quiet: list[tuple[At, str]] = field(default_factory=list)
-    """Where a bounded time without anything new took the place of a marker: (place, which QP and how long)."""
+    """Where a bounded time without anything new replaced a marker: (location, which QP and how long)."""
     absent: list[str] = field(default_factory=list)
-    """Departures listed for this device and named bare (`known ID`) that this row did not show: no fault of one row,
-    since some rows of a case may keep to the page, but one of the case if no row shows them."""
+    """Departures listed for this device and named without a value (`known ID`) that this row did not show. That is a
+    failure of the case if no row shows them, not of one row, since some rows may follow the page."""
 
 
 class CaseFailed(Exception):
@@ -89,11 +89,11 @@ class CaseFailed(Exception):
 
 
 class CaseSkipped(Exception):
-    """The device found in the middle of the case that it can't do it; `str()` is the reason."""
+    """The device reported during the case that it lacks a capability; `str()` is the reason."""
 
 
 class Blocked(Exception):
-    """The device has not been healthy since the case `culprit`; nothing said about this one."""
+    """The device has not been healthy since the case `culprit`; this case was not run."""
 
     def __init__(self, culprit: str, symptom: str) -> None:
         super().__init__(f"MKS2008: blocked: the device is not healthy since {culprit} ({symptom})")

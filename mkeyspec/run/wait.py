@@ -10,20 +10,20 @@ from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due
 
 REFUSED_BY_RECEIVE = frozenset({"rem_op_err", "rem_inv_req_err"})
-"""What a sender is told when the other end's receive could not take its message (IBTA: a remote operation error, an
-invalid request)."""
+"""The status at the sender when the other end's receive could not take its message (IBTA: a remote operation error,
+an invalid request)."""
 
 _SHORTEST = 20e-6
 _LONGEST = 1e-3
 
 
-def until(bench: CaseState, done: Callable[[], bool], look: Callable[[], None]) -> bool:
-    """Call `look` until `done`; False when the deadline passes first. Looks once more after the deadline."""
+def until(state: CaseState, done: Callable[[], bool], look: Callable[[], None]) -> bool:
+    """Call `look` until `done`; False if the deadline passes first. Calls `look` once more after the deadline."""
     look()
     if done():
         return True
-    bench.alive()
-    end = monotonic() + bench.deadline
+    state.alive()
+    end = monotonic() + state.deadline
     pause = _SHORTEST
     while monotonic() < end:
         sleep(pause)
@@ -34,18 +34,17 @@ def until(bench: CaseState, done: Callable[[], bool], look: Callable[[], None]) 
     return False
 
 
-def for_dues(bench: CaseState, end: End, dues: list[Due], far: list[Due]) -> bool:
-    """Wait until `end` has paid `dues` and its other end `far`.
-
-    Once a request failed, the other end may owe for ever (its message never came): then `dues` alone decide, unless
-    the error says that the message met a receive which could not take it, or its request succeeded.
+def for_dues(state: CaseState, end: End, dues: list[Due], far: list[Due]) -> bool:
+    """Wait until `end` has the completions `dues` and its other end has `far`. After a request failed, the other end
+    may never get a completion (no message came). Then only `dues` count, unless the error says that a receive could
+    not take the message, or its request succeeded.
     """
     other = end.other
 
     def look() -> None:
-        bench.poll(end)
+        state.poll(end)
         if far:
-            bench.poll(other)
+            state.poll(other)
 
     def done() -> bool:
         for due in dues:
@@ -56,7 +55,7 @@ def for_dues(bench: CaseState, end: End, dues: list[Due], far: list[Due]) -> boo
                 return (failed(end, dues) or failed(other, far)) and not _met(due) and not end.owes(due)
         return True
 
-    return until(bench, done, look)
+    return until(state, done, look)
 
 
 def _met(far: Due) -> bool:
@@ -66,5 +65,5 @@ def _met(far: Due) -> bool:
 
 
 def failed(end: End, dues: list[Due]) -> bool:
-    """Whether one of these, or anything that nobody has judged, came back with an error."""
+    """Whether one of these, or anything not checked yet, has an error completion."""
     return end.broken or any(due.failed for due in dues)

@@ -85,7 +85,7 @@ def array(data: bytes) -> difference.Bytes:
 
 def describe(want: ByteString, got: bytes) -> tuple[tuple[str, str], ...]:
     where = difference.positions(array(want.data), array(got))
-    return difference.describe(array(want.data), array(got), where, reason=want.explain, place=lambda i: f"wire[{i}]")
+    return difference.describe(array(want.data), array(got), where, reason=want.explain, name_of=lambda i: f"wire[{i}]")
 
 
 def flipped(data: bytes, *at: int) -> bytes:

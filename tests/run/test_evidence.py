@@ -86,9 +86,9 @@ def unsignaled(request: Write) -> Write:
 
 def test_an_entry_is_judged_once() -> None:
     entry = LedgerEntry(at(1))
-    entry.judge("one")
+    entry.mark_judged("one")
     with pytest.raises(RuntimeError, match="judged twice, by one and by another"):
-        entry.judge("another")
+        entry.mark_judged("another")
 
 
 # Exactly these -------------------------------------------------------------------------------
