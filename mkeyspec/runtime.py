@@ -1,6 +1,6 @@
 """The one module that a generated test module imports.
 
-It holds the words such a module is written in: the steps of a plan, the constructors of typed values, the rig,
+It exports the names that such a module uses: the steps of a plan, the constructors of typed values, the rig,
 and the marks that turn a function into a case with rows.
 """
 

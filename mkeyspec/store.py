@@ -1,8 +1,7 @@
-"""The generated modules on disk: which are out of date, and how they are written, replaced and removed.
+"""The generated modules on disk: detects stale ones, writes, replaces and removes them.
 
-A module is fresh if its head names the checksums of the very files and the very compiler that would
-make it now, and its text is as it was written. Nothing else is trusted: a source that does not
-compile loses its last good module, so that this can't run in its place.
+A module is fresh if its head has the checksums of the current files and the current compiler, and its own text is
+unchanged. If a source does not compile, its last good module is removed, so that it can't run instead.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ _HEAD = "# A package, so that modules of one name in two folders can be collecte
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a device that takes no more."""
+"""Errors of a full disk."""
 
 
 class Unwritable(Exception):
-    """A file can't be written; `str()` is one line that says what to do."""
+    """A file can't be written; `str()` is one line with the fix."""
 
     code = "MKS0902"
 
@@ -68,7 +67,7 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one source. `module`: where its module is, None if it has none (a library, or broken).
+    """The result for one source. `module`: where its module is, None if it has none (a library, or broken).
 
     `compiled` is None for a fresh one, which was not compiled again. `warnings`: a line each, also of a fresh one.
     """
@@ -82,7 +81,7 @@ class Result:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """In the order of their places."""
+        """In the order of their positions."""
         return list(self.compiled.diagnostics) if self.compiled is not None else []
 
 
@@ -104,7 +103,7 @@ class Store:
         return self.generated / module_name(source_name(path, self.project))
 
     def note_of(self, path: Path) -> Path:
-        """What is kept of a library in a module's place: that it was one, so that it is not compiled in every run."""
+        """The note that is stored for a library instead of a module, so that it is not compiled in every run."""
         return self.module_of(path).with_suffix(".library")
 
     def is_fresh(self, path: Path) -> bool:
@@ -149,8 +148,9 @@ class Store:
     def fault_of(self, module: Path) -> tuple[str, str] | None:
         """Why a generated module must not run: (code, one line); None if it may, or is not a generated module.
 
-        Where its sources are, it must be of them as they are, and of this compiler. Where none is, as on a machine
-        that the modules were copied to, its own text and the version of mkeyspec are all there is to compare.
+        If its sources exist, it must be made from their current content by this compiler. If there are none, for
+        example on a machine to which the modules were copied, only its own text and the version of mkeyspec are
+        compared.
         """
         try:
             text = module.read_text(encoding="utf-8")
@@ -272,7 +272,7 @@ class Store:
         return digest_of_files([*read, *((name, b"") for name in beside)])
 
     def write(self, module: Path, text: str) -> None:
-        """Put `text` in place of `module` at once: whoever reads it sees the old or the new one, whole."""
+        """Replace `module` by `text` atomically."""
         try:
             self._make_packages(module.parent)
             replace(module, text)
@@ -299,7 +299,7 @@ class Store:
         forget_bytecode(module)
 
     def remove_orphans(self, folder: Path) -> list[Path]:
-        """Remove the modules of sources that were in `folder` and are there no more; returns them."""
+        """Remove the modules of sources that no longer exist in `folder`; returns them."""
         prefix = source_name(folder, self.project)
         prefix = "" if prefix == "." else prefix + "/"
         removed = []
@@ -362,7 +362,7 @@ def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -
 
 
 _LIBRARIES = ("jinja2", "lark")
-"""Whose releases may read a file, or write a module, otherwise."""
+"""Libraries whose releases may change how a file is read or a module is written."""
 
 
 @cache

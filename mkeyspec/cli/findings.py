@@ -1,4 +1,4 @@
-"""Diagnostics of several files as one list, and the last line of a command that looks for them."""
+"""Diagnostics of several files as one list, and the summary line of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `mkeyspec list` shows: the cases of a suite, or the ledger."""
+"""Output of `mkeyspec list`: the cases of a suite, or the ledger."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def suite_text(suite: dict[str, Any], rows: bool) -> str:
 
 
 def requirements_text(format: str) -> str:
-    """The ledger, one entry a line, or as JSON."""
+    """The ledger, one entry per line, or as JSON."""
     from mkeyspec.requirements.ledger import requirements
 
     ledger = requirements().values()

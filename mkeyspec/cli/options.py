@@ -1,4 +1,4 @@
-"""What the options of several commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(commands: Any, name: str, function: Any, help: str, example: str) ->
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    """What the command works on."""
+    """Add the paths that the command works on."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: cases)")
 
 

@@ -1,4 +1,5 @@
-"""`mkeyspec sabotage` on the command line: does the suite notice each fault, and is each case good for something?"""
+"""`mkeyspec sabotage` on the command line: does the suite detect each fault, and does each case detect at least
+one?"""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.store import Store
 
 _DEADLINES = {"model": 0.01, "soft": 1.0}
-"""Longest wait for anything a device owes, in seconds: the model has done all there is to do before it returns."""
+"""Longest wait, in seconds: the model has done all its work before a call returns."""
 _HANG = 30.0
-"""An item that has not ended after so many seconds never will."""
+"""Seconds after which an item counts as hung."""
 _TIMES = 3
 """In how many cases of a chosen profile a fault is noticed, where so many notice it at all."""
 

@@ -1,4 +1,4 @@
-"""One run of pytest over `.mks` files, for the command line: what it came to, counted with reasons."""
+"""One run of pytest over `.mks` files for the command line, with counts of the verdicts and their reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REASONS = 4
 
 
 class Failure(Exception):
-    """Bad input or usage; `str()` is one line with a code that says what to do."""
+    """Bad input or usage; `str()` is one line with a code and the fix."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"error[{code}]: {message}")
@@ -37,12 +37,13 @@ class Failure(Exception):
 
 
 class Tally:
-    """A pytest plugin that counts what becomes of the rows, and why. A row that is run again counts once."""
+    """A pytest plugin that counts the verdicts of the rows with their reasons. A row that is run again counts
+    once."""
 
     KINDS = ("passed", "failed", "known", "blocked", "lost", "skipped")
     """In the order of the last line."""
     _RANK = ("passed", "known", "skipped", "blocked", "failed", "lost")
-    """Of what one row shows in its setup, call and teardown the last of these counts."""
+    """If setup, call and teardown of a row differ, the last of these counts."""
 
     def __init__(self) -> None:
         self.rows: dict[str, tuple[str, str]] = {}
@@ -66,7 +67,7 @@ class Tally:
 
     @property
     def judged(self) -> bool:
-        """Whether any row came to a verdict."""
+        """Whether any row has a verdict."""
         return any(kind not in ("skipped", "blocked") for kind, _ in self.rows.values())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -161,10 +162,10 @@ def run_session(
     cache: Path | None,
     apart: bool,
 ) -> int:
-    """Run pytest and print the last line; returns the exit code. Raises Failure where it can't begin.
+    """Run pytest and print the last line; returns the exit code. Raises Failure if it can't begin.
 
     `cache`: where pytest's own cache is, if not in the project.
-    `apart`: in a process of its own, whose end in the middle of a row is an error of that row.
+    `apart`: in a child process; if that ends during a row, it is an error of that row.
     """
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
@@ -190,7 +191,7 @@ _OWN_OPTIONS = ("--device", "--expectations", "--deadline", "--case-profile", "-
 
 
 def _tell_unread(project: Path) -> None:
-    """`run` does not read the project's `addopts`; who chose the device there must know."""
+    """Print that `run` does not read the project's `addopts`, if they select a device."""
     file, words = added_options(project)
     unread = [word for word in words if word.startswith(_OWN_OPTIONS)]
     if unread:
@@ -222,10 +223,10 @@ _ALONE = (
     # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
     "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
 )
-"""No options, plugins and conftest.py but these: a verdict is of the cases and the device, and of what is asked for."""
+"""The only options, plugins and conftest.py: a verdict depends only on the cases, the device and the arguments."""
 
 _BARE = ("--device=model", "-n0", "-q", "--no-header")
-"""For a run that only tells what another one told."""
+"""Options of a run that only replays the results of another one."""
 
 
 @contextlib.contextmanager
@@ -244,7 +245,7 @@ _AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 
 
 def _temporary() -> str | None:
-    """Where the journal goes; raises Failure if there is no place at all."""
+    """The path of the journal; raises Failure if there is no directory for it."""
     try:
         return tempfile.gettempdir()
     except OSError:
@@ -290,7 +291,7 @@ def told(code: int) -> int:
 
 
 def _must_be_a_report(junit: Path) -> None:
-    """`--junit cases/a.mks` names the cases where the report belongs: what is not a report is not replaced by one."""
+    """Refuse to overwrite a file that is not a report: `--junit cases/a.mks` names cases instead of a report."""
     try:
         with junit.open("rb") as stream:
             begin = stream.read(100).lstrip()
@@ -303,7 +304,7 @@ def _must_be_a_report(junit: Path) -> None:
 
 
 def _make_writable(folder: Path, option: str, file: Path | None = None) -> None:
-    """Refuse now, in one line, what would fail at the end of a long run."""
+    """Check now what would otherwise fail at the end of a long run."""
     probe = folder / f".mkeyspec-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """`mkeyspec softnic exec` and `mkeyspec softnic trace`: any program on the software NIC.
 
-The program replaces this process, so its exit code, its signals and its terminal are its own. A child has the
-library preloaded as well.
+The program replaces this process, so it has this process's terminal, and its signals and exit code are not changed. A
+child has the library preloaded as well.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _words(options: argparse.Namespace) -> list[str]:
 
 
 def _environment(options: argparse.Namespace) -> dict[str, str]:
-    """The program's: this process' own, and what puts it on the software NIC."""
+    """The program's environment: that of this process, and the variables of the software NIC."""
     from mkeyspec.device.protocol import Unavailable
     from mkeyspec.device.soft import preload
 

@@ -1,4 +1,4 @@
-"""Which `.mks` files a command works on, and the project they are of."""
+"""The `.mks` files that a command works on, and their project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def project_root() -> Path:
 
 
 def sources_of(paths: Iterable[str]) -> list[Path]:
-    """Every `.mks` file in `paths`, those of folders as well. Raises Failure for what is not there."""
+    """Every `.mks` file in `paths`, those of folders as well. Raises Failure for a path that does not exist."""
     given = given_paths(paths)
     for path in given:
         if not path.exists():
@@ -25,7 +25,7 @@ def sources_of(paths: Iterable[str]) -> list[Path]:
 
 
 def default_paths() -> list[str]:
-    """What a command works on if nothing is named: the folder cases/. Raises Failure where there is none."""
+    """The default path of a command: the folder cases/. Raises Failure if it does not exist."""
     if Path("cases").is_dir():
         return ["cases"]
     raise Failure("MKS0903", "there is no folder cases/ here; name a .mks file or a folder")

@@ -34,7 +34,7 @@ _streams: dict[int, _Lasting] = {}
 
 
 def make_lasting() -> None:
-    """Replace `sys.stdout` and `sys.stderr` of a process that is this program and nothing else."""
+    """Replace `sys.stdout` and `sys.stderr` of a process that runs only this program."""
     _open_what_is_closed()
     for number, name in ((1, "stdout"), (2, "stderr")):
         old = getattr(sys, name)
@@ -48,7 +48,8 @@ def make_lasting() -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Else the next file that is opened takes the number, and what is printed goes into it."""
+    """Open closed standard descriptors. Otherwise the next opened file gets the number, and output is written to
+    it."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)

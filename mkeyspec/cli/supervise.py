@@ -1,4 +1,4 @@
-"""A part of this program in a process of its own, so that this one can report what became of it."""
+"""Runs a part of this program in a child process, so that this process can report how it ended."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ FAILED_ITSELF = 4
 
 
 def supervised(body: Callable[[], int]) -> int | None:
-    """What `body` returns, in a child process; None if that ended by a signal, or otherwise in the middle.
-
-    The child has this process's terminal and process group, so that ^C and ^Z are its own affair; SIGTERM is passed on.
+    """What `body` returns, in a child process; None if that ended by a signal or too early. The child has this
+    process's terminal and process group, so it gets ^C and ^Z itself; SIGTERM is passed on.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -43,7 +42,7 @@ def supervised(body: Callable[[], int]) -> int | None:
 
 
 def _be_child(parent: int) -> None:
-    """What drives a device does not outlive who waits for it."""
+    """End the child when its parent ends."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def levels(options: argparse.Namespace) -> Levels:
-    """What the options say. Raises Failure for a code that is not a warning's."""
+    """The levels that the options set. Raises Failure for a code that is not a warning."""
     from mkeyspec.compiler.warning_levels import Levels
 
     try:

@@ -1,4 +1,4 @@
-"""`--device`: what a run names, before anything is opened."""
+"""Parses `--device`, before anything is opened."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HELP = "model, model:late, soft[:PERSONALITY], or an RDMA device as mlx5_0[:PORT
 _NIC = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?::(.*))?\Z", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"(mlx5_|rocep|roceo|ibp|ibs|rdmap|rdma)\w*\d\w*\Z")
 SOFT_NIC = "mlx5_0"
-"""What the software NIC calls its one device."""
+"""The name of the software NIC's device."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """`name` and `port` are an RDMA device's; `personality` None is the process's own."""
+    """`name` and `port` are those of an RDMA device; `personality` None is that of the process."""
 
     kind: Literal["model", "late", "soft", "nic"]
     name: str = ""
@@ -43,7 +43,7 @@ class DeviceChoice:
 
 
 def parse(text: str) -> DeviceChoice:
-    """What `--device` names. Raises Unavailable (MKS0901, MKS0911); touches nothing."""
+    """What `--device` names. Raises Unavailable (MKS0901, MKS0911); opens nothing."""
     if text == "model":
         return DeviceChoice("model")
     if text == "model:late":
@@ -76,7 +76,7 @@ def _is_there(name: str) -> bool:
 
 
 def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool = False) -> Device:
-    """The device, open. Raises Unavailable with what to do."""
+    """The device, open. Raises Unavailable with the fix."""
     if choice.kind == "model":
         from mkeyspec.device.model.device import Model
 

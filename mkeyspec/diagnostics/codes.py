@@ -1,4 +1,4 @@
-"""The diagnostic codes, and where their explanations are.
+"""The diagnostic codes and the paths of their explanations.
 
 A code exists because it has a page, `mkeyspec/explanations/MKSnnnn.md`; its first line is
 `# MKSnnnn: title in lower case`. A page has four sections, in this order (a test keeps it so):

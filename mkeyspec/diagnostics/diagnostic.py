@@ -1,6 +1,6 @@
 """Diagnostics: what is wrong with a `.mks` file, where, why, and how to fix it.
 
-A pass never raises for bad input: it adds to a `Diagnostics` and goes on where it can. Codes
+A pass never raises for bad input: it adds to a `Diagnostics` and continues if it can. Codes
 and their pages of explanation are in `codes.py`.
 """
 
@@ -18,7 +18,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A second place, or a remark without one."""
+    """A second location, or a remark without one."""
 
     message: str
     span: Span | None = None
@@ -44,12 +44,12 @@ class Diagnostic:
 
 
 class TooManyErrors(Exception):
-    """So many that looking for more helps nobody; it has been said, and no pass goes on."""
+    """Too many errors; this has been reported, and no pass continues."""
 
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects findings; the same code at the same place is kept once (rows of one case repeat themselves).
+    """Collects findings; the same code at the same position is kept once (the rows of a case repeat it).
 
     One error more than `ERRORS` allows raises `TooManyErrors`.
     """
@@ -75,7 +75,7 @@ class Diagnostics:
         self.found.append(diagnostic)
 
     def end(self, span: Span) -> None:
-        """Say, once, that what follows `span` is not looked at."""
+        """Report, once, that the text after `span` is not checked."""
         if not any(found.code == ERRORS.code for found in self.found):
             self.error(ERRORS.code, f"{ERRORS.broken()}; the rest is not read", span)
 
@@ -115,7 +115,7 @@ class Diagnostics:
 
 
 class Fault(Exception):
-    """Raised inside one statement's evaluation to leave it; carries the diagnostic. Never leaves a pass."""
+    """Raised to end the evaluation of one statement; has the diagnostic. Always caught inside a pass."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)

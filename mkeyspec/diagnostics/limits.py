@@ -1,8 +1,8 @@
-"""How much one suite may ask for: every limit of the language, in one table.
+"""All limits of the language, in one table.
 
-The limits are there so that a mistake (a wrong exponent, a loop that multiplies) is one clear
-message within a second, rather than a machine that swaps. They are far above what the pages'
-own examples need. A pass names the limit it keeps: `FILE_BYTES.broken(size)` is the message.
+A mistake (a wrong exponent, a product of loops) must give one clear message within a second and must not use all
+memory. The limits are far above the needs of the pages' examples. A pass names the limit it keeps:
+`FILE_BYTES.broken(size)` is the message.
 """
 
 from __future__ import annotations

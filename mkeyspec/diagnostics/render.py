@@ -1,4 +1,4 @@
-"""Diagnostics made readable: for people, and for the programs that show them to people.
+"""Renders diagnostics as text and for tools.
 
 `text` looks like rustc's output; `json_document`, `github` and `sarif` are for tools. All take
 any iterable of `Diagnostic`, in the order wanted (a `Diagnostics` iterates by place). Characters

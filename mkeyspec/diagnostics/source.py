@@ -1,4 +1,4 @@
-"""A source file: its text, its lines, and the places in it."""
+"""A source file: its text, its lines, and positions in it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Location(NamedTuple):
-    """A place as a user names it; both numbers count from 1, `column` in characters."""
+    """A position as shown to the user; both numbers count from 1, `column` in characters."""
 
     line: int
     column: int
 
 
 class Source:
-    """The text of one file. `name` is how the user knows it: the path relative to the suite's root, with `/`."""
+    """The text of one file. `name` is the name shown to the user: the path relative to the suite's root, with `/`."""
 
     __slots__ = ("_starts", "name", "path", "text")
 

@@ -1,4 +1,4 @@
-"""Names that are not there: did you mean…?"""
+"""Suggestions for unknown names: did you mean…?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLED_OTHERWISE: dict[str, str] = {
     "if_else": "pick",
     "permutations": "arrangements",
 }
-"""What people write who think of the verbs, of C or of Python, and what it is called here."""
+"""Names from verbs, C or Python that users write, with the names of this language."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -53,7 +53,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def id_meant(text: str, known: Iterable[str]) -> str:
-    """As `did_you_mean`, of a code or id. Digits in another order first: that is how an id is mistyped."""
+    """As `did_you_mean`, of a code or id. Digits in another order come first, since that is a common typing error."""
     ids = sorted(known)
     swapped = [one for one in ids if sorted(one) == sorted(text)]
     return f"did you mean `{swapped[0]}`?" if swapped else did_you_mean(text, ids)

@@ -1,1 +1,1 @@
-"""`mkeyspec doctor`: what this machine has, what it lacks, and what to install."""
+"""`mkeyspec doctor`: reports what this machine has and lacks, and what to install."""

@@ -1,6 +1,6 @@
-"""`mkeyspec doctor`: what this machine has, what it lacks, and what to install.
+"""`mkeyspec doctor`: reports what this machine has and lacks, and what to install.
 
-The devices are listed from what the kernel says of them; only one that is named is opened.
+The list of devices comes from the kernel; only a named device is opened.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _CALLED = {"pyverbs": "pyverbs (python3-pyverbs)", "libraries": "libibverbs and 
 
 FROM_SOURCE = "build it from PyPI: docs/verbs-device.md has the command, and what that takes"
 MEMLOCK = 64 << 20
-"""Bytes that should be lockable: what registered memory may keep pinned."""
+"""Bytes that should be lockable: the most that registered memory keeps pinned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`need`: `--device soft`, `--device NIC` or both can't do without it."""
+    """`need`: what needs it: `--device soft`, `--device NIC` or both."""
 
     name: str
     state: State
@@ -65,7 +65,7 @@ def installer(likes: Sequence[str]) -> str | None:
 
 
 def install(facts: Machine, *parts: str) -> tuple[str, ...]:
-    """How to get these parts here."""
+    """The commands that install these parts on this machine."""
     command = installer(facts.likes)
     if command is None:
         named = " and ".join(_CALLED[part] for part in parts)
@@ -81,7 +81,7 @@ def install(facts: Machine, *parts: str) -> tuple[str, ...]:
 
 
 def findings(facts: Machine) -> list[Finding]:
-    """Everything, in the order in which it is needed."""
+    """All findings, in the order in which they are needed."""
     both = ("soft", "nic")
     kind = "a virtual environment" if facts.virtual else "no virtual environment"
     found = [
@@ -217,7 +217,7 @@ def link_pyverbs(facts: Machine) -> tuple[bool, str]:
 
 
 def healthy(found: Sequence[Finding], opened: Opened | None) -> bool:
-    """Whether what was asked for can run: the named device, or without one the software NIC."""
+    """Whether the requested device can run: the named device, or without one the software NIC."""
     if opened is not None:
         return not opened.error
     return not lacks(found, "soft")
@@ -232,7 +232,7 @@ def lacks(found: Sequence[Finding], need: str) -> list[str]:
 
 
 def text(found: Sequence[Finding], opened: Opened | None) -> str:
-    """For people: one line a finding, what to do below it."""
+    """Text output: one line per finding, with the fix below it."""
     width = max(len(finding.name) for finding in found)
     marks = {"ok": " ", "missing": "!", "note": "-"}
     lines = []
@@ -262,7 +262,7 @@ def _opened_lines(opened: Opened) -> list[str]:
 
 
 def data(facts: Machine, found: Sequence[Finding], opened: Opened | None) -> dict[str, Any]:
-    """For programs: the findings, and the facts they are drawn from."""
+    """Data for JSON: the findings, and the facts they are derived from."""
     result: dict[str, Any] = {
         "healthy": healthy(found, opened),
         "findings": [asdict(finding) for finding in found],

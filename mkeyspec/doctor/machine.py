@@ -1,4 +1,4 @@
-"""What this machine has for the verbs device: facts, gathered without opening a device or changing anything."""
+"""Facts about this machine for the verbs device, collected without opening a device or changing anything."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pyverbs:
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """An RDMA device by what sysfs says of it."""
+    """An RDMA device as described by sysfs."""
 
     name: str
     firmware: str = ""
@@ -185,7 +185,7 @@ def huge_pages(path: Path) -> tuple[int, int]:
 
 
 def userfaultfd() -> bool:
-    """Whether a userfaultfd can be had, with which the software NIC needs no polling."""
+    """Whether userfaultfd is available; with it the software NIC needs no polling."""
     number = _USERFAULTFD.get(platform.machine())
     if number is None:
         return False

@@ -1,1 +1,1 @@
-"""Where files are: those of a project, and the package's own data."""
+"""Paths of files: those of a project, and the package's own data."""

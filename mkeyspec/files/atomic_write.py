@@ -1,4 +1,4 @@
-"""Files that are put in place at once, whole."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file by way of a temporary one beside it."""
+    """Write a file through a temporary one in the same directory."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -25,7 +25,8 @@ def replace(path: Path, text: str) -> None:
 
 
 def forget_bytecode(module: Path) -> None:
-    """Python knows stale bytecode by time in seconds and size; a changed digit within a second would go unseen."""
+    """Delete bytecode. Python detects stale bytecode by time in seconds and size, so it would miss a changed digit
+    within a second."""
     for cached in Path(cache_from_source(str(module))).parent.glob(f"{module.stem}.*.pyc"):
         with contextlib.suppress(OSError):
             cached.unlink()

@@ -1,4 +1,4 @@
-"""Which project a command works in, and which `.mks` files it finds there: by the rules that pytest has for both."""
+"""Finds the project of a command and its `.mks` files, by pytest's rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules"
 
 
 class Unreadable(Exception):
-    """A directory can't be searched, or a source not named; `str()` is one line that says what to do."""
+    """A directory can't be searched, or a source has an invalid name; `str()` is one line with the fix."""
 
     code = "MKS0801"
 
@@ -44,7 +44,7 @@ class Unreadable(Exception):
 
 
 def refuse_name(source: Path) -> None:
-    """Raises Unreadable for a name that is no UTF-8: reports, ids and modules could not spell it."""
+    """Raises Unreadable for a name that is not UTF-8: reports, ids and modules could not contain it."""
     name = os.path.relpath(source)
     try:
         name.encode()
@@ -54,7 +54,7 @@ def refuse_name(source: Path) -> None:
 
 
 class OtherCheckout(Exception):
-    """The project is a checkout of mkeyspec, and another one is running; `str()` is one line that says what to do."""
+    """The project is a checkout of mkeyspec, and another one is running; `str()` is one line with the fix."""
 
     code = "MKS0924"
 

@@ -1,4 +1,4 @@
-"""Where the files are that mkeyspec reads of its own: grammar, templates, requirements, explanations.
+"""Paths of mkeyspec's own data files: grammar, templates, requirements, explanations.
 
 A checkout keeps `grammar/` and `requirements/` at its top, where people look for them; a wheel
 has everything inside the package, under `mkeyspec/_data/`. `directory("grammar")` is right in both.

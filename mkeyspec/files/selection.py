@@ -1,6 +1,6 @@
 """Named subsets of a suite: `cases/quick.toml` lists the items of the profile `quick`.
 
-They are chosen by command, from what kills which fault (`mkeyspec sabotage --choose`), not by hand.
+A command chooses them by the faults that they detect (`mkeyspec sabotage --choose`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The root of a suite: nothing outside of it is read.
+"""The root of a suite: no file outside of it is read.
 
 It is the nearest directory at or above a file that holds `mkeyspec.toml`, `pyproject.toml` or `.git`, else the file's
 own directory.

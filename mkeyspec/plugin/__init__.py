@@ -1,8 +1,8 @@
 """The pytest plugin: `.mks` files are test files.
 
-A `.mks` file is collected through the module that is generated from it, so that fixtures, marks,
-parametrization and selection are pytest's own. Light on purpose: pytest loads it in every session
-of an environment, so devices and the language are imported when they are needed.
+A `.mks` file is collected through the module that is generated from it, so that fixtures, marks, parametrization and
+selection are pytest's own. pytest loads the plugin in every session of an environment, so it imports devices and the
+language only when they are needed.
 """
 
 from mkeyspec.plugin.case_report import pytest_report_teststatus, pytest_runtest_makereport, pytest_terminal_summary

@@ -1,4 +1,4 @@
-"""What a case came to, as a pytest report: a failure shows the rig's text, and no Python."""
+"""The result of a case as a pytest report: a failure shows the text of the rig, and no Python traceback."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
 
 
 class Unfinished(Exception):
-    """A test took the rig and did not come to `rig.finish()`."""
+    """A test used the rig and did not call `rig.finish()`."""
 
 
 class Unhealthy(Exception):
-    """The device is not healthy after a test that ended by an exception of its own; `str()` names the symptom."""
+    """The device is not healthy after a test that ended with its own exception; `str()` names the symptom."""
 
 
 class Unmet(Exception):
@@ -84,7 +84,7 @@ def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """The compiler's warnings; blocked rows, once per culprit: thousands that say the same would hide the others."""
+    """The compiler's warnings; blocked rows, once per case that caused them, so that they do not hide the others."""
     found = warnings(config)
     if found:
         terminalreporter.section("warnings of the compiler", yellow=True)
@@ -118,7 +118,7 @@ def _add_properties(item: pytest.Item) -> None:
 
 
 def rig_taken(item: pytest.Item) -> Rig | None:
-    """The rig that a test takes; None if it takes none, or if its `rig` is a fixture of somebody else's."""
+    """The rig that a test uses; None if it uses none, or if its `rig` is another fixture."""
     taken = getattr(item, "funcargs", {}).get("rig")
     return taken if taken is not None and taken is item.config.stash.get(RIG, None) else None
 
@@ -129,7 +129,7 @@ def _rig_of(item: pytest.Item) -> Rig | None:
 
 
 def _plain_report(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
-    """The report as if nothing had been raised: making pytest's own text of a traceback takes 60 ms a failure."""
+    """The report without pytest's own traceback, which takes 60 ms per failure."""
     excinfo, call.excinfo = call.excinfo, None
     try:
         return pytest.TestReport.from_item_and_call(item, call)
@@ -176,7 +176,7 @@ def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pyt
 
 
 def _known(item: pytest.Item, call: pytest.CallInfo[None], rig: Rig) -> pytest.TestReport:
-    """Exactly a stated departure from the pages: expected, and still not a pass."""
+    """A known departure from the pages: expected, but not a pass."""
     report = _plain_report(item, call)
     path, line = _place(item)
     listed = rig.expectations.departures

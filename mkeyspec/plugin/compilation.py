@@ -1,7 +1,7 @@
-"""What the sources of a session were compiled to.
+"""Results of compiling the sources of a session.
 
-Compiling is the business of one process. Without xdist that is this one, file by file as they are
-collected; with it the controller compiles everything before a worker starts, and tells the workers.
+One process compiles. Without xdist this process compiles each file when it is collected. With xdist the controller
+compiles everything before a worker starts, and passes the results to the workers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _KEY = "mkeyspec"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the compiling process says of one source; plain values, so that xdist can carry them to a worker.
+    """The result of compiling one source; plain values, so that xdist can pass them to a worker.
 
     `module` "": there is none, because the file is a library, or because it is broken: then `code`, `line` and
-    `text` say why. `warnings`: what the compiler thinks is hardly meant, a line each.
+    `text` say why. `warnings`: the compiler's warnings, one line each.
     """
 
     module: str = ""
@@ -112,7 +112,7 @@ _COMPILATION = pytest.StashKey[Compilation]()
 
 
 def compilation(config: pytest.Config) -> Compilation:
-    """That of this session."""
+    """The compilation of this session."""
     found = config.stash.get(_COMPILATION, None)
     if found is None:
         found = config.stash[_COMPILATION] = Compilation(config)

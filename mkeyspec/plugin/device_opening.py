@@ -37,9 +37,8 @@ DEVICE: pytest.StashKey[Device] = pytest.StashKey()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """A device that can't be opened ends the session here, in one line, and not in every test.
-
-    Under xdist the controller opens it to see that it can be, and leaves it to the workers.
+    """A device that can't be opened ends the session here with one line, instead of failing every test. With xdist
+    the controller only checks that it can be opened; the workers use it.
     """
     config = session.config
     junit.take_over(config)
@@ -70,9 +69,8 @@ def close_device(config: pytest.Config) -> None:
 
 
 def open_anew(config: pytest.Config, deadline: float) -> Device | None:
-    """Close the device, which is not healthy, and open it once more: a healthy one, or None.
-
-    One that can't be closed is left alone: nobody knows what it still does. So is one that was no better before.
+    """Close the device, which is not healthy, and open it again: a healthy one, or None. A device that can't be
+    closed is not opened again, nor one that was not healthy after it was opened again before.
     """
     from mkeyspec.run import health_check
 
@@ -92,7 +90,7 @@ def open_anew(config: pytest.Config, deadline: float) -> Device | None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """A device that no test took."""
+    """Close a device that no test used."""
     device = config.stash.get(DEVICE, None)
     if device is not None:
         del config.stash[DEVICE]

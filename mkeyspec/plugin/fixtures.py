@@ -48,9 +48,8 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
 
 @pytest.fixture(scope="session")
 def rig(request: pytest.FixtureRequest) -> Rig:
-    """The rig on that device. Each test that takes it finds it begun for itself, and ends with `rig.finish()`.
-
-    It asks for the device when it is made: pytest looks up again in each test whatever a fixture's signature names.
+    """The rig on that device. It is begun for each test that uses it; the test ends with `rig.finish()`. It requests
+    the device when it is created, because pytest looks up the parameters of a fixture again in each test.
     """
     device: Device = request.getfixturevalue("device")
     pytestconfig = request.config
@@ -68,9 +67,8 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A row on a device that is not healthy any more is an error of its setup: nothing is said about the case.
-
-    The device is opened again first, once after each culprit; if it is healthy then, the row runs.
+    """A row on a device that is not healthy is an error of its setup; it has no verdict. The device is first opened
+    again, once after each case that caused it; if it is healthy then, the row runs.
     """
     config = item.config
     rig = rig_taken(item)
@@ -93,8 +91,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Begin the case, and see that it ends. Not a fixture of each test: pytest spends on one what the model spends
-    on a whole case."""
+    """Begin the case, and make sure that it ends. This is not a fixture, because a fixture costs as much time as a
+    whole case on the model."""
     rig = rig_taken(pyfuncitem)
     if rig is None:
         return (yield)
@@ -110,7 +108,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """What a test function left by an exception of its own is given back at once: the last one's too."""
+    """Release at once the objects of a test function that ended with its own exception."""
     rig = rig_taken(item)
     before = after = None
     if rig is not None and rig.under_way:

@@ -1,6 +1,6 @@
-"""A `.mks` file that is not a regular file, as a link to what is gone: pytest passes it by, and its cases with it.
+"""`.mks` files that are not regular files, such as a dangling link. pytest ignores them and their cases.
 
-It is a failing item, as a file that does not compile is.
+Each is a failing item, like a file that does not compile.
 """
 
 from __future__ import annotations

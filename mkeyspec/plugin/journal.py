@@ -1,8 +1,8 @@
-"""What a run has told so far, on disk line by line, so that a process that ends in the middle of a row leaves a report.
+"""The results of a run so far, on disk line by line, so that there is a report if the process ends during a row.
 
-`mkeyspec run` names the file (`--journal`); when pytest's process was killed, or a driver's library took it down, a
-second run of pytest takes the reports from there (`--replay`) in place of tests, and adds one for each row that had
-begun and not ended. Under xdist the controller does so for each row that a worker was lost in.
+`mkeyspec run` names the file (`--journal`); when pytest's process was killed or crashed, a second run of pytest reads
+the reports from it (`--replay`) instead of running tests, and adds one for each row that had begun and not ended.
+With xdist the controller adds one for each row in which a worker ended.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from mkeyspec.plugin.report_properties import SESSION, case_properties
 from mkeyspec.report.junit import report_of
 
 NOTE = "mkeyspec_note"
-"""In a worker's input: the file that its watchdog leaves its last word in."""
+"""In a worker's input: the file for the last message of its watchdog."""
 
 
 _HEAD = 3
-"""So many lines at its beginning say how the run was started."""
+"""Number of lines at the beginning that say how the run was started."""
 _WHOLE, _CUT = b'["whole"]\n', b'["cut"]  \n'
-"""The first line: of one length, so that the second takes the place of the first on a full disk too."""
+"""The two forms of the first line. They have the same length, so the second can overwrite the first on a full
+disk."""
 
 
 class Journal:
-    """Writes the journal. Registered where reports come together: not in a worker of xdist.
-
-    Where it can't be written, as on a full disk, the run goes on without it.
+    """Writes the journal. Registered in the process that gets all reports, not in a worker of xdist. If it can't be
+    written, for example on a full disk, the run continues without it.
     """
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
@@ -105,7 +105,7 @@ def _display(config: pytest.Config) -> dict[str, object]:
 
 
 def _display_as(config: pytest.Config, journal: Path) -> None:
-    """Show results as the run that wrote the journal was to, from wherever it was told so."""
+    """Show results with the display options of the run that wrote the journal, wherever they were set."""
     shown: dict[str, object] = {}
     for line in journal.read_bytes().decode(errors="replace").splitlines()[:_HEAD]:
         with contextlib.suppress(ValueError):
@@ -119,7 +119,7 @@ def _display_as(config: pytest.Config, journal: Path) -> None:
 
 
 class Replay:
-    """Takes the place of collection and of the tests."""
+    """Replaces collection and the tests."""
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
         self.config = config
@@ -171,7 +171,8 @@ class Replay:
         return True
 
     def _lost_outside(self, why: str, where: str) -> None:
-        """The process ended in no row: while the device was opened or closed, before the first or after the last."""
+        """The process ended outside of any row: while the device was opened or closed, before the first row or after
+        the last."""
         code = "MKS2010" if why else "MKS2012"
         text = why or f"error[{code}]: the process ended {where} by a crash or from outside"
         report = pytest.CollectReport("the device" if why else "the process", "failed", text, [])
@@ -187,7 +188,7 @@ def note_of(journal: Path) -> Path:
 
 
 def note_in(path: Path) -> str:
-    """The watchdog's last word; "" if it had none."""
+    """The last message of the watchdog; "" if there is none."""
     try:
         return path.read_text(encoding="utf-8").strip()
     except OSError:
@@ -208,7 +209,7 @@ def lose(config: pytest.Config, report: pytest.TestReport, why: str) -> None:
 
 
 class Crashes:
-    """On the controller of xdist: the row that a worker was lost in."""
+    """On the controller of xdist: the row in which a worker ended."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -241,7 +242,7 @@ class Crashes:
 
 
 def register(config: pytest.Config) -> None:
-    """What the options ask for; a worker of xdist tells its controller all there is."""
+    """Register what the options select; a worker of xdist reports to its controller."""
     if hasattr(config, "workerinput"):
         return
     manager = config.pluginmanager
@@ -255,7 +256,7 @@ def register(config: pytest.Config) -> None:
 
 
 def note_for(config: pytest.Config) -> Path | None:
-    """Where the watchdog of this process leaves its last word."""
+    """The file for the last message of this process's watchdog."""
     told = getattr(config, "workerinput", {}).get(NOTE)
     if told is not None:
         return Path(told)

@@ -1,4 +1,4 @@
-"""The nodes that stand for `.mks` files: a module of test functions, or a single failing item."""
+"""The pytest nodes of `.mks` files: a module of test functions, or a single failing item."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class MksFile(pytest.Module):
 
 
 class WrongModule(pytest.Module):
-    """A generated module that must not run: not imported, one failing item in its place."""
+    """A generated module that must not run: not imported, one failing item instead."""
 
     def __init__(self, *, outcome: Outcome, **rest: Any) -> None:
         super().__init__(**rest)
@@ -82,7 +82,7 @@ class WrongModule(pytest.Module):
 
 
 class BrokenFile(pytest.Item):
-    """Stands for a file that does not compile, or must not run; fails with what is wrong."""
+    """The item of a file that does not compile, or must not run; it fails with the reason."""
 
     def __init__(self, *, outcome: Outcome, **rest: Any) -> None:
         super().__init__(**rest)
@@ -107,7 +107,7 @@ class BrokenSource(Exception):
 
 
 def _nothing_to_run(path: Path, name: str) -> Outcome:
-    """What is wrong with a library where it was named."""
+    """The error of a library that was named on the command line."""
     from mkeyspec.compiler.loader import report_nothing_to_run
     from mkeyspec.diagnostics import render
     from mkeyspec.diagnostics.diagnostic import Diagnostics
@@ -137,7 +137,7 @@ def _names(argument: str, file: pytest.Module) -> bool:
 
 
 def _load(path: Path) -> types.ModuleType:
-    """The generated module, executed. It is nobody's to import by name, so it stays out of sys.modules."""
+    """The generated module, executed. It is not imported by name, so it is not in sys.modules."""
     name = f"mkeyspec_generated.{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -148,7 +148,7 @@ def _load(path: Path) -> types.ModuleType:
 
 
 def _placed(path: str, line: int) -> Callable[[], None]:
-    """A function that lies in the `.mks` file, for pytest's `place_as`: where an item is, is where its code is."""
+    """A function whose code is in the `.mks` file, for pytest's `place_as`: pytest locates an item by its code."""
 
     def place() -> None:
         """Never called."""

@@ -1,4 +1,4 @@
-"""A run in which every row was skipped has shown nothing: it ends as pytest ends where nothing was collected (5)."""
+"""A run in which every row was skipped has no result: its exit code is pytest's for no collected tests (5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 
 class Judged:
-    """Registered where reports come together: not in a worker of xdist."""
+    """Registered in the process that gets all reports, not in a worker of xdist."""
 
     def __init__(self) -> None:
         self.verdicts = 0

@@ -1,4 +1,4 @@
-"""What the values of options name, read; what can't be used ends the session in one line."""
+"""Reads the values of options; a value that can't be used ends the session with one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_choice(text: str) -> DeviceChoice:
-    """What `--device` names; raises UsageError for what it can't."""
+    """The device that `--device` names; raises UsageError for an unknown one."""
     from mkeyspec.device.protocol import Unavailable
     from mkeyspec.device.select import parse
 
@@ -38,9 +38,8 @@ def read_profile(file: str | None) -> Profile:
 
 
 def read_expectations(files: Sequence[str], choice: DeviceChoice, device: Info | None) -> Expectations:
-    """What is known of a device; with None the files are only read. Raises UsageError.
-
-    The shipped files speak of drivers, which the model has none of; `files` are read besides.
+    """The known departures of a device; with None the files are only checked. Raises UsageError. The shipped files
+    describe drivers, so they are not read for the model; `files` are read too.
     """
     from mkeyspec.device.protocol import Info
     from mkeyspec.files import resource
@@ -68,7 +67,7 @@ def read_fault(name: str) -> str:
 
 
 def read_selection(name: str, root: Path) -> frozenset[str]:
-    """The items of a profile of cases; raises UsageError for what is none."""
+    """The items of a profile of cases; raises UsageError if there is no such profile."""
     from mkeyspec.files import selection
 
     try:
@@ -78,7 +77,7 @@ def read_selection(name: str, root: Path) -> frozenset[str]:
 
 
 def read_levels(allow: list[str], deny: list[str]) -> Levels:
-    """What becomes of the compiler's warnings; raises UsageError for a code that is none's."""
+    """The levels of the compiler's warnings; raises UsageError for a code that is not a warning."""
     from mkeyspec.compiler.warning_levels import Levels
 
     try:

@@ -1,4 +1,4 @@
-"""Options, marks, and what is wrong with them, said in one line before anything runs."""
+"""Options and marks. Errors in them are reported in one line before anything runs."""
 
 from __future__ import annotations
 
@@ -100,10 +100,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """`--device soft` needs a process that was started under the software NIC: start this one again if it was not.
-
-    Here, because nothing has run and pytest has not yet taken the terminal away; a wrapper, to come before the one
-    that does.
+    """`--device soft` needs a process that was started under the software NIC: restart this one if it was not. At
+    this point nothing has run and pytest has not captured the terminal yet; a wrapper runs before the hook that
+    captures it.
     """
     named = early_config.known_args_namespace.device
     fault = early_config.known_args_namespace.fault

@@ -1,7 +1,7 @@
-"""Properties of a case and of a session, for JUnit and whoever else reads reports.
+"""Properties of a case and of a session, for JUnit and other reports.
 
-A case's are `user_properties` of its item, which survive xdist. A session's are set on the controller's
-JUnit report; workers send theirs home when they end.
+A case's are `user_properties` of its item, which survive xdist. A session's are set on the controller's JUnit report;
+workers send theirs to the controller when they end.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Property = tuple[str, object]
 
 
 def session_properties(config: pytest.Config, info: Info) -> None:
-    """Remember what the device says of itself."""
+    """Remember the device's information."""
     values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
     values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
     config.stash[SESSION] = values
 
 
 def reopened_after(config: pytest.Config, culprit: str, symptom: str) -> None:
-    """Remember that the device of the session is another one from here on."""
+    """Remember that the device of the session was opened again."""
     config.stash.setdefault(SESSION, {})[f"{_REOPENED}{culprit}"] = symptom
 
 

@@ -1,4 +1,4 @@
-"""Selection: the items of `--case-profile`, and broken files whatever is asked for."""
+"""Selection: the items of `--case-profile`, and always broken files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mkeyspec.plugin.options import SELECTED
 from mkeyspec.run.marks import case_of
 
 _TOLD_GONE = 5
-"""So many ids are written out."""
+"""Number of ids that are printed."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None]:
-    """A broken file can't say whether it has what -k, -m or --lf ask for: its item always stays."""
+    """It is unknown whether a broken file has what -k, -m or --lf select, so its item is always kept."""
     broken = [item for item in items if isinstance(item, BrokenFile)]
     chosen = config.stash.get(SELECTED, None)
     if chosen is not None:
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(
 def _gone(
     session: pytest.Session, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
 ) -> list[BrokenFile]:
-    """One failing item if the profile lists what is not there, in files that were to be collected whole."""
+    """One failing item if the profile lists an item that does not exist, in files that are collected whole."""
     config = session.config
     there = {_id(item) for item in items}
     # Of a broken file nothing is known but that it is broken.
@@ -66,7 +66,7 @@ def _gone(
 
 
 def _whole(config: pytest.Config, file: str) -> bool:
-    """Whether a file of the project, or its module, lies in what the session was asked to collect whole."""
+    """Whether the session collects a file of the project, or its module, whole."""
     source = config.rootpath / file
     places = (source, compilation(config).store.module_of(source))
     ignored = [Path(config.invocation_params.dir, one) for one in config.getoption("ignore") or ()]

@@ -1,7 +1,7 @@
-"""Departures that are listed for the device and that no row of a case shows: the list is a claim too (MKS2301).
+"""Departures that are listed for the device and that no row of a case shows (MKS2301).
 
-A bare `known ID` is not held to each row, since some may keep to the page, so this is decided at the end, by the
-controller, of the cases of which every row has run.
+A `known ID` without a value is not checked for each row, since some rows may follow the page. The controller checks
+it at the end, for cases of which every row has run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def absence_properties(item: pytest.Item, verdict: Verdict) -> list[tuple[str, o
 
 
 class Absences:
-    """Registered where reports come together: not in a worker of xdist."""
+    """Registered in the process that gets all reports, not in a worker of xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config

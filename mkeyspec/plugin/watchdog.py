@@ -1,4 +1,4 @@
-"""What hangs in a call to a real driver ends with its name said (MKS2010)."""
+"""Ends a process that hangs in a call to a real driver, and names the case (MKS2010)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mkeyspec.plugin.watchdog_process import Guard
 
 NAME = "mkeyspec-watch"
 DEADLINES, GRACE = 10, 10.0
-"""Between two steps or waits of a case so many deadlines may go by, and seconds besides: each of them ends by one."""
+"""Longest time between two steps or waits of a case: this number of deadlines, plus these seconds."""
 
 
 class Watch:
-    """Registered for every device but the model, where nothing can hang."""
+    """Registered for every device except the model, where no call can hang."""
 
     def __init__(self, config: pytest.Config, note: Path | None) -> None:
-        """`note`: where the last word is left for whoever reports on this process."""
+        """`note`: the file for the last message, for the process that reports about this one."""
         self.device = config.getoption("--device")
         # Here nothing captures yet, or no more.
         self._out = os.dup(2)
@@ -37,7 +37,7 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """The case alone: how long others' fixtures and tests may take is not for us to say."""
+        """Watch only the case: other fixtures and tests may take any time."""
         rig = rig_taken(pyfuncitem)
         if rig is None:
             return (yield)
@@ -59,6 +59,6 @@ class Watch:
 
 
 def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
-    """Over a call to the device that is not a step of a case; `done`: opened, closed, tested."""
+    """Watches a call to the device that is not a step of a case; `done`: opened, closed, tested."""
     watch: Watch | None = config.pluginmanager.get_plugin(NAME)
     return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")

@@ -1,9 +1,9 @@
-"""A process beside this one, that ends it when a call to the device does not come back.
+"""A watchdog process: it ends the process that uses the device when a call does not return.
 
 All waiting is done by polling, with a deadline. But a driver's call can hang by itself: in a firmware command, on a
-lock of the library's, in a store to a device that is gone. pyverbs holds the interpreter's lock meanwhile, so no
-thread of this process could say a word. Run as a program, this file is that other process; it uses nothing but the
-standard library, and starts without site-packages.
+lock of the library's, in a store to a removed device. pyverbs holds the interpreter's lock during the call, so no
+thread of this process can report it. This file is also the program of the watchdog process; it uses only the standard
+library, and starts without site-packages.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Guard:
     """Watches this process between `begin` and `end`, from the first `begin` to `close` or the process's end."""
 
     def __init__(self, limit: float, out: int, note: Path | None = None) -> None:
-        """`limit`: seconds that may pass until the next `begin` or `end`; `out`: descriptor for the last word; `note`:
-        a file for it."""
+        """`limit`: seconds that may pass until the next `begin` or `end`; `out`: descriptor for the last message;
+        `note`: a file for it."""
         self.limit = limit
         self._note = note
         self._out = out
@@ -36,7 +36,7 @@ class Guard:
         self._closed = False
 
     def begin(self, what: str) -> None:
-        """`what` is at work with the device; it names the culprit."""
+        """`what` uses the device from now on; the message names it."""
         self._tell(what)
 
     def end(self) -> None:
@@ -106,7 +106,7 @@ def _finish(pid: int, what: str, limit: float, note: str) -> None:
 
 
 def watch(pid: int, limit: float, note: str) -> None:
-    """Read what is at work from standard input, a line each; empty: nothing is."""
+    """Read the current calls from standard input, one line each; an empty line means none."""
     what, rest, left = "", b"", limit
     while os.getppid() == pid:
         if select.select([0], [], [], _SLICE if what else None)[0]:

@@ -1,6 +1,6 @@
-"""Under xdist, what a worker's pytest can't do as it was asked, as to find an id: told and failed as without it.
+"""With xdist, reports usage errors of a worker's pytest (for example an unknown id) and fails as without xdist.
 
-xdist keeps a worker's usage error to itself, and a session of workers without items ends as one that selects nothing.
+xdist does not report a worker's usage error: a session of workers without items ends like one that selects nothing.
 """
 
 from __future__ import annotations

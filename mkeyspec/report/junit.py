@@ -1,4 +1,4 @@
-"""pytest's JUnit report, written whole or not at all; that it can't be written hides no failure."""
+"""pytest's JUnit report, written completely or not at all. If it can't be written, failures are still shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 
 
 class Report(LogXML):
-    """Takes the place of pytest's own, with what that one has."""
+    """Replaces pytest's own report class, with the same content."""
 
     unwritable: Unwritable | None = None
 

@@ -1,4 +1,4 @@
-"""Drift: which statements of the ledger a newer man page no longer makes in the same words.
+"""Drift: which requirements have sentences that a newer man page no longer contains.
 
 The ledger keeps no sentence of a page, only the number of its words and a hash of them. A page is
 read as words alone, so that the same page as text, as roff's output or as Markdown gives the same
@@ -21,7 +21,7 @@ _HYPHENATED = re.compile("(?<=[a-z])[\u00ad\u2010-]\n\\s*(?=[a-z])")
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """`lost` of the `sentences` sentences of an entry are not in the page any more."""
+    """`lost` of the `sentences` sentences of an entry are no longer in the page."""
 
     requirement: Requirement
     lost: int
@@ -37,13 +37,13 @@ def words(page: str) -> list[str]:
 
 
 def mark(sentence: str) -> str:
-    """How the ledger remembers a sentence: "18:f4cd64f70f2f"."""
+    """The form in which the ledger stores a sentence: "18:f4cd64f70f2f"."""
     found = words(sentence)
     return f"{len(found)}:{_hash(found)}"
 
 
 def sentences(text: str) -> list[str]:
-    """The paragraphs of a text, each taken for one sentence."""
+    """The paragraphs of a text; each counts as one sentence."""
     return [one for one in re.split(r"\n\s*\n", text) if words(one)]
 
 

@@ -40,16 +40,16 @@ class Requirement:
     reason: str
     note: str
     sentences: tuple[str, ...]
-    """The page's sentences as `drift` knows them: number of words and hash, e.g. "18:f4cd64f70f2f"."""
+    """The page's sentences as `drift` stores them: number of words and hash, e.g. "18:f4cd64f70f2f"."""
 
     @property
     def wants_positive(self) -> bool:
-        """There has to be a case in which it holds."""
+        """Whether a case must show that it holds."""
         return self.treatment != "untestable" and bool(self.positive)
 
     @property
     def wants_negative(self) -> bool:
-        """There has to be a case that claims a refusal or a report."""
+        """Whether a case must claim a refusal or a reported error."""
         return self.treatment != "untestable" and self.negative_judged == "claim"
 
 

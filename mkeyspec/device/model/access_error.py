@@ -1,4 +1,4 @@
-"""What a key refuses with, and the bytes that it lets through: what keys, signatures and ciphers all speak of."""
+"""The error of a refused access, and types for bytes, shared by keys, signatures and ciphers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes that a model is put together from, so that a faulty one can take the place of any (mkeyspec.sabotage)."""
+"""The component classes of a model. A faulty class can replace each of them (mkeyspec.sabotage)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mkeyspec.device.model.transfer import Transfer
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One class for each room of behaviour."""
+    """One class for each part of the behaviour."""
 
     arithmetic: type[Arithmetic] = Arithmetic
     table: type[KeyTable] = KeyTable

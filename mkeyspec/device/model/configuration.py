@@ -30,7 +30,7 @@ from mkeyspec.device.protocol import (
 )
 
 M8, M16, M32, M64 = 0xFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-"""The API's integers are C's: what is handed over is cut to the member's width."""
+"""The API's integers are those of C: a value is cut to the member's width."""
 
 ACCESS_BITS = sum(int(flag) for flag in Access)
 INLINE = int(SendFlag.INLINE)
@@ -51,7 +51,7 @@ class BuilderRefusal(Exception):
 
 @dataclass(slots=True)
 class Configuration:
-    """What the executed work request will change; None leaves a property alone (CFG-09)."""
+    """The changes that the work request makes when it is executed; None leaves a property unchanged (CFG-09)."""
 
     wr_id: int
     flags: int
@@ -231,7 +231,7 @@ class Builder:
 
 
 def check_order(configuration: Configuration) -> None:
-    """Where the cipher works between the fields, only one side has fields (XCRY-07): as they are after this request."""
+    """If the cipher works between the fields, only one side may have fields after this request (XCRY-07)."""
     mkey = configuration.mkey
     crypto = configuration.crypto or mkey.crypto
     signature = configuration.signature or (None if configuration.reset else mkey.signature)

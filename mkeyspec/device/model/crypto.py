@@ -1,4 +1,5 @@
-"""AES-XTS of an mkey's stream: keys, attributes in force, where in a transfer they work, and on what lengths.
+"""AES-XTS of an mkey's stream: keys, active attributes, the form of the data that is ciphertext, and the allowed
+lengths.
 
 mlx5dv_wr_set_mkey_crypto(3), mlx5dv_dek_create(3) and docs/design/data-path.md. The cipher is `reference.xts`.
 """
@@ -23,19 +24,19 @@ AES_XTS = 0
 KEYTAG = 8
 TWEAK = 16
 RULES = ("crypto_missing", "crypto_keytag", "crypto_job")
-"""What is found out when an mkey is used."""
+"""Rules that are checked when an mkey is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """A DEK: data key and tweak key, and the keytag it was made with."""
+    """A DEK: data key and tweak key, and its keytag."""
 
     key: bytes
     keytag: bytes | None
 
 
 def key(given: bytes, keytag: bytes | None) -> DataKey:
-    """ValueError for what is no AES-XTS key, or no keytag."""
+    """ValueError for an invalid AES-XTS key or keytag."""
     xts.check_key(given)
     if keytag is not None and len(keytag) != KEYTAG:
         raise ValueError(f"a keytag has {KEYTAG} bytes, not {len(keytag)}")
@@ -44,7 +45,7 @@ def key(given: bytes, keytag: bytes | None) -> DataKey:
 
 @dataclass(frozen=True, slots=True)
 class Crypto:
-    """The attributes in force on an mkey. `unit` in bytes; `at` is the form that is ciphertext on one of its sides."""
+    """The active attributes of an mkey. `unit` in bytes; `at` is the form that is ciphertext on one of its sides."""
 
     key: DataKey
     keytag: bytes
@@ -54,14 +55,15 @@ class Crypto:
     unit: int
 
     def admit(self, length: int) -> None:
-        """Violation unless `length` bytes are a job for this key (XCRY-09, XCRY-10)."""
+        """Violation unless this key can encrypt `length` bytes (XCRY-09, XCRY-10)."""
         if self.key.keytag is not None and self.key.keytag != self.keytag:
             raise Violation("crypto_keytag")
         if not fits(length, self.unit):
             raise Violation("crypto_job")
 
     def apply(self, stream: Bytes, transmit: bool, before: int) -> Bytes:
-        """The stream, turned. `before`: bytes of this form that the message had so far, for the tweak (XCRY-08).
+        """The stream, encrypted or decrypted. `before`: bytes of this form that the message had so far, for the tweak
+        (XCRY-08).
 
         Encrypt on TX is decrypt on RX, and the other way round (XCRY-06).
         """
@@ -70,16 +72,17 @@ class Crypto:
 
 
 def fits(length: int, unit: int) -> bool:
-    """Whole data units; or whole AES blocks, the last unit one of them short and one long at least (IEEE 1619)."""
+    """Whole data units; or whole AES blocks, where the last unit is at least one block long and one block short (IEEE
+    1619)."""
     rest = length % unit
     return not rest or (not length % xts.BLOCK and xts.BLOCK <= rest <= unit - xts.BLOCK)
 
 
 def form(encrypt_on_tx: bool, order: int) -> str:
-    """On which form the cipher works: the page's table of signature_crypto_order, row by row.
+    """The form of the data on which the cipher works: the page's table of signature_crypto_order, row by row.
 
     Rows that the table leaves out (encrypted data under fields of memory alone, AFTER; of the wire alone, BEFORE) are
-    taken as rows B and J are: the fields stay outside.
+    treated like rows B and J: the fields are not encrypted.
     """
     if encrypt_on_tx:
         return WIRE if order == BEFORE else RAW  # A C D E, A B

@@ -1,4 +1,4 @@
-"""Keys of an end to places in its memory, and bytes between those and the wire: signatures and cipher on the way.
+"""Translates keys of an end to memory, and moves bytes between memory and the wire, with signatures and cipher.
 
 Lengths count wire bytes (HW-12). The notice of a signature error goes to the completion queue of the end that
 holds the mkey (HW-04), before the completion.
@@ -29,7 +29,7 @@ EMPTY: Bytes = np.empty(0, np.uint8)
 
 @dataclass(slots=True)
 class TranslatedSge:
-    """One SGE translated: `length` wire bytes, the memory they are, and the mkey if it turns one into the other.
+    """One SGE translated: `length` wire bytes, their memory, and the mkey if it changes the bytes.
 
     `coded`: how many bytes the cipher works on.
     """
@@ -53,7 +53,7 @@ Before = dict[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """Translates before it moves: `place` and `local` may refuse, `emit` and `absorb` don't."""
+    """Translates before it moves: `place` and `local` may raise Violation, `emit` and `absorb` do not."""
 
     profile: Profile
     arithmetic: Arithmetic
@@ -80,7 +80,7 @@ class Movement:
         return place
 
     def _admit(self, place: TranslatedSge, found: IndirectKey) -> None:
-        """A key made for crypto works with its attributes only, and on lengths that are a job (CRY-03, XCRY-10)."""
+        """A crypto key needs its attributes and an allowed length (CRY-03, XCRY-10)."""
         used = configured(found)
         span = place.span
         place.mkey, place.crypto, place.coded = found, used, place.length
@@ -89,7 +89,7 @@ class Movement:
         used.admit(place.coded)
 
     def local(self, queue: Queue, sges: Sequence[Sge], right: int, limit: int | None = None) -> list[TranslatedSge]:
-        """The places of an SGE list, of its first `limit` bytes at most. An SGE of no bytes is not looked at."""
+        """Translate an SGE list, at most its first `limit` bytes. An SGE of length 0 is not checked."""
         places = []
         for sge in sges:
             length = sge.length & M32
@@ -108,7 +108,7 @@ class Movement:
     # Movement --------------------------------------------------------------------------------
 
     def emit(self, queue: Queue, places: list[TranslatedSge]) -> Bytes:
-        """The wire bytes of the places, checked and generated on the way."""
+        """The wire bytes of the SGEs; fields are checked and generated."""
         before: Before = {}
         streams = []
         for place in places:
@@ -121,7 +121,7 @@ class Movement:
         return np.concatenate(streams) if streams else EMPTY
 
     def absorb(self, queue: Queue, places: list[TranslatedSge], wire: Bytes) -> None:
-        """Lay the wire bytes down in the places, checked and generated on the way."""
+        """Write the wire bytes to the SGEs; fields are checked and generated."""
         before: Before = {}
         at = 0
         for place in places:
@@ -154,11 +154,11 @@ class Movement:
         return stream
 
     def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
-        """What the attributes in force do to a form of the message that had `before` bytes so far."""
+        """Apply the active attributes to a form of the message that had `before` bytes so far."""
         return partial(used.apply, transmit=transmit, before=before)
 
     def _before(self, place: TranslatedSge, before: Before) -> tuple[int, int]:
-        """What went before of this mkey: raw bytes, in this message or since its configuration (X-OPEN-07); ciphered
+        """The earlier bytes of this mkey: raw bytes, in this message or since its configuration (X-OPEN-07); ciphered
         bytes in this message (initial_tweak is that of its first data unit)."""
         assert place.mkey is not None
         state, span = place.mkey.state, place.span
@@ -186,7 +186,7 @@ class Movement:
 
 
 def configured(found: IndirectKey) -> Crypto:
-    """The attributes of a key that can't be used without any (CRY-04)."""
+    """The attributes of a key that can't be used without them (CRY-04)."""
     if found.crypto is None:
         raise Violation("crypto_missing")
     return found.crypto

@@ -1,7 +1,7 @@
-"""Dynamically connected transport: targets that answer by number and key, and the streams of an initiator.
+"""Dynamically connected transport: targets identified by number and key, and the streams of an initiator.
 
 mlx5dv_wr_set_dc_addr(3), mlx5dv_dci_stream_id_reset(3). All targets of a case receive into one queue, as DCTs of one
-SRQ do. A target outlives the messages it refuses: what breaks is the initiator's stream.
+SRQ do. A target stays usable after it refuses a message; the initiator's stream fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Targets:
     keys: dict[int, int] = field(default_factory=dict)
 
     def answers(self, dc: DcAddress | None) -> bool:
-        """Whether there is such a target with such a key; another key is as good as nobody (WRP-31)."""
+        """Whether there is such a target with such a key; a wrong key is treated like a missing target (WRP-31)."""
         return dc is not None and self.keys.get(dc.dct) == dc.key & M64
 
 
@@ -32,7 +32,8 @@ def stream_of(dc: DcAddress | None) -> int:
 
 
 def fail(queue: Queue, stream: int) -> None:
-    """A work request of this end failed: its stream breaks alone, until no stream is left; without streams, the QP."""
+    """A work request of this end failed: only its stream fails, until no stream is left; without streams, the QP
+    fails."""
     if queue.attributes.streams and queue.attributes.type == DCI:
         queue.broken.add(stream)
         if len(queue.broken) < queue.attributes.streams:

@@ -1,9 +1,8 @@
-"""The model device: two endpoints in pure Python, the golden semantics written from the man pages.
+"""The model device: two endpoints in pure Python; the reference behaviour, written from the man pages.
 
-Objects and their handles live here; what a section may say is `section` and `configuration`, what is done with it
-is `execution`, what a key reaches is `key`, what a message does is `transfer`, `signature` and `crypto`. Everything
-happens in `post` and `resume`, in order; `poll` and `events` only tell. Steps that the model does not offer raise
-`Unsupported`.
+This module has the objects and their handles. `section` and `configuration` check a section, `execution` carries it
+out, `key` translates keys, `transfer`, `signature` and `crypto` move messages. All work is done in `post` and
+`resume`, in order; `poll` and `events` only report. Steps that the model does not offer raise `Unsupported`.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ MKEY_FLAGS = sum(int(flag) for flag in MkeyFlag)
 FIRST_INDEX = 0x1A0
 FIRST_ADDRESS = 0x7F4C_0000_0000
 GAP = 4096
-"""Nothing is registered next to anything else."""
+"""Bytes between two registered buffers."""
 LONGEST_MEMORY = 1 << 30
 
 
@@ -82,7 +81,7 @@ class Model:
         self._empty()
 
     def _empty(self) -> None:
-        """As new: the same keys, addresses and numbers for every case, whatever ran before."""
+        """Reset to the initial state: the same keys, addresses and numbers for every case, whatever ran before."""
         for table in self.tables.values():
             table.keys.clear()
         self.targets.keys.clear()
@@ -223,7 +222,7 @@ class Model:
         return self._pair(attributes)
 
     def _look_at(self, attributes: QpAttributes) -> None:
-        """What a QP may be made for (WRP-03, WRP-21, XCAN-02)."""
+        """Check the attributes of a QP (WRP-03, WRP-21, XCAN-02)."""
         call, profile = "mlx5dv_create_qp", self.profile
         kind, ops = attributes.type, attributes.send_ops & M64
         allowed = OPS_OF_TYPE.get(kind, 0)
@@ -267,7 +266,7 @@ class Model:
         return queue
 
     def _answering(self) -> Queue:
-        """The far end of every DCI: what the case's DCTs receive into."""
+        """The other end of every DCI: the receive queue of the case's DCTs."""
         if self._responder is None:
             self._responder = self._end("peer", RESPONDER, self._room(RESPONDER))
         return self._responder
@@ -309,7 +308,7 @@ class Model:
         return 0
 
     def _disturb(self, touched: Sequence[IndirectKey]) -> None:
-        """A failed or aborted section leaves its mkeys in an unknown state: nothing of them can be used (SIG-26)."""
+        """A failed or aborted section leaves its mkeys in an unknown state: they can't be used (SIG-26)."""
         if self.profile.failed_configuration == "kept":
             return
         for mkey in touched:
@@ -366,7 +365,7 @@ class Model:
     # End -------------------------------------------------------------------------------------
 
     def release(self, *, healthy: bool) -> None:
-        """Everything a case made is gone, healthy or not: making it again costs nothing here."""
+        """Delete all objects of the case, healthy or not: creating them again is cheap."""
         self._empty()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""What is posted is carried out here, in order: each work request's effect, its completion, and the queue's state.
+"""Carries out posted work requests in order: their effect, their completion, and the state of the queue.
 
-Data moves in `transfer`. A queue that is drained lets its work wait (signature pipelining); one in error flushes it.
+Data moves in `transfer`. A drained queue keeps its work waiting (signature pipelining); one in error flushes it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPCODES: dict[type, str] = {
 
 
 class Execution:
-    """One per device; `events` are the async events that nobody has fetched yet."""
+    """One per device; `events` are the async events that were not fetched yet."""
 
     def __init__(self, profile: Profile, transfer: Transfer) -> None:
         self.profile = profile
@@ -110,7 +110,7 @@ class Execution:
                 assert_never(work)
 
     def _raw(self, queue: Queue, work: RawWork) -> Outcome:
-        """What the WQE asks for, as if a builder had asked (WRP-26)."""
+        """Carry out the WQE as if a builder had made it (WRP-26)."""
         return self._do(queue, work.request)
 
     def _opcode(self, work: Work) -> str:
@@ -120,7 +120,7 @@ class Execution:
     # What moves no data ----------------------------------------------------------------------
 
     def _configure(self, queue: Queue, work: Configuration) -> Outcome:
-        """The device takes over what the work request addresses, the rest stays (CFG-08, CFG-09)."""
+        """Set the properties that the work request has; the others do not change (CFG-08, CFG-09)."""
         mkey, state = work.mkey, work.mkey.state
         if mkey.pd != queue.pd or work.strided_full or not self._offered(work):
             return self.profile.status_configure, 0
@@ -142,7 +142,7 @@ class Execution:
         return SUCCESS, 0
 
     def _offered(self, work: Configuration) -> bool:
-        """A signature that the device doesn't have must not pass for one (SIG-22, CRC-01, X-DIFF-09)."""
+        """A signature that the device does not support is refused (SIG-22, CRC-01, X-DIFF-09)."""
         if work.signature is None or not self.profile.without:
             return True
         offers = self.profile.offers

@@ -1,8 +1,8 @@
-"""Keys of one endpoint and what they reach: registered memory, and mkeys with a layout over other keys.
+"""Keys of one endpoint: registered memory, and mkeys with a layout over other keys.
 
-A key is a 24-bit index and a tag. Translation turns (key, address, length) into pieces of memory, in
-order, without copying; every rule that may refuse it is here once, and nothing is moved before all
-of a message is translated.
+A key is a 24-bit index and a tag. Translation turns (key, address, length) into pieces of memory, in order, without
+copying; each rule that may refuse it is implemented here once. No byte is moved before the whole message is
+translated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from mkeyspec.device.model.signature import Signature
 
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 DEPTH = 8
-"""Mkeys of mkeys end here, so that a ring of them is refused rather than followed."""
+"""Greatest nesting of mkeys, so that a cycle is refused."""
 SEGMENTS = 1 << 18
-"""Most segments that one translation walks one by one."""
+"""Most segments of one translation that are handled one by one."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ Layout = Union[ListLayout, StridedLayout]
 
 @dataclass(slots=True)
 class SignatureState:
-    """What a signature-capable mkey remembers beside its attributes."""
+    """State of an mkey with block signature, in addition to its attributes."""
 
     armed: bool = True
     moved: int = 0
@@ -87,7 +87,7 @@ class IndirectKey:
     crypto: Crypto | None = None
 
     def forget(self, access: int) -> None:
-        """Layout, rights, signature and crypto go; what was reported stays to be read."""
+        """Clear layout, access, signature and crypto; a recorded error can still be read."""
         self.layout = None
         self.signature = None
         self.crypto = None
@@ -252,7 +252,7 @@ def gather(pieces: list[Piece], length: int) -> Bytes:
 
 
 def scatter(pieces: list[Piece], stream: Bytes) -> None:
-    """Lay the stream over the pieces. Nothing beside them is written (LAY-01, INT-09)."""
+    """Write the stream to the pieces. No other byte is written (LAY-01, INT-09)."""
     at = 0
     for piece in pieces:
         if isinstance(piece, np.ndarray):

@@ -1,7 +1,7 @@
 """`--device model:late`: the model, but what is posted is carried out later, one request of each queue at a time.
 
-A NIC works while its user does something else. A case that is green on the model because everything has already
-happened when a post returns is red here.
+A real NIC works asynchronously. A case that passes on the model only because all work is done when a post returns
+fails here.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LateExecution(Execution):
 
 
 class Late(Model):
-    """A `protocol.Device`. Each `poll` and `events` tells what is there, and then lets the device work."""
+    """A `protocol.Device`. Each `poll` and `events` reports what is there, and then carries out work."""
 
     execution: LateExecution
 

@@ -1,4 +1,4 @@
-"""A queue pair's end: its state, its receives, its completions, and the room its work requests have."""
+"""One end of a queue pair: its state, its receives, its completions, and the space for its work requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPS_OF_TYPE = {
 
 
 class Room(NamedTuple):
-    """What a QP's capabilities come to (X-LIM-01)."""
+    """The space that follows from a QP's capabilities (X-LIM-01)."""
 
     inline: int
     """Bytes after the fixed part of a configuration WQE: layout and signature attributes go there."""
@@ -33,7 +33,7 @@ class Room(NamedTuple):
 
 
 def room(profile: Profile, attributes: QpAttributes) -> Room | None:
-    """The room of a QP, or None if no WQE is large enough for what is asked."""
+    """The space of a QP, or None if no WQE is large enough."""
     unit, fixed = profile.wqe_unit, profile.wqe_overhead
     inline = (4 + attributes.max_inline_data + 15) // 16 * 16
     wqe = (max(fixed + 16 * attributes.max_send_sge, fixed + inline) + unit - 1) // unit * unit
@@ -51,7 +51,7 @@ class PostedReceive(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A signature error's entry in a completion queue: polling swallows it and tells the mkey (2.10)."""
+    """A signature error's entry in a completion queue: polling consumes it and marks the mkey (2.10)."""
 
     mkey: IndirectKey
     record: tuple[int, int, int, int]
@@ -108,27 +108,27 @@ class Queue:
         self.head = self.tail = self.waiting = 0
 
     def hold(self, work: Any, slots: int) -> None:
-        """The queue is drained: what is posted waits."""
+        """The queue is drained: posted work waits."""
         self.pending.append(Pending(work, work.wr_id, slots))
         self.waiting += slots
 
     def next(self) -> Pending:
-        """The first of what waits, which waits no more."""
+        """Remove and return the first waiting request."""
         first = self.pending.popleft()
         self.waiting -= first.slots
         return first
 
     def cancel(self, wr_id: int) -> int:
-        """What waits under this id becomes NOPs; how many (XCAN-05)."""
+        """Turn the waiting requests of this id into NOPs; returns their number (XCAN-05)."""
         found = [pending for pending in self.pending if pending.wr_id == wr_id and not pending.cancelled]
         for pending in found:
             pending.cancelled = True
         return len(found)
 
     def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
-        """A work request of this end is over. Success is reported only where it was asked for (CFG-17).
+        """A work request of this end is complete. Success is reported only where it was asked for (CFG-17).
 
-        A raw WQE asks for itself, whatever the QP's requests do (WRP-28).
+        A raw WQE has its own flag; sq_sig_all does not apply (WRP-28).
         """
         if status == "success":
             if flags & 2 or (self.attributes.sq_sig_all and opcode != RAW):
@@ -146,12 +146,12 @@ class Queue:
         imm: int | None = None,
         invalidated: int | None = None,
     ) -> None:
-        """A receive of this end is over."""
+        """A receive of this end is complete."""
         done = Completion(self.qp, "recv", wr_id, status, opcode, byte_len, imm, invalidated)
         self.entries.append(Done(done, None))
 
     def fail(self) -> None:
-        """To the error state; what waits and the receives still posted are flushed."""
+        """Move to the error state; waiting requests and posted receives are flushed."""
         self.state = ERR
         while self.pending:
             flushed = self.next()

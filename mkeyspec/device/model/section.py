@@ -1,7 +1,7 @@
 """A section as the driver sees it: from start to complete or abort, before anything is executed.
 
 An error is collected and told at the end, and then nothing of the section is posted (SIG-23, ledger 2.1):
-setters keep quiet after an error, builders don't, so that of several faults the last builder's is reported.
+setters report no error after another one, builders do, so the error of the last builder is reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mkeyspec.device.protocol import (
 )
 
 Work = Union[Configuration, Data, LocalInv, Memcpy, RawWork]
-"""What is left to execute."""
+"""Work that remains to be executed."""
 
 OPS = {
     Configure: int(QpOps.MKEY_CONFIGURE),
@@ -53,7 +53,7 @@ OPS = {
 
 @dataclass(slots=True)
 class DriverSection:
-    """`posted` and `rule` are the outcome; `touched` are the mkeys whose driver state may have moved."""
+    """`posted` and `rule` are the outcome; `touched` are the mkeys whose driver state may have changed."""
 
     queue: Queue
     builder: Builder
@@ -120,7 +120,7 @@ class DriverSection:
             self.posted.append(replace(request, length=length))
 
     def _raw(self, request: RawWqe) -> None:
-        """The driver looks at nothing but its room; the WQE is read when it is posted (WRP-26)."""
+        """The driver checks only its size; the device reads the WQE when it is posted (WRP-26)."""
         queue = self.queue
         if not queue.attributes.send_ops & OPS[RawWqe]:
             self._error("qp_operation_missing")

@@ -1,4 +1,4 @@
-"""Block signatures as a device works them: framing, check, copy or generate, and the first error's record.
+"""Block signatures of a device: framing, check, copy, generate, and the record of the first error.
 
 Source: mlx5dv_wr_set_mkey_sig_block(3), docs/design/data-path.md and docs/design/hardware.md (HW-nn). The arithmetic
 is `reference`'s; which of it a domain uses comes from the profile.
@@ -52,7 +52,7 @@ class SigDomain:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The attributes in force on an mkey. Masks are field bytes in memory order; `copied` of both domains' field."""
+    """The active attributes of an mkey. Masks are field bytes in memory order; `copied` of both domains' field."""
 
     mem: SigDomain | None
     wire: SigDomain | None

@@ -1,1 +1,1 @@
-"""What the man pages leave to the implementation: the parameters of a device, its errnos, its error records."""
+"""Implementation-defined points of the man pages: the parameters of a device, its errnos, its error records."""

@@ -1,7 +1,7 @@
-"""Which errno rdma-core answers a broken rule with (providers/mlx5/qp.c; X-DIFF-04: the pages name none).
+"""The errno that rdma-core returns for a broken rule (providers/mlx5/qp.c; X-DIFF-04: the pages name none).
 
-Rules are those of the man pages, by the names that claims are pinned to (`plan.Rejected.rule`). Those that show in a
-completion only have no errno, and are not here. A device profile overrides single entries (`[errno]`).
+Rules are those of the man pages, by the names that claims refer to (`plan.Rejected.rule`). Rules that are reported
+only in a completion have no errno and are not listed. A device profile overrides single entries (`[errno]`).
 """
 
 from __future__ import annotations
@@ -56,5 +56,5 @@ UNDETECTED: dict[str, str] = {
     "too_few_setters": "X-DIFF-03",
     "strided_entry": "X-DIFF-06",
 }
-"""Rules that rdma-core itself does not see, and the departure that says so; their errno above is what a driver that
-sees them would answer by analogy."""
+"""Rules that rdma-core does not check, with the departure that says so. Their errno above is the one that a driver
+would return by analogy."""

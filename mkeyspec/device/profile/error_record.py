@@ -1,6 +1,6 @@
-"""From a bad block to the members of struct mlx5dv_mkey_err, as the profile says.
+"""Translates a bad block to the members of struct mlx5dv_mkey_err, by the profile.
 
-The model reports through this, and the judge asks it what a case's `block`, `found` and `computed` mean.
+The model makes its reports with it. The rig uses it to translate `block`, `found` and `computed` of a case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def record(
     """(type, expected, actual, offset) of an error in block `k`, counted from 0.
 
     `kind` is crc32, crc32c, crc64_xp10 or t10dif; `block_size` is in bytes; `found` is what is in the field,
-    `computed` what should: the whole field, or the part alone. hardware, Errors 1 and 2; X-OPEN-08.
+    `computed` the right value: the whole field, or the part alone. hardware, Errors 1 and 2; X-OPEN-08.
     """
     stored = value(profile, kind, found, part)
     ought = value(profile, kind, computed, part)
@@ -36,7 +36,7 @@ def record(
 
 
 def value(profile: Profile, kind: str, field: bytes, part: str = "guard") -> int:
-    """A field, or a part of it, as the number the record holds."""
+    """A field, or a part of it, as the number in the record."""
     if kind == "t10dif":
         first, end = PARTS[part]
         bytes_of_part = field[first:end] if len(field) == 8 else field
@@ -45,7 +45,7 @@ def value(profile: Profile, kind: str, field: bytes, part: str = "guard") -> int
 
 
 def offset(profile: Profile, field_size: int, block_size: int, k: int) -> int:
-    """Where the record says that block `k` is; 519 for the first of 512 + 8 on hardware."""
+    """The offset of block `k` in the record; 519 for the first of 512 + 8 on hardware."""
     frame = block_size + field_size
     if profile.err_offset == "block-last-byte":
         return (k + 1) * frame - 1

@@ -1,8 +1,8 @@
-"""A device profile: what the pages leave to the implementation, as parameters that every report prints.
+"""A device profile: the implementation-defined points of the pages, as parameters that every report prints.
 
-The model is built from one, and the judge maps `block`, `found` and `computed` of a case through the same
-one (`error_record.record`). The defaults are what is best known of hardware (design: hardware; X-OPEN,
-X-LIM and X-DIFF of the requirement ledger). A TOML file overrides any of them:
+The model is built from a profile. The rig maps `block`, `found` and `computed` of a case with the same one
+(`error_record.record`). The defaults are what is best known of hardware (design: hardware; X-OPEN, X-LIM and X-DIFF
+of the requirement ledger). A TOML file overrides any of them:
 
     name = "cx5"
     without = ["signature.crc32c", "signature.crc64_xp10"]
@@ -35,7 +35,7 @@ VALUE_ORDERS = ("memory-bytes-as-BE", "value")
 _LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
 _LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
 OFFERS = CAPABILITIES - _LACKS
-"""What a model offers unless its profile goes without."""
+"""The capabilities of the model, unless `without` names them."""
 
 
 DRIVER_ERRNO = {
@@ -44,7 +44,7 @@ DRIVER_ERRNO = {
     "qp_streams": "EINVAL", "mixed_block_sizes": "EINVAL",
     "update_tag_flag": "EOPNOTSUPP",
 }  # fmt: skip
-"""Refusals of the driver that no page speaks of (ledger 2.1)."""
+"""Refusals of the driver that no page describes (ledger 2.1)."""
 
 
 class ProfileError(ValueError):
@@ -70,7 +70,7 @@ def _status(default: str, about: str, choices: Sequence[str] = ERRORS) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Every point is a member; in TOML `_` may be written as a table's dot (`err.value_order.crc32c`)."""
+    """Each point is a member. In TOML `_` may be written as the dot of a table (`err.value_order.crc32c`)."""
 
     name: str = _value("default", "how reports call this profile")
     without: tuple[str, ...] = _value((), "offers of the model that this device lacks")
@@ -156,7 +156,7 @@ class Profile:
                 raise ProfileError(f"`wqe_overhead`, `wqe_unit`: the default WQE holds 4 SGEs (LST-03), not {fit}")
 
     def errno_of(self, rule: str) -> int:
-        """The positive number that a broken rule earns; EINVAL where nothing is known."""
+        """The positive errno of a broken rule; EINVAL if none is known."""
         return _errno(self.errno, rule)
 
     @property
@@ -168,7 +168,7 @@ class Profile:
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
 
     def describe(self) -> str:
-        """One line a member; `*` marks what is not the default."""
+        """One line per member; `*` marks a value that is not the default."""
         lines = []
         for item in fields(self):
             value = getattr(self, item.name)

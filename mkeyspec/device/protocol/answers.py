@@ -1,4 +1,4 @@
-"""What comes back: completions, error records, events, refusals, and what a device tells of itself."""
+"""Results from a device: completions, error records, events, refusals, and information about the device."""
 
 from __future__ import annotations
 
@@ -51,22 +51,20 @@ class Refused(Exception):
 
 
 class Unsupported(Exception):
-    """This device lacks what the step asks for: the case is skipped with this reason.
-
-    Only for what a need states before the row runs (`Capabilities.offers`), or what only this device's own libraries
-    lack; a test lists each place that raises it, and the need.
+    """The device lacks what the step requires: the case is skipped with this reason. Only for what a need states
+    before the row runs (`Capabilities.offers`), or for what only this device's libraries lack. A test lists each
+    statement that raises it, and its need.
     """
 
 
 class NoSuchCall(Exception):
-    """No call of any device can ask for this: a number that its C type can't hold, a function that the QP has not.
-
-    It is the case's fault (or the rig's), so the case fails. What can be known before it runs the compiler refuses.
+    """No call of any device can express this: a number does not fit its C type, or the QP does not have the function.
+    It is an error of the case (or of the rig), so the case fails. The compiler refuses what is known before the run.
     """
 
 
 class Unavailable(Exception):
-    """A device can't be opened; `str()` is one line with a code (MKS09xx) that says what to do."""
+    """A device can't be opened; `str()` is one line with a code (MKS09xx) and the fix."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"error[{code}]: {message}")

@@ -1,4 +1,4 @@
-"""The calls a rig makes."""
+"""The calls that the rig makes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Device(Protocol):
     def pd(self, side: Side) -> Pd: ...
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
-        """A registered buffer of its own key, at an address that is `misaligned` bytes past a 64-byte boundary."""
+        """A registered buffer with its own key, at an address that is `misaligned` bytes past a 64-byte boundary."""
         ...
 
     def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
@@ -46,7 +46,7 @@ class Device(Protocol):
         ...
 
     def qp_pair(self, attributes: QpAttributes) -> QpPair:
-        """Two connected QPs; perhaps a pair that an earlier case had, unless the attributes say `private`."""
+        """Two connected QPs; possibly a pair that an earlier case had, unless the attributes have `private`."""
         ...
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
@@ -78,13 +78,13 @@ class Device(Protocol):
         ...
 
     def reconnect(self, pair: QpPair) -> QpPair:
-        """After an error: the pair back to RTS with empty queues (perhaps new QPs); mkeys and memory survive."""
+        """After an error: the pair back to RTS with empty queues (perhaps new QPs); mkeys and memory do not
+        change."""
         ...
 
     def release(self, *, healthy: bool) -> None:
-        """End of a case: everything it created goes back to the pools, or is thrown away after anything but a pass.
-
-        Events that come meanwhile are reported by the next `events`; what else came is an exception.
+        """End of a case: its objects return to the pools, or are destroyed after every verdict except passed. Events
+        that come meanwhile are reported by the next `events`; anything else is an exception.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Handles of what a device holds: protection domains, buffers, mkeys, QP pairs, DEKs."""
+"""Handles of the objects of a device: protection domains, buffers, mkeys, QP pairs, DEKs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Mkey:
 
 @dataclass(frozen=True, slots=True)
 class QpAttributes:
-    """What a QP pair is created with; both ends alike.
+    """The attributes of a QP pair; both ends have the same.
 
     `send_ops` are mlx5 op flags (`constants.QpOps`); `type` is rc, uc, ud, dci, xrc_send or raw_packet.
     """
@@ -57,7 +57,7 @@ class QpAttributes:
     streams: int = 0
     pd: Pd | None = None
     private: bool = False
-    """Never a pair that another case had, and thrown away after this one (`isolated`)."""
+    """A new pair that is destroyed after the case (`isolated`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Structs of the pages, setters and work requests, as they reach the driver.
+"""Structs of the pages, setters and work requests, as they are passed to the driver.
 
 `wr_id` and `flags` (constants.SendFlag) are those of ibv_qp_ex before the builder is called.
 """
@@ -206,7 +206,7 @@ class Read(Addressed):
 
 
 class Atomic(Addressed):
-    """8 bytes of the other end, in the host's order; the old value lands in `sge`."""
+    """8 bytes of the other end, in the host's order; the old value is written to `sge`."""
 
     __slots__ = ()
 

@@ -1,4 +1,5 @@
-"""What the software NIC is: a device's name, or a TOML file; handed to the library as one environment variable.
+"""The personality of the software NIC: a device's name, or a TOML file. It is passed to the library in one
+environment variable.
 
 A file overrides members of a known personality:
 
@@ -37,19 +38,19 @@ LONGEST = 2047
 
 
 class PersonalityError(ValueError):
-    """A personality that can't be used; the message is one line that says what to do."""
+    """A personality that can't be used; the message is one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Personality:
-    """A base's name and what is to differ from it, both as the library reads them."""
+    """The name of a base and the members that differ, both as the library reads them."""
 
     name: str
     members: tuple[tuple[str, str], ...]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs in its environment for the library to be this device."""
+        """The environment variables that make the library this device."""
         return {VARIABLE: ";".join(f"{name}={value}" for name, value in (("name", self.name), *self.members))}
 
 

@@ -1,8 +1,8 @@
-"""Starting this process again under the software NIC's library, and knowing whether it was.
+"""Restarts this process with the software NIC's library preloaded, and detects whether it is.
 
-The library takes the place of the kernel's RDMA files, which only LD_PRELOAD can arrange, before the process starts.
-So a process that wants it executes itself again, once and early: same interpreter, same arguments, same terminal,
-same process number, and its exit code is whoever called's to see.
+The library replaces the kernel's RDMA files. This needs LD_PRELOAD before the process starts. So the process executes
+itself again, once and early: with the same interpreter, arguments, terminal and process number. The caller gets its
+exit code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mkeyspec.device.soft import softnic
 from mkeyspec.device.soft.personality import VARIABLE, PersonalityError, personality
 
 _RESTARTED = "MKEYSPEC_SOFTNIC_RESTARTED"
-"""The number of the process that started itself again; a child that inherits it is another process."""
+"""The number of the process that was restarted; a child that inherits the variable is another process."""
 
 
 FAULT = "MKEYSPEC_SOFTNIC_FAULT"
@@ -40,9 +40,8 @@ def active() -> bool:
 
 
 def suits(wanted: str | None) -> bool:
-    """Whether this process runs on the personality that is wanted; None takes what is there.
-
-    One with a fault needs the library of faults; without one either library will do.
+    """Whether this process runs on the given personality; None accepts any. One with a fault needs the library of
+    faults; otherwise either library is accepted.
     """
     have = loaded()
     if have is None or (os.environ.get(FAULT) and have != softnic.library(faults=True)):

@@ -1,4 +1,4 @@
-"""Where the library of the software NIC is: in the checkout, in the wheel, or built once into the user's cache.
+"""Finds the library of the software NIC: in the checkout, in the wheel, or built once into the user's cache.
 
 `hatch_build.py` loads this file by its path when a wheel is built, so it uses nothing but the standard library.
 """
@@ -23,8 +23,8 @@ FAULTS = "faults"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-I.", "-pthread")
 """As in softnic/Makefile, which adds debug information."""
 STRICT = ("-Wall", "-Wextra", "-Werror")
-"""As there too, but only in a checkout: what `make` refuses is refused here, and no other library takes its place.
-An installed mkeyspec meets compilers that nobody has tried, whose new warnings are not its user's affair."""
+"""As there too, but only in a checkout: what `make` refuses is refused here, and no other library is used instead. An
+installed mkeyspec may be built with an untested compiler; its warnings are not errors."""
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _CHECKOUT = _PACKAGE.parent / "softnic"
@@ -32,7 +32,7 @@ _PACKAGED = _PACKAGE / "_data" / "softnic"
 
 
 class BuildError(RuntimeError):
-    """The compiler refused; the message ends with what it said."""
+    """The compiler failed; the message ends with its output."""
 
 
 def library(*, faults: bool = False) -> Path | None:
@@ -87,7 +87,7 @@ def compiler() -> list[str] | None:
 
 
 def sources(directory: Path, *, faults: bool = False) -> list[Path]:
-    """The C files and headers of `directory`, which is laid out like softnic/, in an order that never changes."""
+    """The C files and headers of `directory`, which has the layout of softnic/, in a fixed order."""
     folders = (*FOLDERS, FAULTS) if faults else FOLDERS
     return sorted(path for folder in folders for path in (directory / folder).glob("*.[ch]"))
 
@@ -135,7 +135,7 @@ def _run(command: Sequence[str], directory: Path) -> None:
 
 
 def _plain() -> dict[str, str]:
-    """The environment without a preload: a compiler gains nothing from a software NIC."""
+    """The environment without the preload: a compiler does not need the software NIC."""
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 

@@ -1,4 +1,4 @@
-"""What a device offers, read from the device: by a query where there is one, by trying where there is none."""
+"""The capabilities of a device: read by a query if there is one, otherwise found by creating an object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Try = Callable[[], object]
 
 
 def signatures(offload: Offload) -> set[str]:
-    """Signature kinds and block sizes; a device that was not asked, or has no block signature, has none."""
+    """Signature kinds and block sizes; none if the device did not report them or has no block signature."""
     found: set[str] = set()
     if not offload.prot:
         return found
@@ -57,7 +57,7 @@ def values(offload: Offload) -> dict[str, int]:
 
 
 def tried(errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: Callable[[int], object]) -> set[str]:
-    """What nothing announces, found by creating one: the functions close what they create."""
+    """Capabilities that no query reports, found by creating an object; the functions close what they create."""
     attempts: dict[str, Try] = {
         "qp.uc": lambda: qp(QpAttributes(type="uc", send_ops=0)),
         "qp.ud": lambda: qp(QpAttributes(type="ud", send_ops=0)),
@@ -81,7 +81,7 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
 
 
 def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
-    """Everything together; `attr` is ibv_query_device's answer."""
+    """All capabilities; `attr` is the result of ibv_query_device."""
     offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
     if int(attr.atomic_caps):

@@ -1,11 +1,11 @@
 """The verbs device: two endpoints on one port of an mlx5 NIC, under pyverbs, libibverbs and libmlx5.
 
-One context; a protection domain, QP pairs and registered memory per side are kept for the worker's life, so that a
-case costs work requests rather than system calls. What a case can't have left clean is not kept: QPs on which
-something was refused, aborted or left waiting; every mkey (a used one can't be made new again: LOCAL_INV keeps the
-layout and the driver's signature state, X-DIFF-27, X-BUG-03); and everything after a case that did not pass.
+One context; a protection domain, QP pairs and registered memory per side are kept until the worker ends, so a case
+needs work requests instead of system calls. Objects that may not be clean are not kept: QPs on which something was
+refused, aborted or left waiting; every mkey (a used one can't be reset: LOCAL_INV keeps the layout and the driver's
+signature state, X-DIFF-27, X-BUG-03); and all objects after a case that did not pass.
 
-Nothing here waits, and nothing here knows what kind of NIC it talks to.
+No function waits, and none depends on the kind of NIC.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Verbs:
         return pair
 
     def _targets(self) -> End:
-        """The case's DC responder: what DCTs receive into, and the far end of every DCI."""
+        """The DC responder of the case: the receive queue of the DCTs, and the other end of every DCI."""
         if self._responder is None:
             attributes = QpAttributes(type="dci", send_ops=0)
             pd, objects = self._objects.default_pds["peer"], self._objects
@@ -187,7 +187,8 @@ class Verbs:
         return int(target.qp_num)
 
     def reconnect(self, pair: QpPair) -> QpPair:
-        """New QPs: a section that was refused leaves an mkey half open in libmlx5's QP, and no reset closes it."""
+        """Create new QPs: a refused section leaves an open configuration in libmlx5's QP, and a reset does not close
+        it."""
         self._collect_events()
         old = next((item for item in self._pairs if item.owner.qp.handle == pair.owner.handle), None)
         if old is None:
@@ -200,7 +201,7 @@ class Verbs:
         return self._adopt(self._make(old.attributes))
 
     def _drain(self, pair: Pair) -> list[Completion]:
-        """A signature error's entry that is polled after its mkey is gone ends in a crash (X-BUG-05)."""
+        """Polling the entry of a signature error after its mkey was destroyed crashes (X-BUG-05)."""
         return [one for end in pair.ends for one in end.poll(self._objects.signed)]
 
     # Work ------------------------------------------------------------------------------------
@@ -319,18 +320,18 @@ class Verbs:
 
 
 class Late(Exception):
-    """Completions that nobody has asked for; all the same everything was given back."""
+    """There were completions that no request caused; all objects were released."""
 
 
 ENVIRONMENT = frozenset({
     "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
 })  # fmt: skip
-"""Events of the port that come and go without any doing of a case."""
+"""Events of the port that are not caused by a case."""
 
 
 def _forget_in_children(device: Verbs) -> None:
-    """A forked child holds the parent's descriptors: were these objects collected there, they would be destroyed for
-    the parent. So a child keeps them for ever, and does nothing with them."""
+    """A forked child has the parent's descriptors. If it collected these objects, it would destroy the parent's. So a
+    child keeps them and does not use them."""
     reference = weakref.ref(device)
 
     def after() -> None:
@@ -343,7 +344,7 @@ def _forget_in_children(device: Verbs) -> None:
 
 
 def _close_at_exit(device: Verbs) -> None:
-    """Left to the interpreter's end, pyverbs' objects go in any order, and crash."""
+    """At the interpreter's end pyverbs' objects would be destroyed in any order, and crash."""
     reference = weakref.ref(device)
 
     def close() -> None:
@@ -356,7 +357,7 @@ def _close_at_exit(device: Verbs) -> None:
 
 
 def _runs(requests: Sequence[WorkRequest]) -> list[list[WorkRequest] | LocalInv]:
-    """Sections between the requests that go by ibv_post_send."""
+    """Sections between the requests that are posted by ibv_post_send."""
     runs: list[list[WorkRequest] | LocalInv] = []
     for request in requests:
         if isinstance(request, LocalInv) and request.by_post_send:

@@ -21,7 +21,7 @@ RUN = "MKEYSPEC_LEASE"
 
 
 def folder() -> Path:
-    """Where the lock files are: the machine's, since a NIC is the machine's and not a user's."""
+    """The directory of the lock files: one per machine, since all users of the machine share a NIC."""
     shared = Path("/run/lock")
     return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
 
@@ -31,14 +31,15 @@ class Lease:
     descriptor: int
 
     def release(self) -> None:
-        """Let go; again is nothing."""
+        """Release the lock; a second call does nothing."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
 
 
 def take(device: str, *, place: Path | None = None) -> Lease:
-    """Hold `device`, alone or together with the processes of one run. Raises Unavailable (MKS0916) without waiting."""
+    """Lock `device`, alone or together with the processes of one run. Raises Unavailable (MKS0916) without
+    waiting."""
     path = (place or folder()) / f"mkeyspec-{device}.lock"
     run = os.environ.setdefault(RUN, f"{os.getpid()}")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -57,7 +58,7 @@ def take(device: str, *, place: Path | None = None) -> Lease:
 
 
 def _take(descriptor: int, device: str, run: str) -> None:
-    """Alone if nobody has it, to write whose it is; then shared, so that workers of the same run can have it too."""
+    """Lock exclusively if it is free, to write the owner; then share it with the workers of the same run."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -83,7 +84,7 @@ def _join(descriptor: int, device: str, run: str) -> None:
 
 
 def holder_of(descriptor: int) -> dict[str, object]:
-    """What the file says of its holder; nothing where it is being written or is not ours."""
+    """The holder as written in the file; empty while it is being written, or if it is not a lock file of mkeyspec."""
     try:
         told = json.loads(os.pread(descriptor, 4096, 0) or b"{}")
     except ValueError:

@@ -1,9 +1,9 @@
-"""Registered memory: an arena of pages per side, and memory regions carved from it that live longer than a case.
+"""Registered memory: an arena of pages per side, and memory regions in it that are kept for later cases.
 
-Every memory of a case has a key of its own, and exactly its own length, so that a device which runs past it fails
-rather than lands in a neighbour; between any two lies a gap that belongs to no key. Registering is a system call
-and pins pages, so regions are kept by (side, length, access, alignment) and handed out again: a region holds
-nothing but bytes, and those the case writes again before it starts.
+Every buffer of a case has its own key and its exact length. Between any two is a gap without a key, so a device that
+accesses bytes beyond a buffer fails. Registering is a system call and pins pages, so regions are kept by (side,
+length, access, alignment) and used again. A region has no state except its bytes, and a case writes those before it
+starts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 ALIGNMENT = 64
 GAP = 256
-"""Bytes between two regions; more than a guard zone, so that a gap isn't jumped over by being off by one field."""
+"""Bytes between two regions; more than a guard zone, so an error of one field does not reach the next region."""
 CHUNK = 4 << 20
 CHUNKS = 4
 IDLE_BYTES = 64 << 20
 IDLE_REGIONS = 512
-"""What is kept for later cases, at most; it stays pinned, and memlock is everybody's."""
+"""Most bytes kept for later cases; they stay pinned and count for the memlock limit."""
 
 
 class RegionKey(NamedTuple):
@@ -53,7 +53,7 @@ class VerbsRegion:
 
 @dataclass(slots=True, eq=False)
 class ArenaChunk:
-    """Pages of an arena. Carved from the front; empty again when its last region is gone."""
+    """Pages of an arena. Allocated from the front; empty again when its last region is released."""
 
     pages: mmap.mmap
     base: int
@@ -118,7 +118,7 @@ class Arena:
         return VerbsRegion(key, addr, data, mr, chunk, pooled)
 
     def _carve(self, key: RegionKey) -> tuple[ArenaChunk, int]:
-        """Room in a chunk; in a new one, unless there are many, of which idle regions may hold up most."""
+        """Space in a chunk; in a new one, unless there are too many chunks, most of them kept by idle regions."""
         chunks = self.chunks.setdefault(key.side, [])
         found = _first(chunks, key)
         if found is None and len(chunks) >= CHUNKS:
@@ -135,7 +135,7 @@ class Arena:
         return found
 
     def give_back(self, region: VerbsRegion, *, keep: bool) -> None:
-        """A case is over with it. `keep`: the case passed, so nothing of the device still has business there."""
+        """Release a region. `keep`: the case passed, so the device does not use it any more."""
         if not keep or not region.pooled:
             region.close()
             return
@@ -147,7 +147,7 @@ class Arena:
             self._evict(IDLE_BYTES // 2, IDLE_REGIONS // 2)
 
     def _evict(self, most: int, count: int) -> None:
-        """Deregister what has waited longest, until no more than `most` bytes and `count` regions wait."""
+        """Deregister the regions that are idle longest, until at most `most` bytes and `count` regions are idle."""
         while self.idle and (self.idle_bytes > most or self.idle_count > count):
             key, regions = next(iter(self.idle.items()))
             regions.pop(0).close()

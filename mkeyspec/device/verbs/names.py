@@ -1,9 +1,9 @@
 """pyverbs, whichever release is installed: its modules, its classes, and the numbers of its names.
 
 Releases differ in three ways only: up to 49 the enumerations are in `pyverbs.enums`, from 59 in
-`pyverbs.libibverbs_enums`, in between in both; their members are names of the module, or of scoped classes, or
-both; and some names are missing from every release. So no number is taken from pyverbs: the ABI's own are kept
-here and in `mkeyspec.abi.constants`, and what a pyverbs does say is compared with them once, when it is loaded.
+`pyverbs.libibverbs_enums`, in between in both; their members are names of the module, or of scoped classes, or both;
+and some names are missing from every release. So no number is taken from pyverbs: the numbers of the ABI are here and
+in `mkeyspec.abi.constants`. Those of pyverbs are compared with them once, when it is loaded.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def flat(modules: tuple[str, ...]) -> dict[str, int]:
 
 
 def disagreements(told: Mapping[str, int]) -> list[str]:
-    """Names that a pyverbs numbers otherwise; those it doesn't have say nothing."""
+    """Names for which pyverbs has another number; missing names are ignored."""
     return [
         f"{name} is {told[name]:#x}, not {value:#x}"
         for name, value in sorted(expected().items())
@@ -160,13 +160,13 @@ def _importable(name: str) -> bool:
 
 
 def errno_of(error: Any) -> int:
-    """The errno that a pyverbs error carries, positive; EIO where it has none, which pyverbs writes as -1."""
+    """The errno of a pyverbs error, positive; EIO if it has none (-1 in pyverbs)."""
     number = getattr(error, "error_code", None)
     return abs(number) if isinstance(number, int) and number not in (0, -1) else errno.EIO
 
 
 def load() -> Any:
-    """The classes of CLASSES as one namespace. Raises Unavailable (MKS0913, MKS0914, MKS0918) with what to do."""
+    """The classes of CLASSES as one namespace. Raises Unavailable (MKS0913, MKS0914, MKS0918) with the fix."""
     # Importing pyverbs configures the root logger (logging.basicConfig at INFO), which is not its business here.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level

@@ -1,8 +1,8 @@
-"""What no pyverbs can express, said to libibverbs and libmlx5 directly. Each point is listed in docs/verbs-device.md.
+"""Calls libibverbs and libmlx5 directly for what pyverbs can't express. Each point is listed in docs/verbs-device.md.
 
 The structs are those of verbs.h and mlx5dv.h, which are ABI and only ever grow at their end. pyverbs hides the C
-pointers of its objects; they are found by looking through the object's own memory for the one word that leads to a
-struct with the members that pyverbs does tell. Nothing is dereferenced before it has been read safely.
+pointers of its objects; they are found by searching the object's memory for the one word that points to a struct with
+the members that pyverbs shows. A pointer is used only after the memory was read safely.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ EVENTS = (
 
 
 class Raw(NamedTuple):
-    """An async event; `qp_number` of those that are a QP's."""
+    """An async event; `qp_number` for events of a QP."""
 
     kind: str
     qp_number: int | None
 
 
 class Offload(NamedTuple):
-    """What mlx5dv_query_device tells of the capabilities that cases ask for. A None was not answered."""
+    """The result of mlx5dv_query_device for the capabilities that cases need. None: not reported."""
 
     block_sizes: int | None
     prot: int | None
@@ -123,7 +123,7 @@ def rdma_core(libraries: Mapping[str, tuple[str, str]]) -> str:
     """The release of rdma-core: 44.0 of libmlx5.so.1.24.44.0.
 
     Builds that bring their own libraries call them .so.1; then from 57 on the release is at least the one that
-    libibverbs' private symbols are named after. "" where neither tells.
+    libibverbs' private symbols are named after. "" if neither shows it.
     """
     path, version = libraries.get("libmlx5", ("", ""))
     parts = version.split(".")
@@ -145,7 +145,7 @@ class _Vector(ctypes.Structure):
 
 
 def look(address: int, length: int) -> bytes | None:
-    """`length` bytes of our own memory, or None where there is none."""
+    """`length` bytes of this process's memory, or None if it is not mapped."""
     if not 0 < address < 1 << 47:
         return None
     buffer = ctypes.create_string_buffer(length)
@@ -180,7 +180,7 @@ def mkey_pointer(mkey: Any) -> int | None:
 
 
 def context_pointer(context: Any) -> int | None:
-    """struct ibv_context: told by cmd_fd and num_comp_vectors."""
+    """struct ibv_context: identified by cmd_fd and num_comp_vectors."""
     fd, vectors = context.cmd_fd, context.num_comp_vectors
 
     def fits(word: int) -> bool:
@@ -207,7 +207,7 @@ _SCRIBBLE = 0xD6
 def scribble(target: object, size: int, starts: bytes) -> None:
     """Overwrite the struct of `size` bytes that ends a pyverbs object, after its setter (CFG-13: it was inlined).
 
-    Only where the struct is found as it was made, which `starts` tells; else it is left alone.
+    Only if the struct has its original content, which `starts` shows; else it is not changed.
     """
     end = type(target).__basicsize__
     if look(id(target) + end - size, len(starts)) == starts:

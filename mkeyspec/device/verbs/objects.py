@@ -154,14 +154,14 @@ class Objects:
     # End -------------------------------------------------------------------------------------
 
     def close_keys(self) -> None:
-        """First of all: what a QP may still name."""
+        """Close first what a QP may still use."""
         close_all([*self._mkeys.values(), *self._deks.values()])
         self._mkeys.clear()
         self._deks.clear()
         self.signed = 0
 
     def give_back(self, *, keep: bool) -> None:
-        """After the QPs: memory, and the case's protection domains."""
+        """Close after the QPs: memory, and the case's protection domains."""
         for region in self._memories.values():
             self.arena.give_back(region, keep=keep)
         self._memories.clear()
@@ -176,7 +176,7 @@ class Objects:
 
 
 def close_all(objects: Iterable[Any]) -> None:
-    """Close each, whatever becomes of the others; then tell of the first that would not."""
+    """Close each, also if others fail; then raise the first error."""
     first: Exception | None = None
     for item in objects:
         try:

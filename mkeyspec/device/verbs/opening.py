@@ -20,10 +20,8 @@ ACTIVE = 4
 def open_device(
     name: str, number: int = 1, *, allow_busy_port: bool = False, shared: bool = False, label: str = ""
 ) -> Verbs:
-    """The device `name` on its port `number`. Raises Unavailable with what to do.
-
-    `shared`: nobody else can be hurt (a device of this process alone), so no lease is taken. `label` is what reports
-    call it.
+    """The device `name` on its port `number`. Raises Unavailable with the fix. `shared`: the device belongs to this
+    process alone, so it is not locked. `label` is its name in reports.
     """
     pyverbs = names.load()
     present = devices(pyverbs)
@@ -53,7 +51,7 @@ def open_device(
 
 
 def _nothing() -> None:
-    """There is no lease to let go."""
+    """There is no lock to release."""
 
 
 def devices(pyverbs: Any) -> list[str]:
@@ -113,7 +111,7 @@ def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:
 
 
 def _gid_index(context: Any, number: int, length: int) -> int | None:
-    """The first GID that is there."""
+    """The first valid GID."""
     for index in range(length):
         gid = str(context.query_gid(number, index))
         if any(digit not in "0:" for digit in gid):

@@ -1,7 +1,7 @@
-"""Who else uses a port of an RDMA device: the network interfaces on it, and the addresses they carry.
+"""Other uses of a port of an RDMA device: the network interfaces on it, and their addresses.
 
-A NIC that carries somebody's traffic is not a place to provoke errors on, so a port whose interface has an address is
-refused unless the caller says otherwise. Link-local IPv6 addresses don't count: every interface that is up has one.
+Cases provoke errors, which would disturb other traffic. So a port whose interface has an address is refused unless
+the caller allows it. Link-local IPv6 addresses don't count: every interface that is up has one.
 """
 
 from __future__ import annotations

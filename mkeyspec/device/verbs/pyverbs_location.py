@@ -1,7 +1,7 @@
-"""Where machines keep pyverbs, and how a virtual environment, which does not see the system's packages, comes by it.
+"""Finds the system's pyverbs for a virtual environment, which does not see the system's packages.
 
-Only pyverbs is taken from there, and only one that was built for this very kind of Python: it is C through and
-through, and uses nothing but the standard library.
+Only pyverbs is loaded from there, and only one that was built for this kind of Python. It consists of C extensions
+and uses only the standard library.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ PLACES = (
     "/usr/local/lib*/python3*/site-packages",
     "/opt/mellanox/*/lib*/python3*/site-packages",
 )
-"""Where distributions, and vendors' drivers, put pyverbs."""
+"""Directories where distributions and vendors' drivers install pyverbs."""
 
 
 def elsewhere(places: tuple[str, ...], suffix: str, own: str) -> tuple[tuple[str, bool], ...]:
-    """Directories called pyverbs with extension modules, but for our own, and whether those end in `suffix`."""
+    """Directories called pyverbs with extension modules, except the environment's own, and whether those end in
+    `suffix`."""
     found: dict[str, bool] = {}
     mine = Path(own).resolve() if own else None
     for place in places:
@@ -33,7 +34,7 @@ def elsewhere(places: tuple[str, ...], suffix: str, own: str) -> tuple[tuple[str
 
 
 def adopt() -> None:
-    """Load the machine's pyverbs where this Python has none of its own; nothing where no other fits it."""
+    """Load the system's pyverbs if this Python has none; does nothing if none fits."""
     if "pyverbs" in sys.modules or importlib.util.find_spec("pyverbs") is not None:
         return
     for folder, fits in elsewhere(PLACES, EXTENSION_SUFFIXES[0], ""):

@@ -1,7 +1,7 @@
-"""QP pairs under pyverbs: creating, connecting, polling and closing them, each with completion queues of its own.
+"""QP pairs under pyverbs: creating, connecting, polling and closing them, each with its own completion queues.
 
-A pair has four CQs, one for each queue of each end, so that a completion's place says whose it is even where an
-error leaves every other member undefined. The CQs belong to the pair and go with it.
+A pair has four CQs, one for each queue of each end, so the CQ of a completion identifies its queue even if an error
+leaves every other member undefined. The CQs are destroyed with the pair.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mkeyspec.device.protocol import Completion, NoSuchCall, Qp, QpAttributes, S
 from mkeyspec.device.verbs import names
 
 REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC)
-"""What a QP lets in; a key's own rights decide."""
+"""The access flags of a QP: all, so that those of the key decide."""
 
 QKEY = 0x11111111
 TIMEOUT, RETRIES, RNR_RETRIES, RNR_TIMER = 12, 7, 6, 12
@@ -59,7 +59,7 @@ Which = Literal["send", "recv"]
 
 @dataclass(slots=True, eq=False)
 class Port:
-    """Where the QPs of a device talk: `number`, and how it is addressed (a LID, or a GID on Ethernet)."""
+    """The port of a device's QPs: `number`, and how it is addressed (a LID, or a GID on Ethernet)."""
 
     number: int
     lid: int
@@ -82,14 +82,14 @@ class End:
     receives: int = 0
     """Receives that were posted and have not come back."""
     spent: bool = False
-    """Something was done to it after which its driver's state is not that of a new one (X-BUG-01)."""
+    """Its driver state may differ from that of a new QP (X-BUG-01)."""
     address: Any = None
     """The address handle of UD and DC work requests."""
     targets: list[Any] = field(default_factory=list)
     """DCTs of a responder."""
 
     def poll(self, again: int) -> list[Completion]:
-        """Everything both CQs hold. A signature error's entry is swallowed by a poll that then says "empty"
+        """Poll all completions of both CQs. A poll that consumes the entry of a signature error returns "empty"
         (X-BUG-13); `again` is how many such entries there can be."""
         found: list[Completion] = []
         for which, cq in (("send", self.send_cq), ("recv", self.recv_cq)):
@@ -126,7 +126,7 @@ class End:
         )
 
     def close_queue(self) -> None:
-        """All but the CQs."""
+        """Close all except the CQs."""
         for item in (*self.targets, self.address, self.handle, self.srq):
             if item is not None:
                 item.close()
@@ -147,7 +147,7 @@ class Pair:
     peer: End
     attributes: QpAttributes
     shared: bool = False
-    """The peer is the case's DC responder, which is not this pair's to close or to keep."""
+    """The peer is the case's DC responder, which this pair neither closes nor keeps."""
 
     @property
     def ends(self) -> tuple[End, End]:
@@ -155,16 +155,16 @@ class Pair:
 
     @property
     def clean(self) -> bool:
-        """Whether it is as good as new: nothing waits in it and nothing was refused or aborted on it."""
+        """Whether its state is that of a new pair: nothing waits in it and nothing was refused or aborted on it."""
         return not self.shared and not any(end.spent or end.receives for end in self.ends)
 
     @property
     def lends(self) -> bool:
-        """Whether another case may have it: not one of a case's own PD, nor of a case that is `isolated`."""
+        """Whether another case may use it: not if it has a PD of the case, nor if the case is `isolated`."""
         return self.attributes.pd is None and not self.attributes.private
 
     def close(self) -> None:
-        """Both QPs before any CQ: what one does may still complete at the other."""
+        """Close both QPs before any CQ: work of one may still complete at the other."""
         ends = (self.owner,) if self.shared else self.ends
         for end in ends:
             end.close_queue()

@@ -1,7 +1,7 @@
 """Work requests as calls of pyverbs.
 
 Everything is made and checked before `ibv_wr_start`: from there to complete or abort libmlx5 holds the send
-queue's lock, and an exception in between would leave it held for ever. What pyverbs remembers by raw pointer only
+queue's lock, and an exception in between would never release it. What pyverbs remembers by raw pointer only
 (domains and their parameters, attributes of a setter) is kept here until the section is over.
 """
 
@@ -66,13 +66,13 @@ def fit(value: int, most: int, what: str) -> int:
 
 
 def enum_fit(value: int, what: str) -> int:
-    """A number for an enum: an int or an unsigned, as the compiler likes, so what both hold."""
+    """A number for an enum. The compiler may choose int or unsigned, so the number must fit both."""
     return fit(value, 0x7FFFFFFF, what)
 
 
 @dataclass(slots=True, eq=False)
 class SectionCalls:
-    """One section on one QP: calls in order, and what must live until its end."""
+    """One section on one QP: calls in order, and the objects that must exist until its end."""
 
     pyverbs: Any
     end: End
@@ -84,7 +84,7 @@ class SectionCalls:
     # Making -----------------------------------------------------------------------------------
 
     def build(self, request: WorkRequest) -> None:
-        """Add the calls of one request. Raises NoSuchCall for what can't be said, and makes no call."""
+        """Add the calls of one request. Raises NoSuchCall for what no call can express; makes no call."""
         qp = self.end.handle
         if isinstance(request, StraySetter):
             self._needs(MKEY_OPS, "setters of mkeys")
@@ -175,7 +175,7 @@ class SectionCalls:
             self._remote("wr_rdma_write", request)
 
     def _addressed(self, request: Data) -> None:
-        """Where a datagram or a DC message goes."""
+        """Set the address of a datagram or a DC message."""
         end = self.end
         qp, kind, address = end.handle, end.attributes.type, end.address
         if kind == "ud":
@@ -344,7 +344,7 @@ class SectionCalls:
     # Posting ----------------------------------------------------------------------------------
 
     def post(self, *, abort: bool) -> int:
-        """Start, call, complete or abort; errno. Whatever is raised on the way, the lock is given back."""
+        """Start, call, complete or abort; errno. The lock is released after any exception."""
         qp, end = self.end.handle, self.end
         qp.wr_start()
         try:
