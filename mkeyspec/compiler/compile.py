@@ -45,6 +45,7 @@ from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
 from mkeyspec.diagnostics.suggest import id_meant
 from mkeyspec.requirements import ledger
 from mkeyspec.syntax import ast, walk
+from mkeyspec.value.collection import no_collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,12 @@ def compile_file(path: Path, *, root: Path | None = None, base: Path | None = No
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
-    try:
-        loaded = load(path, diagnostics, root, base)
-        suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
-    except TooManyErrors:
-        suite = None
+    with no_collection():
+        try:
+            loaded = load(path, diagnostics, root, base)
+            suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
+        except TooManyErrors:
+            suite = None
     diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 

@@ -128,6 +128,8 @@ class Printer:
         if kind is str or kind is bool or value is None:
             return repr(value)
         if kind is int:
+            if not style:
+                return repr(value)
             text = number(value, style)
             if style not in (PLAIN, HEX):
                 self._note(text)

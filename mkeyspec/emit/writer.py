@@ -18,6 +18,7 @@ from mkeyspec.emit.align import Aligned, align
 from mkeyspec.emit.header import Header, with_header
 from mkeyspec.emit.printer import Document, Printer, call, layout
 from mkeyspec.files import resource
+from mkeyspec.value.collection import no_collection
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -42,7 +43,8 @@ class _Case:
 def write(suite: plan.Suite, header: Header) -> str:
     """The text of the module. ValueError if the suite is not what lowering makes (a bad name, two equal ids)."""
     printer = Printer()
-    cases = [_case(case, printer) for case in suite.cases]
+    with no_collection():
+        cases = [_case(case, printer) for case in suite.cases]
     names = {"suite", *printer.names}
     if cases:
         names |= {"Rig", "case"}

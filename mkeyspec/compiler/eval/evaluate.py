@@ -59,7 +59,10 @@ class Condition(NamedTuple):
 
 def evaluate(expr: ast.Expr, scope: Scope) -> Value:
     """The value of `expr`; raises `Fault`."""
-    return _EVALUATORS[type(expr)](expr, scope)
+    kind = type(expr)
+    if scope.memo is not None and kind in _COMPOUND:
+        return scope.memo.value(expr, scope, _EVALUATORS[kind])
+    return _EVALUATORS[kind](expr, scope)
 
 
 def decide(expr: ast.Expr, scope: Scope, what: str) -> bool:
@@ -157,6 +160,7 @@ def _comprehension(expr: ast.Comprehension, scope: Scope) -> Value:
     if len(items) > LIST_ITEMS.most:
         raise fault(LIST_ITEMS.code, LIST_ITEMS.broken(len(items)), expr.span)
     inner = scope.inner()
+    inner.memo = None  # the whole list is kept, not what is evaluated for each item
     name = expr.name.text
     inner.places[name] = expr.name.span
     found: list[Value] = []
@@ -292,6 +296,7 @@ def _user_call(function: UserFunction, expr: ast.Call, scope: Scope) -> Value:
         plural = "" if len(names) == 1 else "s"
         raise fault("MKS0303", f"`{function.name}` takes {len(names)} argument{plural}", expr.span, help=signature)
     inner = Scope(function.scope, scope.ledger)
+    inner.memo = None
     inner.depth = scope.depth + 1
     if inner.depth > CALL_DEPTH.most:
         raise fault(CALL_DEPTH.code, CALL_DEPTH.broken(), expr.span)
@@ -368,3 +373,6 @@ _EVALUATORS: dict[type, Callable[[Any, Scope], Value]] = {
     ast.Range: _range,
     ast.But: _but,
 }
+
+_COMPOUND = frozenset(_EVALUATORS) - {ast.Int, ast.Ref, ast.Errno, ast.Text, ast.Bytes}
+"""Expressions that take longer to evaluate than to be found."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional, Protocol, Union
 
 from mkeyspec.compiler.eval.branches import Outcomes
+from mkeyspec.compiler.eval.memo import Memo
 from mkeyspec.compiler.eval.values import Moment, Reference, Value
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Fault
 from mkeyspec.diagnostics.limits import EVALUATION_STEPS
@@ -108,7 +109,7 @@ class Scope:
     An inner scope sees everything declared around it, and keeps what is declared in it to itself.
     """
 
-    __slots__ = ("around", "budget", "depth", "ledger", "names", "places")
+    __slots__ = ("around", "budget", "depth", "ledger", "memo", "names", "places")
 
     def __init__(self, around: Optional[Scope] = None, ledger: Optional[Contents] = None) -> None:
         self.names: dict[str, Value] = {}
@@ -116,6 +117,8 @@ class Scope:
         self.around = around
         self.depth: int = around.depth if around is not None else 0
         self.budget: Budget = around.budget if around is not None else Budget()
+        self.memo: Optional[Memo] = around.memo if around is not None else None
+        """Values that the rows of the case share; None: expressions are evaluated each time."""
         self.ledger: Contents = ledger if ledger is not None else around.ledger if around is not None else NoLedger()
 
     def inner(self, ledger: Optional[Contents] = None) -> Scope:

@@ -17,6 +17,7 @@ from typing_extensions import assert_never
 from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
+from mkeyspec.compiler.eval.memo import Memo
 from mkeyspec.compiler.eval.scope import Contents, LookedAt, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.bindings import lets
@@ -98,7 +99,10 @@ def expand(
     """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
     walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally())
     with suppress(_Enough):
-        walk.head(0, library.inner(begin().ledger), (), True)
+        scope = library.inner(begin().ledger)
+        if any(isinstance(line, ast.For) for line in case.body):
+            scope.memo = Memo()
+        walk.head(0, scope, (), True)
         if walk.walked and walk.without_values is not None:
             statement, lost = walk.without_values
             names = " and ".join(f"`{name.text}`" for name in statement.names)
@@ -150,6 +154,8 @@ class _Walk:
         self.body = case.body
         self.diagnostics = diagnostics
         self.tally = tally
+        self.steps_from = next((at for at, line in enumerate(case.body) if not _is_value(line)), len(case.body))
+        """The first statement of the body that does something: the head ends here."""
         self.rows: list[plan.Row] = []
         self.walked = 0
         self.mistaken = False
@@ -167,7 +173,7 @@ class _Walk:
         """Evaluate the head of the body from statement `at` on. Not `sound`: a mistake was found, the rest is looked at
         for more."""
         body = self.body
-        while at < len(body) and _is_value(body[at]):
+        while at < self.steps_from:
             statement = body[at]
             at += 1
             if isinstance(statement, ast.For):
