@@ -70,6 +70,11 @@ def is_bytes(observed: Observed) -> TypeIs[Union[Content, Wire]]:
     return isinstance(observed, (Content, Wire))
 
 
+def is_content(observed: Observed) -> TypeIs[Content]:
+    """Whether bytes of buffers are looked at."""
+    return isinstance(observed, Content)
+
+
 def parts_of(observed: Observed) -> tuple[Part, ...]:
     """The parts of buffers that it looks at; a wire has none, and neither has a scalar."""
     return observed.parts if isinstance(observed, Content) else ()
@@ -82,6 +87,15 @@ def alternatives_of(expected: Expected) -> tuple[Expected, ...]:
 
 def is_any(expected: Expected) -> TypeIs[Any]:
     return isinstance(expected, Any)
+
+
+def takes_all(expected: Expected) -> bool:
+    """Whether any bytes match, `any` alone or in a sequence."""
+    match expected:
+        case Sequence(items):
+            return all(is_any(item) or item.length == 0 for item in items)
+        case _:
+            return is_any(expected)
 
 
 def items_of(expected: Expected) -> tuple[Expected, ...]:

@@ -14,7 +14,7 @@ from mkeyspec.plan.location import At
 from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, LiveJoin, LiveString
+from mkeyspec.value.live import Int, LiveString, pieces_of
 from mkeyspec.value.signature import Domain, T10Dif
 
 Overrides = tuple[tuple[str, Int], ...]
@@ -22,9 +22,14 @@ Overrides = tuple[tuple[str, Int], ...]
 
 
 class _Setter:
-    """The facts about a setter's class that every pass reads. A subclass is a frozen dataclass."""
+    """The facts about a setter's class that every pass reads. A subclass is a frozen dataclass.
+
+    `word`: as the language writes it.
+    """
 
     __slots__ = ()
+
+    word: ClassVar[str]
 
     def needs(self) -> tuple[str, ...]:
         """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
@@ -41,12 +46,16 @@ class _Setter:
 
 @dataclass(frozen=True, slots=True)
 class SetAccess(_Setter):
+    word: ClassVar[str] = "access"
+
     flags: Int
     but: Overrides = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SetLayout(_Setter):
+    word: ClassVar[str] = "layout"
+
     layout: Layout
     but: Overrides = ()
 
@@ -57,6 +66,8 @@ class SetLayout(_Setter):
 @dataclass(frozen=True, slots=True)
 class SetSignature(_Setter):
     """`copy_mask` None: the COPY_MASK flag is clear. Overrides: flags, comp_mask."""
+
+    word: ClassVar[str] = "signature"
 
     mem: Optional[Domain] = None
     wire: Optional[Domain] = None
@@ -74,6 +85,8 @@ class SetSignature(_Setter):
 @dataclass(frozen=True, slots=True)
 class SetCrypto(_Setter):
     """`data_unit` in bytes; `order` is constants.CryptoOrder. Overrides: members of mlx5dv_crypto_attr."""
+
+    word: ClassVar[str] = "crypto"
 
     dek: str
     tweak: int = 0
@@ -118,6 +131,14 @@ class Options:
 
 PLAIN = Options()
 """A work request of which nothing is said."""
+
+
+def options_of(thing: object) -> Options:
+    """The options of a request, or of a step that is one; PLAIN of what has none."""
+    found = getattr(thing, "options", PLAIN)
+    assert isinstance(found, Options)
+    return found
+
 
 ATOMIC_BYTES = 8
 """What an atomic works on (ibv_wr_post(3))."""
@@ -439,7 +460,7 @@ class RawWqe(Request):
 
 def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int]:
     """One byte of a string; None where it is read from the device, or not there."""
-    for part in data.parts if isinstance(data, LiveJoin) else (data,):
+    for part in pieces_of(data):
         if index < part.length:
             return part.data[index] if isinstance(part, ByteString) else None
         index -= part.length

@@ -33,6 +33,10 @@ class _Step:
         """The buffers and mkeys whose bytes its requests move, but for those of a receive that waits."""
         return ()
 
+    def posted(self) -> tuple[Wr, ...]:
+        """The requests that it posts by hand."""
+        return ()
+
     def queue(self) -> tuple[Optional[str], bool]:
         """The end of a pair of QPs that it is about: the pair's name (None: the default one), and whether it is the
         peer's."""
@@ -155,6 +159,9 @@ class Post(_Step):
     label: Optional[str] = None
     claim: Claim = ()
     known: Optional[Known] = None
+
+    def posted(self) -> tuple[Wr, ...]:
+        return self.requests
 
     def needs(self) -> tuple[str, ...]:
         return tuple(need for request in self.requests for need in request.needs())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from mkeyspec.abi.constants import Access
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known, known
 
 
 class Use(NamedTuple):
@@ -82,7 +82,12 @@ def total(parts: tuple[Part, ...]) -> Int:
     """Bytes of parts together; the first live length where one is live."""
     found = 0
     for part in parts:
-        if not isinstance(part.length, int):
+        if not is_known(part.length):
             return part.length
         found += part.length
     return found
+
+
+def known_total(parts: tuple[Part, ...]) -> Optional[int]:
+    """Bytes of parts together; None where one is live."""
+    return known(total(parts))

@@ -8,7 +8,7 @@ only written down, and evaluated with a function that reads.
 from __future__ import annotations
 
 import operator as op
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
@@ -45,6 +45,25 @@ Int = int | Live | LiveOp
 def is_known(value: Int | None) -> TypeIs[int]:
     """Whether a number is there before the case runs; a live one is the device's, None is not given."""
     return isinstance(value, int)
+
+
+def lives_in(value: Int) -> Iterator[Live]:
+    """The device's numbers that a number is made of."""
+    match value:
+        case int():
+            return
+        case Live():
+            yield value
+        case LiveOp():
+            for argument in value.args:
+                yield from lives_in(argument)
+        case _:
+            assert_never(value)
+
+
+def known(value: Int | None) -> int | None:
+    """The number where it is there before the case runs, else None."""
+    return value if isinstance(value, int) else None
 
 
 class NoValue(ValueError):

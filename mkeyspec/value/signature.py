@@ -29,6 +29,12 @@ class Crc(Expression):
     seed: int
     but: Overrides = ()
 
+    struct: ClassVar[tuple[str, ...]] = ("type", "seed")
+    """The members of the struct."""
+    tags: ClassVar[bool] = False
+    """Whether its field has an application tag and a reference tag."""
+    remap: ClassVar[bool] = False
+
     styles: ClassVar[Mapping[str, Style]] = {"type": CrcType.__name__, "seed": SEED}
 
     @property
@@ -69,6 +75,9 @@ class T10Dif(Expression):
     ref_tag: int = 0
     flags: int = 0
     but: Overrides = ()
+
+    struct: ClassVar[tuple[str, ...]] = ("bg_type", "bg", "app_tag", "ref_tag", "flags")
+    tags: ClassVar[bool] = True
 
     styles: ClassVar[Mapping[str, Style]] = {
         "bg_type": BgType.__name__,
@@ -168,7 +177,7 @@ class Domain(Expression):
     def guard_at(self, k: int) -> Range:
         """The guard of block `k`; of a CRC, the whole field (mlx5dv_mkey_check(3) reports it as BAD_GUARD)."""
         field = self.field_at(k)
-        return Range(field.start, 2) if isinstance(self.signature, T10Dif) else field
+        return Range(field.start, 2) if self.signature.tags else field
 
     def app_at(self, k: int) -> Range:
         return Range(self._tuple_at(k, "application") + 2, 2)

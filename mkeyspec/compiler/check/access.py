@@ -7,8 +7,8 @@ from mkeyspec.abi.constants import MR_ACCESS, Access
 from mkeyspec.compiler.check.context import Look, place
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState
 from mkeyspec.diagnostics.diagnostic import Note
-from mkeyspec.value.layout import Chunk, Interleaved, Part, Repeated
-from mkeyspec.value.live import Int, Live
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import Int, Live, is_known, known
 
 _RIGHTS = ((1, "local_write"), (2, "remote_write"), (4, "remote_read"), (8, "remote_atomic"))
 
@@ -20,10 +20,10 @@ def rights_text(flags: int) -> str:
 
 def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: Int | None, at: plan.At) -> None:
     """`granted`: of the mkey, None: never set. Then it is taken for local read only (X-OPEN-23)."""
-    if not use.right or (isinstance(granted, int) and granted & use.right):
+    if not use.right or (is_known(granted) and granted & use.right):
         return
     needed = rights_text(use.right)
-    if granted is not None and not isinstance(granted, int):
+    if granted is not None and not is_known(granted):
         look.broken(
             "access_right",
             f"whether `{part.name}` grants {needed} is read from the device",
@@ -87,7 +87,7 @@ def look_side(look: Look, request: object, part: Part, peer: bool, used_by_peer:
 
 def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: AbstractMkey) -> bool:
     """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey; True if another key is used."""
-    for member, value in (*part.but, *_options(request).but):
+    for member, value in (*part.but, *plan.options_of(request).but):
         if member == "tag" and value != key.tag:
             look.broken(
                 "update_tag",
@@ -96,7 +96,7 @@ def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Us
                 "tag",
                 fallback=request,
                 forced=True,
-                certain=isinstance(value, int) and isinstance(key.tag, int),
+                certain=is_known(value) and is_known(key.tag),
                 reason=use.reason,
             )
             return True
@@ -106,7 +106,7 @@ def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Us
 def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> bool:
     mine = "rkey" if use.remote else "lkey"
     # On the part itself either name is meant for this use; among a request's modifiers each has its own part.
-    options = tuple(pair for pair in _options(request).but if pair[0] == mine)
+    options = tuple(pair for pair in plan.options_of(request).but if pair[0] == mine)
     for member, value in (*part.but, *options):
         if member in ("lkey", "rkey") and value != Live(part.name, member):
             look.broken(
@@ -132,14 +132,12 @@ def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: Ab
         return
     seen: set[tuple[str, plan.Overrides]] = set()
     offset: int = 0
-    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
-    for entry in entries:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        target = inner.part if isinstance(inner, Chunk) else inner
+    for entry in layout.given():
+        target = entry.target()
         begin = offset
-        if isinstance(entry, Part) and isinstance(entry.length, int):
-            offset += entry.length
-        if reach is not None and isinstance(entry, Part) and begin >= reach:
+        alone = entry is target  # the offset of a repeated or interleaved entry is not counted
+        offset += (known(target.length) or 0) if alone else 0
+        if reach is not None and alone and begin >= reach:
             break
         if (target.name, target.but) in seen:
             continue
@@ -148,8 +146,9 @@ def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: Ab
 
 
 def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
-    state = look.world.things.get(target.name)
-    if not isinstance(state, (MemoryState, AbstractMkey)):
+    memory = look.world.memory(target.name)
+    state = memory or look.world.mkey(target.name)
+    if state is None:
         return
     for member, value in target.but:
         if member == "lkey" and value == Live(target.name, "lkey"):
@@ -176,8 +175,8 @@ def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use,
             notes=look.declared(target.name),
             reason=use.reason,
         )
-    if isinstance(state, MemoryState) and use.writes:
-        granted = int(MR_ACCESS) if state.access is None else state.access
+    if memory is not None and use.writes:
+        granted = int(MR_ACCESS) if memory.access is None else memory.access
         if not granted & Access.LOCAL_WRITE:
             look.broken(
                 "access_right",
@@ -189,13 +188,8 @@ def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use,
             )
 
 
-def _options(request: object) -> plan.Options:
-    options = getattr(request, "options", None)
-    return options if isinstance(options, plan.Options) else plan.Options()
-
-
 def _number(value: Int) -> str:
-    return hex(value) if isinstance(value, int) else "a live value"
+    return hex(value) if is_known(value) else "a live value"
 
 
 def _pd_text(pd: str | None) -> str:

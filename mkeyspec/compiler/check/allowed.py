@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.value.signature import Crc, Domain
 
 
 def allowed(step: plan.Step) -> list[str]:
     """Sentences, each with the requirement that permits the thing; at most one of a kind."""
-    if not isinstance(step, plan.Post):
-        return []
     found: dict[str, None] = {}
-    for request in step.requests:
+    for request in step.posted():
         if isinstance(request, plan.Configure):
             for text in _configure(request):
                 found[text] = None
@@ -24,13 +24,17 @@ def _configure(request: plan.Configure) -> Iterator[str]:
     if not request.setters:
         yield "a configuration without setters is legal (CFG-06)"
     for setter in request.setters:
-        if isinstance(setter, plan.SetAccess):
-            if setter.flags == 0:
+        match setter:
+            case plan.SetAccess(0):
                 yield "access 0 is legal (ACC-04)"
-            elif isinstance(setter.flags, int) and setter.flags & ~0xF:
+            case plan.SetAccess(int() as flags) if flags & ~0xF:
                 yield "which flags of enum ibv_access_flags a device takes is its own matter (ACC-05, X-DIFF-01)"
-        elif isinstance(setter, plan.SetSignature):
-            yield from _signature(setter)
+            case plan.SetSignature():
+                yield from _signature(setter)
+            case plan.SetAccess() | plan.SetLayout() | plan.SetCrypto():
+                pass
+            case _:
+                assert_never(setter)
 
 
 def _signature(setter: plan.SetSignature) -> Iterator[str]:

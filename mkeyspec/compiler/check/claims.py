@@ -42,7 +42,7 @@ def settle(
     if undefined:
         return claim
     broken = [b for b in broken if b.rule.phases]
-    rejections = [outcome for outcome in claim if isinstance(outcome, plan.Rejected)]
+    rejections = plan.rejections(claim)
     if not rejections:
         for found in broken:
             if found.certain and not found.forced:
@@ -83,7 +83,7 @@ def _pinned(claim: plan.Claim, matching: list[BrokenRule]) -> plan.Claim:
     found = matching[0]
 
     def pin(outcome: plan.Outcome) -> plan.Outcome:
-        if not isinstance(outcome, plan.Rejected) or outcome.phase not in found.rule.phases:
+        if not plan.is_rejection(outcome) or outcome.phase not in found.rule.phases:
             return outcome
         reason = found.reason if outcome.reason is None and outcome.phase == "completion" else outcome.reason
         return replace(outcome, rule=found.rule.name, reason=reason)
@@ -95,7 +95,7 @@ def _placed(claim: plan.Claim, matching: list[BrokenRule]) -> plan.Claim:
     """The claim with the requests that an error completion is due to, of a section of several."""
 
     def place(outcome: plan.Outcome) -> plan.Outcome:
-        if not isinstance(outcome, plan.Rejected) or outcome.phase != "completion":
+        if not plan.is_rejection(outcome) or outcome.phase != "completion":
             return outcome
         which = {b.request for b in matching if b.request is not None and outcome.phase in b.rule.phases}
         return replace(outcome, requests=tuple(sorted(which))) if which else outcome
@@ -161,7 +161,7 @@ def _every_outcome(
     """A claim that names success and a refusal at each phase, for whatever reason, where the pages forbid nothing."""
     bare = {outcome.phase for outcome in rejections if outcome.reason is None}
     everywhere = PHASES.get(type(step))
-    if everywhere is not None and everywhere <= bare and any(isinstance(item, plan.Accepted) for item in claim):
+    if everywhere is not None and everywhere <= bare and plan.accepts(claim):
         diagnostics.warning(
             "MKS0612",
             "this claim cannot fail: it names everything that can happen, and the pages forbid nothing here",

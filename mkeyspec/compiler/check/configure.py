@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import Access, ConfFlag
 from mkeyspec.compiler.check import crypto, layout, signature
 from mkeyspec.compiler.check.context import Look, count
 from mkeyspec.compiler.check.state import overridden
 from mkeyspec.diagnostics.diagnostic import Note
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 _ACCESS_BITS = 0
 for _flag in Access:
     _ACCESS_BITS |= int(_flag)
 
-_KINDS = (
-    (plan.SetAccess, "access"),
-    (plan.SetLayout, "layout"),
-    (plan.SetSignature, "signature"),
-    (plan.SetCrypto, "crypto"),
-)
+_WORDS = tuple(setter.word for setter in (plan.SetAccess, plan.SetLayout, plan.SetSignature, plan.SetCrypto))
 
 
 def look_configure(look: Look, request: plan.Configure) -> None:
@@ -38,10 +35,15 @@ def look_configure(look: Look, request: plan.Configure) -> None:
     if key is None:
         return
     for setter in request.setters:
-        if isinstance(setter, plan.SetSignature):
-            signature.look_signature(look, request, setter, key)
-        elif isinstance(setter, plan.SetCrypto):
-            crypto.look_crypto(look, request, setter, key)
+        match setter:
+            case plan.SetSignature():
+                signature.look_signature(look, request, setter, key)
+            case plan.SetCrypto():
+                crypto.look_crypto(look, request, setter, key)
+            case plan.SetAccess() | plan.SetLayout():
+                pass  # done above, whatever the name stands for
+            case _:
+                assert_never(setter)
     crypto.look_order(look, request, key)
 
 
@@ -57,7 +59,7 @@ def look_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> 
 
 def look_stray(look: Look, request: plan.StraySetter) -> None:
     """A setter where nothing is open: no builder before it, or its last announced setter was called (SIG-25)."""
-    kind = next(name for type_, name in _KINDS if isinstance(request.setter, type_))
+    kind = request.setter.word
     look.broken(
         "setter_outside",
         f"`{kind}` stands outside a configuration",
@@ -103,8 +105,7 @@ def _counts(look: Look, request: plan.Configure) -> None:
         return
     if announced > called:
         # Setters that come too late, outside of the configuration, are one fault, their place (SIG-25), not two.
-        requests = look.step.requests if isinstance(look.step, plan.Post) else ()
-        strays = sum(isinstance(one, plan.StraySetter) for one in requests)
+        strays = sum(isinstance(one, plan.StraySetter) for one in look.step.posted())
         if announced > called + strays:
             message = f"num_setters {announced}, and {count(called, 'setter')} called"
             look.broken("too_few_setters", message, request, "num_setters", forced=forced)
@@ -117,12 +118,12 @@ def _repeats(look: Look, request: plan.Configure) -> None:
     """Each setter once (CFG-07); of the layout setters, one in all (LAY-03)."""
     if len(request.setters) < 2:
         return
-    for type_, kind in _KINDS:
-        calls = [setter for setter in request.setters if isinstance(setter, type_)]
+    for kind in _WORDS:
+        calls = [setter for setter in request.setters if setter.word == kind]
         if len(calls) < 2:
             continue
         first = Note("the first call", look.spans.get(calls[0], "", request))
-        if type_ is plan.SetLayout:
+        if kind == plan.SetLayout.word:
             look.broken(
                 "two_layouts",
                 "at most one layout setter may follow the builder",
@@ -145,7 +146,7 @@ def _access(look: Look, thing: object, member: str, flags: Int, forced: bool, re
 
     Which of the enum's members a device takes is its own matter (X-DIFF-01).
     """
-    if not isinstance(flags, int):
+    if not is_known(flags):
         look.broken(
             "access_bits",
             "access is read from the device",

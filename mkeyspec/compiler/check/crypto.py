@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check.context import Look
@@ -89,11 +91,16 @@ def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
     if request.reset_signature:
         mem, wire = None, None
     for setter in request.setters:
-        if isinstance(setter, plan.SetCrypto):
-            crypto, touched = setter, setter
-        elif isinstance(setter, plan.SetSignature):
-            mem, wire = setter.mem, setter.wire
-            touched = touched or setter
+        match setter:
+            case plan.SetCrypto():
+                crypto, touched = setter, setter
+            case plan.SetSignature():
+                mem, wire = setter.mem, setter.wire
+                touched = touched or setter
+            case plan.SetAccess() | plan.SetLayout():
+                pass
+            case _:
+                assert_never(setter)
     if touched is None or crypto is None or mem is None or wire is None:
         return
     encrypt, forced = overridden(crypto.but, "encrypt_on_tx", int(crypto.encrypt_on_tx))

@@ -6,23 +6,26 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look, count
 from mkeyspec.compiler.check.state import QpState
 from mkeyspec.diagnostics.diagnostic import Note
-from mkeyspec.value.layout import Chunk, Layout, List, Part, Repeated
-from mkeyspec.value.live import Live, LiveOp
+from mkeyspec.value.layout import Chunk, Layout, Part
+from mkeyspec.value.live import Int, is_known, lives_in
 
 BLOCK = 64
 """Bytes that a signature or crypto setter takes of the WQE's room, and the unit a layout before it is padded to."""
 ENTRY = 16
 """Bytes of a list's or interleaved layout's entry in the WQE; the strided header takes as much."""
 
+_WITH_A_BLOCK = {plan.SetSignature.word, plan.SetCrypto.word}
+
 
 def look_layouts(look: Look, request: plan.Configure) -> None:
     """All layouts of a configuration, with the blocks that its other setters put into the same WQE."""
-    blocks = len({type(s) for s in request.setters if isinstance(s, (plan.SetSignature, plan.SetCrypto))})
+    blocks = len({setter.word for setter in request.setters} & _WITH_A_BLOCK)
     seen = False
     for setter in request.setters:
-        if isinstance(setter, plan.SetLayout):
+        layout = setter.layout_given()
+        if layout is not None:
             seen = True
-            look_one(look, request, setter, "", setter.layout, request.mkey, blocks)
+            look_one(look, request, setter, "", layout, request.mkey, blocks)
     if blocks and not seen and blocks * BLOCK > look.qp.room:
         look.broken(
             "list_room",
@@ -39,7 +42,7 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
     _look_reach(look, request, thing, member, layout)
     _look_circle(look, request, thing, member, layout, mkey)
     entries = entry_count(layout)
-    strided = not isinstance(layout, List)
+    strided = layout.strided
     room_rule = "interleaved_room" if strided else "list_room"
     key = look.mkey(mkey)
     granted = None if key is None else key.entries
@@ -120,10 +123,7 @@ def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layou
 
 def _keys_of(look: Look, layout: Layout) -> set[str]:
     """The mkeys among the entries of a layout."""
-    entries = layout.parts if isinstance(layout, List) else layout.entries
-    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
-    names = {(one.part if isinstance(one, Chunk) else one).name for one in bare}
-    return {name for name in names if look.mkey(name) is not None}
+    return {part.name for part in layout.targets() if look.mkey(part.name) is not None}
 
 
 def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:
@@ -136,13 +136,12 @@ def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout
     if isinstance(step, plan.Post) and (step.abort or plan.is_rejected(step.claim)):
         return
     told: set[str] = set()
-    for entry in layout.parts if isinstance(layout, List) else layout.entries:
-        one = entry.part if isinstance(entry, Repeated) else entry
-        part = one.part if isinstance(one, Chunk) else one
+    for entry in layout.given():
+        part = entry.target()
         memory = look.world.memory(part.name)
         if memory is None or part.but or part.name in told:
             continue
-        end, sum = _end(part, one, layout)
+        end, sum = _end(entry.bare(), layout.turns())
         if end is None or end <= memory.length:
             continue
         told.add(part.name)
@@ -153,25 +152,20 @@ def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout
             member,
             fallback=request,
             notes=look.declared(part.name),
-            help=f"memory {part.name}[{end}]{', or fewer repetitions' if isinstance(one, Chunk) else ''}",
+            help=f"memory {part.name}[{end}]{', or fewer repetitions' if layout.strided else ''}",
         )
 
 
-def _end(part: Part, entry: Part | Chunk, layout: Layout) -> tuple[int | None, str]:
+def _end(entry: Part | Chunk, turns: Int) -> tuple[int | None, str]:
     """Where an entry ends in its buffer, and the sum that says so; None where it is live, or takes no byte."""
-    start = part.start
-    if isinstance(layout, List) or not isinstance(entry, Chunk):
-        length = part.length
-        if not (isinstance(start, int) and isinstance(length, int) and length):
+    match entry:
+        case Part(start=int() as start, length=int() as length) if length:
+            return start + length, f"{start} + {length}"
+        case Chunk(Part(start=int() as start), int() as count, int() as skip) if is_known(turns) and turns and count:
+            sum = f"{turns}*{count} + {turns - 1}*{skip}"
+            return start + turns * count + (turns - 1) * skip, f"{start} + {sum}" if start else sum
+        case _:
             return None, ""
-        return start + length, f"{start} + {length}"
-    repeat, count, skip = layout.repeat, entry.count, entry.skip
-    if not (isinstance(start, int) and isinstance(repeat, int) and isinstance(count, int) and isinstance(skip, int)):
-        return None, ""
-    if not (repeat and count):
-        return None, ""
-    sum = f"{repeat}*{count} + {repeat - 1}*{skip}"
-    return start + repeat * count + (repeat - 1) * skip, f"{start} + {sum}" if start else sum
 
 
 def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
@@ -188,27 +182,17 @@ def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layo
 
 
 def _live_members(layout: Layout) -> set[str]:
-    found: set[str] = set()
-    todo = [e.times for e in (layout.parts if isinstance(layout, List) else layout.entries) if isinstance(e, Repeated)]
-    while todo:
-        value = todo.pop()
-        if isinstance(value, Live):
-            found.add(value.member)
-        elif isinstance(value, LiveOp):
-            todo.extend(value.args)
-    return found
+    return {live.member for entry in layout.given() for live in lives_in(entry.repetitions())}
 
 
 def entry_count(layout: Layout) -> int | None:
     """num_sges or num_interleaved; None when live."""
     total = 0
-    for entry in layout.parts if isinstance(layout, List) else layout.entries:
-        if isinstance(entry, Repeated):
-            if not isinstance(entry.times, int):
-                return None
-            total += entry.times
-        else:
-            total += 1
+    for entry in layout.given():
+        times = entry.repetitions()
+        if not is_known(times):
+            return None
+        total += times
     return total
 
 

@@ -12,7 +12,6 @@ from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.layout import Part
-from mkeyspec.value.signature import T10Dif
 
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
@@ -60,7 +59,7 @@ def lint_use(
         return
     if key.reported:
         _again(part, request, "after a reported error", spans, diagnostics)
-    elif any(isinstance(d.signature, T10Dif) and d.signature.remap for d in (key.mem, key.wire) if d is not None):
+    elif any(d.signature.remap for d in (key.mem, key.wire) if d is not None):
         _again(part, request, "for a second run of reference tags", spans, diagnostics)
 
 
@@ -102,9 +101,11 @@ def lint_both_ends(
 
 def _observes(step: plan.Step) -> bool:
     """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do."""
-    if isinstance(step, plan.Expect):
-        items = step.expected.items if isinstance(step.expected, plan.Sequence) else (step.expected,)
-        return not all(isinstance(item, plan.Any) or getattr(item, "length", None) == 0 for item in items)
-    if isinstance(step, (plan.Check, plan.Await)):
-        return True
-    return bool(getattr(step, "claim", ()))
+    match step:
+        case plan.Expect():
+            items = plan.items_of(step.expected)
+            return not all(plan.is_any(item) or getattr(item, "length", None) == 0 for item in items)
+        case plan.Check() | plan.Await():
+            return True
+        case _:
+            return bool(getattr(step, "claim", ()))

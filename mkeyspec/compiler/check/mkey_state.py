@@ -8,7 +8,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check.context import Look, place
 from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, AbstractMkey, may_be_refused
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
+from mkeyspec.value.layout import Layout, Part
 
 
 def look_exists(look: Look, request: object, name: str) -> bool:
@@ -95,14 +95,8 @@ def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> b
 
 
 def _keys_of(layout: Layout | None) -> Iterator[str]:
-    entries: tuple[object, ...] = ()
-    if layout is not None:
-        entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
-    for entry in entries:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        target = inner.part if isinstance(inner, Chunk) else inner
-        if isinstance(target, Part):
-            yield target.name
+    for part in layout.targets() if layout is not None else ():
+        yield part.name
 
 
 def since(key: AbstractMkey) -> str:

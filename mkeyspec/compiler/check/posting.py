@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look, count, place
 from mkeyspec.diagnostics.diagnostic import Note
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 DATAGRAM = 4096
 """The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
@@ -68,7 +68,7 @@ def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: 
             request,
             help="it has " + ", ".join(f"`{name}`" for name in sorted(has)),
         )
-    elif kind == "ud" and isinstance(length, int) and length > DATAGRAM:
+    elif kind == "ud" and is_known(length) and length > DATAGRAM:
         look.broken(
             "qp_type_operation",
             f"{count(length, 'byte')} are more than a datagram can have",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, BgType, CrcType, MkeyFlag, SigBlockFlag, SigType, T10difFlag
 from mkeyspec.compiler.check.context import Look
@@ -114,10 +116,13 @@ def _domain(place: _Place, domain: Domain) -> None:
     if kind.outside((int(SigType.T10DIF), int(SigType.CRC))):
         place.broken("sig_type", f"sig_type {_shown(kind)} is neither T10DIF nor CRC", kind)
         return
-    if isinstance(domain.signature, Crc):
-        _crc(place, domain.signature)
-    else:
-        _dif(place, domain.signature)
+    match domain.signature:
+        case Crc() as crc:
+            _crc(place, crc)
+        case T10Dif() as dif:
+            _dif(place, dif)
+        case _:
+            assert_never(domain.signature)
 
 
 def _crc(place: _Place, crc: Crc) -> None:
@@ -174,9 +179,13 @@ def _structure(look: Look, request: plan.Configure, setter: plan.SetSignature, f
 
 def _structure_of(domain: Domain) -> tuple[Int | None, ...]:
     size, _ = overridden(domain.but, "block_size", BLOCK_ENUM.get(domain.block, -1))
-    if isinstance(domain.signature, T10Dif):
-        return (int(SigType.T10DIF), size)
-    return (int(SigType.CRC), size, overridden(domain.signature.but, "type", domain.signature.type)[0])
+    match domain.signature:
+        case T10Dif():
+            return (int(SigType.T10DIF), size)
+        case Crc(but=but, type=type):
+            return (int(SigType.CRC), size, overridden(but, "type", type)[0])
+        case _:
+            assert_never(domain.signature)
 
 
 def _structure_text(domain: Domain) -> str:

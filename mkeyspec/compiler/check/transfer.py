@@ -15,7 +15,7 @@ from mkeyspec.compiler.check.posting import look_posted, look_sges, look_type
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, OtherState, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 CQE_PAYLOAD = 64
 """Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
@@ -27,7 +27,7 @@ def look_request(look: Look, request: plan.Wr) -> None:
     look_posted(look, request, data=addressed, operation=request.operation)
     if addressed:
         look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
-        look_type(look, request, request.name(), plan.total(request.data) if isinstance(request, plan.Send) else 0)
+        look_type(look, request, request.name(), plan.total(request.local()))
     for end in request.ends():
         look_part(look, request, end)
 
@@ -38,18 +38,26 @@ def look_request(look: Look, request: plan.Wr) -> None:
 def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
     """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
     part, length, use = of_request
-    thing = look.world.things.get(part.name)
+    memory, key = look.world.memory(part.name), look.world.mkey(part.name)
     if of_peer is None:
         of_peer = look.peer != use.remote
-    if not isinstance(thing, (MemoryState, AbstractMkey)) or not mkey_state.look_exists(look, request, part.name):
+    thing = memory or key
+    if thing is None or not mkey_state.look_exists(look, request, part.name):
         return
     if access.look_side(look, request, part, thing.peer, of_peer):
         return
     pd = None if of_peer else look.qp.pd
-    if isinstance(thing, MemoryState):
-        access.look_memory(look, request, part, use, thing, pd)
-        _within_memory(look, request, part, use, thing, length)
-        return
+    if memory is not None:
+        access.look_memory(look, request, part, use, memory, pd)
+        _within_memory(look, request, part, use, memory, length)
+    elif key is not None:
+        _look_mkey(look, request, of_request, key, pd)
+
+
+def _look_mkey(
+    look: Look, request: plan.Wr | plan.Step, of_request: plan.End, thing: AbstractMkey, pd: str | None
+) -> None:
+    part, length, use = of_request
     known = mkey_state.look_state(look, request, part, thing, use) and mkey_state.look_inside(
         look, request, part, thing
     )
@@ -73,7 +81,7 @@ def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of
         return
     access.look_right(look, request, part, use, thing.access, thing.at)
     need = memory_need(thing, length)
-    end = None if need is None or not isinstance(reach.start, int) else reach.start + need.bytes
+    end = None if need is None or not is_known(reach.start) else reach.start + need.bytes
     access.look_entries(look, request, part, use, thing, end)
     look_bounds(look, request, part, use, thing, reach, need)
     _crypto(look, request, part, thing, length, need)
@@ -82,7 +90,7 @@ def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of
 def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int) -> None:
     """A plain buffer must have the bytes: behind it lie its guard, which the MR covers too, so no device refuses."""
     reach = _reach(request, part, use, length)
-    if reach.forced or not isinstance(reach.start, int) or not isinstance(reach.length, int):
+    if reach.forced or not is_known(reach.start) or not is_known(reach.length):
         return
     end = reach.start + reach.length
     if end > state.length:
@@ -106,8 +114,7 @@ class MkeyAccess(NamedTuple):
 
 
 def _reach(request: object, part: Part, use: plan.Use, length: Int) -> MkeyAccess:
-    options = getattr(request, "options", None)
-    overrides = dict(options.but) if isinstance(options, plan.Options) else {}
+    overrides = dict(plan.options_of(request).but)
     overrides.update(part.but)
     address = "remote_addr" if use.remote else "addr"
     forced = address in overrides or "length" in overrides
@@ -125,7 +132,7 @@ class Need(NamedTuple):
 
 def memory_need(key: AbstractMkey, length: Int) -> Need | None:
     """Bytes in memory for `length` wire bytes through the mkey's domains; None when live."""
-    if not isinstance(length, int):
+    if not is_known(length):
         return None
     raw, exact, block, blocks = length, True, 0, 0
     if key.wire is not None:
@@ -141,7 +148,7 @@ def memory_need(key: AbstractMkey, length: Int) -> Need | None:
 def look_bounds(
     look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: MkeyAccess, need: Need | None
 ) -> None:
-    if need is None or key.length is None or not isinstance(reach.start, int):
+    if need is None or key.length is None or not is_known(reach.start):
         look.broken(
             "beyond_layout",
             f"whether `{part.name}` is long enough is read from the device",
@@ -195,11 +202,11 @@ def _of(key: AbstractMkey, part: Part) -> str:
 
 def _only_memory(key: AbstractMkey) -> str | None:
     """The buffer's name, if the layout is one buffer or part of it."""
-    layout = key.layout
-    if isinstance(layout, List) and len(layout.parts) == 1:
-        part = layout.parts[0]
-        return part.name if isinstance(part, Part) else None
-    return None
+    match key.layout:
+        case List((Part(name),)):
+            return name
+        case _:
+            return None
 
 
 def _memory_help(key: AbstractMkey, need: Need) -> str:
@@ -236,7 +243,7 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
     unit, _ = overridden(crypto.but, "data_unit_size", -1)
     size = crypto.data_unit if unit == -1 else BLOCK_BYTES.get(unit if unit is not None else -1)
     job = length if crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX else None if need is None else need.bytes
-    if size is None or not isinstance(job, int):
+    if size is None or not is_known(job):
         return
     rest = job % size
     if rest and (job % 16 or not 16 <= rest <= size - 16):
@@ -250,7 +257,7 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
 
 
 def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, length: Int) -> None:
-    small = not isinstance(length, int) or length <= CQE_PAYLOAD
+    small = not is_known(length) or length <= CQE_PAYLOAD
     if look.qp.scatter_to_cqe and use.writes and not use.remote and small:
         look.broken(
             "scatter_to_cqe",

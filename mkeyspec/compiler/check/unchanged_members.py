@@ -16,9 +16,9 @@ from mkeyspec.abi.constants import BLOCK_ENUM, SigBlockFlag
 from mkeyspec.compiler.check.rules import Spans
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.value.layout import Interleaved, Layout, Part, Repeated
+from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int, Live
-from mkeyspec.value.signature import Crc, Domain
+from mkeyspec.value.signature import Domain
 
 Values = Mapping[str, Int]
 """Members, and what they are without `but`."""
@@ -58,17 +58,17 @@ def look_same(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) 
 
 
 def _step(step: plan.Step, mkeys: frozenset[str]) -> Iterator[_Set]:
-    if isinstance(step, (plan.Transmit, plan.Receive)):
-        there = dict(_part(step.part, mkeys))
-        if isinstance(step, plan.Receive):
-            there["length"] = step.data.length
-        yield from _sets(step.part, step.part.but, there)
-        yield from _sets(step, step.options.but, there)
-    elif isinstance(step, plan.Recv):
-        yield from _parts(step.into, mkeys)
-    elif isinstance(step, plan.Post):
-        for request in step.requests:
-            yield from _request(request, mkeys)
+    match step:
+        case plan.Transmit() | plan.Receive():
+            part, length, _ = step.end()
+            there = {**_part(part, mkeys), "length": length}
+            yield from _sets(part, part.but, there)
+            yield from _sets(step, step.options.but, there)
+        case plan.Recv():
+            yield from _parts(step.into, mkeys)
+        case _:
+            for request in step.posted():
+                yield from _request(request, mkeys)
 
 
 def _request(request: plan.Wr, mkeys: frozenset[str]) -> Iterator[_Set]:
@@ -124,21 +124,24 @@ def _parts(parts: tuple[Part, ...], mkeys: frozenset[str]) -> Iterator[_Set]:
 
 def _setter(setter: plan.Setter, mkeys: frozenset[str]) -> Iterator[_Set]:
     there: dict[str, Int] = {"comp_mask": 0}
-    if isinstance(setter, plan.SetLayout):
-        yield from _layout(setter.layout, mkeys)
-        if isinstance(setter.layout, Interleaved):
-            there = {"repeat_count": setter.layout.repeat}
-    elif isinstance(setter, plan.SetAccess):
-        there = {"access_flags": setter.flags}
-    elif isinstance(setter, plan.SetSignature):
-        there["flags"] = 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)
-        there |= {"check_mask": setter.check_mask, "copy_mask": setter.copy_mask or 0}
-        for domain in (setter.mem, setter.wire):
-            if domain is not None:
-                yield from _domain(domain)
-    else:
-        there |= {"crypto_standard": 0, "encrypt_on_tx": int(setter.encrypt_on_tx)}
-        there |= {"signature_crypto_order": setter.order, "data_unit_size": BLOCK_ENUM.get(setter.data_unit, -1)}
+    match setter:
+        case plan.SetLayout():
+            yield from _layout(setter.layout, mkeys)
+            if setter.layout.strided:
+                there = {"repeat_count": setter.layout.turns()}
+        case plan.SetAccess():
+            there = {"access_flags": setter.flags}
+        case plan.SetSignature():
+            there["flags"] = 0 if setter.copy_mask is None else int(SigBlockFlag.COPY_MASK)
+            there |= {"check_mask": setter.check_mask, "copy_mask": setter.copy_mask or 0}
+            for domain in (setter.mem, setter.wire):
+                if domain is not None:
+                    yield from _domain(domain)
+        case plan.SetCrypto():
+            there |= {"crypto_standard": 0, "encrypt_on_tx": int(setter.encrypt_on_tx)}
+            there |= {"signature_crypto_order": setter.order, "data_unit_size": BLOCK_ENUM.get(setter.data_unit, -1)}
+        case _:
+            assert_never(setter)
     yield from _sets(setter, setter.but, there)
 
 
@@ -153,16 +156,14 @@ def _domain(domain: Domain) -> Iterator[_Set]:
             "comp_mask": 0,
         },
     )
-    names = ("type", "seed") if isinstance(signature, Crc) else ("bg_type", "bg", "app_tag", "ref_tag", "flags")
-    yield from _sets(signature, signature.but, {name: int(getattr(signature, name)) for name in names})
+    yield from _sets(signature, signature.but, {name: int(getattr(signature, name)) for name in signature.struct})
 
 
 def _layout(layout: Layout, mkeys: frozenset[str]) -> Iterator[_Set]:
-    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        if isinstance(inner, Part):
-            yield from _sets(inner, inner.but, _part(inner, mkeys))
-        # With the part of an interleaved entry `but` says that its repeats leave the buffer on purpose (MKS0454).
+    if not layout.strided:
+        for part in layout.targets():
+            yield from _sets(part, part.but, _part(part, mkeys))
+    # With the part of an interleaved entry `but` says that its repeats leave the buffer on purpose (MKS0454).
 
 
 def _sets(thing: object, but: plan.Overrides, there: Values) -> Iterator[_Set]:

@@ -14,7 +14,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.rules import Spans
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.diagnostics.diagnostic import Diagnostics
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
+from mkeyspec.value.layout import Layout, Part
 
 LOCAL = ("addr", "length", "lkey", "tag")
 """What a local SGE has; `tag` is the lowest byte of the key."""
@@ -55,18 +55,19 @@ def look_effect(world: AbstractState, step: plan.Step, spans: Spans, diagnostics
 
 
 def _step(world: AbstractState, step: plan.Step) -> Iterable[_Found]:
-    if isinstance(step, (plan.Transmit, plan.Receive)):
-        takes = _TRANSFERS.get(step.by, LOCAL)
-        where = f"by {step.by} the mkey has {_listed(takes)}"
-        yield from _unread(step.part.but, takes, step.part, where)
-        yield from _unread(step.options.but, takes, step, where)
-    elif isinstance(step, plan.Recv):
-        yield from _parts(step.into, LOCAL)
-    elif isinstance(step, plan.Store):
-        yield from _unread(step.to.but, (), step.to, "the host writes to the buffer itself")
-    elif isinstance(step, plan.Post):
-        for request in step.requests:
-            yield from _request(world, request)
+    match step:
+        case plan.Transmit() | plan.Receive():
+            takes = _TRANSFERS.get(step.by, LOCAL)
+            where = f"by {step.by} the mkey has {_listed(takes)}"
+            yield from _unread(step.part.but, takes, step.part, where)
+            yield from _unread(step.options.but, takes, step, where)
+        case plan.Recv():
+            yield from _parts(step.into, LOCAL)
+        case plan.Store():
+            yield from _unread(step.to.but, (), step.to, "the host writes to the buffer itself")
+        case _:
+            for request in step.posted():
+                yield from _request(world, request)
 
 
 def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
@@ -112,21 +113,18 @@ def _of_request(
 
 
 def _setter(setter: plan.Setter) -> Iterable[_Found]:
-    if isinstance(setter, plan.SetLayout):
-        yield from _layout(setter.layout)
-        if setter.but and not isinstance(setter.layout, Interleaved):
+    layout = setter.layout_given()
+    if layout is not None:
+        yield from _layout(layout)
+        if setter.but and not layout.strided:
             yield _Found(setter.but[0][0], setter, "a list layout has no such member")
 
 
 def _layout(layout: Layout) -> Iterable[_Found]:
-    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        if isinstance(inner, Chunk):
-            if inner.part.but:
-                where = f"the part of an interleaved entry has {_listed(STRIDED)}"
-                yield from _unread(inner.part.but, STRIDED, inner.part, where)
-        elif inner.but:
-            yield from _unread(inner.but, LOCAL, inner, f"an entry of a list has {_listed(LOCAL)}")
+    takes = STRIDED if layout.strided else LOCAL
+    where = f"{'the part of an interleaved entry' if layout.strided else 'an entry of a list'} has {_listed(takes)}"
+    for part in layout.targets():
+        yield from _unread(part.but, takes, part, where)
 
 
 def _parts(parts: tuple[Part, ...], takes: tuple[str, ...]) -> Iterable[_Found]:
