@@ -24,6 +24,9 @@ class Entry(Expression):
 
     __slots__ = ()
 
+    repeated: ClassVar[bool] = False
+    """Whether a number says how many times it is posted."""
+
     @abstractmethod
     def bare(self) -> Part | Chunk:
         """The entry without its repetitions."""
@@ -101,6 +104,8 @@ Repeats = TypeVar("Repeats", bound=Part | Chunk, covariant=True)
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeated(Entry, Generic[Repeats]):
     """The same entry `times` times over, where the number may depend on the device."""
+
+    repeated: ClassVar[bool] = True
 
     part: Repeats
     times: Int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.eval.buffer_contents import names_in
+from mkeyspec.compiler.eval.values import Handle, is_known_bytes
 from mkeyspec.compiler.eval.wire_length import PLAIN
 from mkeyspec.compiler.statements.order import look_arrival
 from mkeyspec.compiler.statements.row_state import Brought, RowState
@@ -11,7 +12,8 @@ from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
-from mkeyspec.value.layout import Interleaved, Part, Repeated
+from mkeyspec.value.layout import Part
+from mkeyspec.value.live import is_known, known
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -24,7 +26,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
     try:
         if part.name in row.ledger.buffers:
             start = part.start
-            if not isinstance(start, int) or length is None:
+            if not is_known(start) or length is None:
                 return
             segments = [(part.name, start, length)]
         else:
@@ -42,9 +44,8 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
 def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> None:
     """Remember what a request brings. None: nobody has said."""
     plain = part.name in row.ledger.buffers or row.ledger.mkeys[part.name].domains == PLAIN
-    if plain and isinstance(part.start, int):
-        length = part.length if data is None else data.length
-        segments = row.ledger.targets(part, length if isinstance(length, int) else None, span)
+    if plain and is_known(part.start):
+        segments = row.ledger.targets(part, known(part.length) if data is None else data.length, span)
     else:
         data, segments = None, row.ledger.targets(part, None, span)
     at = 0
@@ -58,9 +59,10 @@ def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) ->
     """The last request that brings some of these bytes, where the one before it has brought the same."""
     at = 0
     for part in observed.parts:
-        start, length = part.start, part.length
-        if not isinstance(start, int) or not isinstance(length, int):
+        bounds = part.bounds()
+        if bounds is None:
             return None
+        start, length = bounds
         found = [one for one in row.brought if one.name == part.name and _overlap(part, one.start, one.end)]
         if len(found) > 1 and length:
             _, low, high, data, _ = found[-2]
@@ -78,11 +80,7 @@ def _anything_known(row: RowState, mkey: str) -> bool:
     layout = None if shape is None else shape.layout
     if layout is None:
         return False
-    names = set()
-    for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
-        inner = entry.part if isinstance(entry, Repeated) else entry
-        names.add(inner.name if isinstance(inner, Part) else inner.part.name)
-    for name in names:
+    for name in names_in(layout):
         buffer = row.ledger.buffers.get(name)
         if buffer is None or any(piece.data is not None for piece in buffer.pieces):
             return True
@@ -91,10 +89,10 @@ def _anything_known(row: RowState, mkey: str) -> bool:
 
 def already_there(row: RowState, observed: plan.Content, expected: plan.Expected, span: Span) -> None:
     """The bytes that are wanted, or one alternative of them, are those that something should have been moved over."""
+    alternatives = plan.alternatives_of(expected)
     several = isinstance(expected, plan.OneOf)
-    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
-    kept = several and any(isinstance(one, plan.Unchanged) for one in alternatives)
-    wanted = [one for one in alternatives if isinstance(one, ByteString)]
+    kept = several and plan.Unchanged() in alternatives
+    wanted = [one for one in alternatives if is_known_bytes(one)]
     for one in wanted:
         if (again := _brought_twice(row, observed, one)) is not None:
             _there_already(row, several, span, again)
@@ -104,20 +102,21 @@ def already_there(row: RowState, observed: plan.Content, expected: plan.Expected
     if not row.moved or not (kept or wanted):
         return
     by: Span | None = None
-    known = True
+    said = True
     for part in observed.parts:
-        start, length = part.start, part.length
-        if not isinstance(start, int) or not isinstance(length, int):
+        bounds = part.bounds()
+        if bounds is None:
             return
+        start, length = bounds
         for name, low, high, where in row.moved:
             if name == part.name and low < start + length and start < high:
                 by = where
         for piece in row.ledger.buffers[part.name].pieces:
             if piece.data is None and piece.start < start + length and start < piece.end:
-                known = False
-    if by is None or not (kept or known):
+                said = False
+    if by is None or not (kept or said):
         return
-    there = join([row.ledger.content(part, span) for part in observed.parts]) if known else None
+    there = join([row.ledger.content(part, span) for part in observed.parts]) if said else None
     if kept or (there is not None and any(same(there, one) for one in wanted)):
         _there_already(row, several, span, by)
 
@@ -181,19 +180,19 @@ def written_by_host(row: RowState, segments: list[Segment]) -> None:
 
 
 def _overlap(part: Part, low: int, high: int) -> bool:
-    start, length = part.start, part.length
-    return not isinstance(start, int) or not isinstance(length, int) or (low < start + length and start < high)
+    bounds = part.bounds()
+    return bounds is None or (low < bounds[0] + bounds[1] and bounds[0] < high)
 
 
 def covers(seen: plan.Observed, observed: plan.Content) -> bool:
-    if not isinstance(seen, plan.Content):
+    if not plan.is_content(seen):
         return False
     return all(any(_within(part, other) for other in seen.parts) for part in observed.parts)
 
 
 def _within(part: Part, other: Part) -> bool:
-    bounds = (part.start, part.length, other.start, other.length)
-    if part.name != other.name or not all(isinstance(bound, int) for bound in bounds):
+    mine, theirs = part.bounds(), other.bounds()
+    if part.name != other.name or mine is None or theirs is None:
         return False
-    start, length, first, size = (bound for bound in bounds if isinstance(bound, int))
+    (start, length), (first, size) = mine, theirs
     return first <= start and start + length <= first + size

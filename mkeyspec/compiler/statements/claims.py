@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import WC_OPCODE
 from mkeyspec.compiler.eval.coercion import as_expected, as_live_bytes, as_live_int, as_reason, as_word, fault
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES, Errno
+from mkeyspec.compiler.eval.values import Errno, is_live_bytes
 from mkeyspec.compiler.statements.sentence import Sentences, not_a_line
 from mkeyspec.compiler.statements.shape import NUMBER, Place, Shape, Slot
 from mkeyspec.diagnostics.diagnostic import Fault
@@ -58,7 +60,7 @@ def claim(node: ast.Claim | None, scope: Scope, sentences: Sentences, verb: str 
 
 def _of_verb(found: plan.Outcome, node: ast.Outcome, verb: str) -> plan.Outcome:
     """The lists of all statements but `poll` are of a send queue, which has no receive."""
-    entries = found.entries if isinstance(found, plan.Completes) and verb != "poll" else ()
+    entries = found.listed() or () if verb != "poll" else ()
     for entry in entries:
         if entry.opcode in RECEIVES:
             raise fault(
@@ -72,26 +74,32 @@ def _of_verb(found: plan.Outcome, node: ast.Outcome, verb: str) -> plan.Outcome:
 
 
 def outcome(node: ast.Outcome, scope: Scope, sentences: Sentences) -> plan.Outcome:
-    if isinstance(node, ast.Rejected):
-        reason = None if node.reason is None else _reason(node.phase.text, node.reason, scope)
-        return plan.Rejected(node.phase.text, reason)
-    if isinstance(node, ast.Accepted):
-        return ACCEPTED
-    return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines_of(node.block, COMPLETES, scope)))
+    match node:
+        case ast.Rejected():
+            reason = None if node.reason is None else _reason(node.phase.text, node.reason, scope)
+            return plan.Rejected(node.phase.text, reason)
+        case ast.Accepted():
+            return ACCEPTED
+        case ast.Completes():
+            lines = lines_of(node.block, COMPLETES, scope)
+            return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines))
+        case _:
+            assert_never(node)
 
 
 def _reason(phase: str, node: ast.Expr, scope: Scope) -> str:
     """A completion fails with a status, a call with an errno."""
     value = evaluate(node, scope)
     reason = as_reason(value, scope, node.span)
-    if phase == "completion" and isinstance(value, Errno):
+    errno = isinstance(value, Errno)
+    if phase == "completion" and errno:
         raise fault(
             "MKS0316",
             "a completion fails with a status, not with an errno",
             node.span,
             help="rejected at completion with local_protection",
         )
-    if phase != "completion" and not isinstance(value, Errno):
+    if phase != "completion" and not errno:
         raise fault(
             "MKS0316",
             f"what is refused at {phase} fails with an errno, not with a status",
@@ -105,14 +113,15 @@ def lines_of(block: ast.Block, place: Place, scope: Scope) -> list[ast.Step]:
     """The sentences of a block in this row: each `if` is picked."""
     found: list[ast.Step] = []
     for line in block.lines:
-        if isinstance(line, ast.Step):
-            found.append(line)
-        elif isinstance(line, ast.If):
-            picked = line.then if decide(line.condition, scope, "`if`") else line.orelse
-            if picked is not None:
-                found.extend(lines_of(picked, place, scope))
-        else:
-            raise not_a_line(line, place)
+        match line:
+            case ast.Step():
+                found.append(line)
+            case ast.If():
+                picked = line.then if decide(line.condition, scope, "`if`") else line.orelse
+                if picked is not None:
+                    found.extend(lines_of(picked, place, scope))
+            case _:
+                raise not_a_line(line, place)
     return found
 
 
@@ -157,7 +166,7 @@ def known(node: ast.Known | None, scope: Scope, sentences: Sentences, bare: bool
         name = modifier.name.text
         if name in ("found", "computed"):
             content = as_live_bytes(found, scope, modifier.value.span, f"`{name}`")
-            if isinstance(content, LIVE_BYTES):
+            if is_live_bytes(content):
                 raise fault("MKS0309", f"`{name}` takes bytes that are known before the case runs", modifier.value.span)
             members.append((name, content))
         else:
@@ -170,31 +179,10 @@ def bare_departure(node: ast.Known, help: str) -> Fault:
     return fault("MKS0515", f"`known {node.requirement.text}` says nothing of what comes instead", node.span, help=help)
 
 
-def claims_rejection(found: plan.Claim) -> bool:
-    """Is every outcome that the claim allows a rejection?"""
-    return bool(found) and all(isinstance(item, plan.Rejected) for item in found)
-
-
 def shown(members: tuple[str, ...], found: plan.Claim) -> tuple[str, ...]:
     """Which live members of a label there are: of what is refused no count, of an error completion no byte_len, and of
     what is refused at complete no completion at all."""
-    if not claims_rejection(found):
+    if not plan.is_rejected(found):
         return members
-    gone = ("count", "byte_len") if fails_under_way(found) else ("count", "byte_len", "status")
+    gone = ("count", "byte_len") if plan.rejected_at(found, "completion") else ("count", "byte_len", "status")
     return tuple(member for member in members if member not in gone)
-
-
-def fails_under_way(found: plan.Claim) -> bool:
-    """Does the claim allow an error completion? Bytes may have moved before it."""
-    return any(isinstance(item, plan.Rejected) and item.phase == "completion" for item in found)
-
-
-def goes_through(found: plan.Claim) -> bool:
-    """Does the claim allow that the statement does what it says?"""
-    if not found:
-        return True
-    return any(
-        isinstance(item, plan.Accepted)
-        or (isinstance(item, plan.Completes) and all(entry.opcode != "error" for entry in item.entries))
-        for item in found
-    )

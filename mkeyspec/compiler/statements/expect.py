@@ -10,9 +10,17 @@ from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.compiler.eval.live_types import comparable
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES, Handle, Value, WireRef
+from mkeyspec.compiler.eval.values import (
+    Reference,
+    Value,
+    is_known_bytes,
+    is_live,
+    is_live_bytes,
+    is_reference,
+    is_wire,
+)
 from mkeyspec.compiler.eval.wire_length import explain_wire
-from mkeyspec.compiler.statements.claims import bare_departure, outcome
+from mkeyspec.compiler.statements.claims import ACCEPTED, bare_departure, outcome
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import Shape, Slot
@@ -25,7 +33,7 @@ from mkeyspec.reference.layout import Segment, window
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveOp
+from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin, known
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -37,7 +45,7 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     observed = observe(row, found.left, scope)
     left_expr = found.left
     if observed is None:
-        if not isinstance(right, (Live, LiveOp)):
+        if not is_live(right):
             raise nothing_observed(left_expr, scope, node.span)
         # The device's number stands on the right: `expect 4 <= k.max_entries`.
         observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
@@ -52,24 +60,27 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     row.add_expect(step, node.span)
     row.spans.put_member(step, "expected", right_span)
     row.spans.put_member(step, "observed", left_expr.span)
-    if operator == "==" and isinstance(observed, (plan.Content, plan.Wire)):
+    if operator == "==" and plan.is_bytes(observed):
         _learn(row, observed, expected, node.span, step.known)
 
 
 def observe(row: RowState, expr: ast.Expr, scope: Scope) -> plan.Observed | None:
     """What `expr` names as something to look at when the rig gets there; None if it is no such thing."""
     value = evaluate(expr, scope)
-    if isinstance(value, (Live, LiveOp)):
+    if is_live(value):
         return value
-    if isinstance(value, WireRef):
-        _, start, length = row.ledger.wire_segment(value, expr.span)
-        return plan.Wire(length, start, value.label)
-    if isinstance(value, Part) or (isinstance(value, Handle) and value.kind in ("memory", "mkey")):
-        if isinstance(value, Part):
-            no_but(value, expr.span)
-        segments = row.ledger.segments(value, expr.span)
-        return plan.Content(tuple(Part(*segment) for segment in segments), _text(expr.span))
+    if is_reference(value):
+        no_but(value, expr.span)
+        return observed_place(row.ledger, value, expr.span, _text(expr.span))
     return None
+
+
+def observed_place(ledger: BufferContents, place: Reference, span: Span, name: str) -> plan.Content | plan.Wire:
+    """The bytes of a place as a plan observes them."""
+    if is_wire(place):
+        _, start, length = ledger.wire_segment(place, span)
+        return plan.Wire(length, start, place.label)
+    return plan.Content(tuple(Part(*segment) for segment in ledger.segments(place, span)), name)
 
 
 def nothing_observed(expr: ast.Expr, scope: Scope, span: Span) -> Fault:
@@ -97,12 +108,12 @@ def _expected(
     row: RowState, observed: plan.Observed, operator: str, right: Value, condition: ast.Expr, span: Span, scope: Scope
 ) -> plan.Expected:
     """What stands on the other side: as many bytes, by == and != only; of a live value, one of its type."""
-    if not isinstance(observed, (plan.Content, plan.Wire)):
+    if not plan.is_bytes(observed):
         return comparable(observed, operator, right, scope, span)
     if operator not in ("==", "!="):
         raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
     expected = as_expected(right, scope, span)
-    for one in expected.alternatives if isinstance(expected, plan.OneOf) else (expected,):
+    for one in plan.alternatives_of(expected):
         length = _length(one, observed, span, row.ledger)
         if length is not None and length != _observed_length(observed):
             raise _lengths_differ(row, observed, length, condition, span, scope)
@@ -113,25 +124,25 @@ def _length(
     expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span, ledger: BufferContents
 ) -> int | None:
     """Bytes on the right; None where the pattern takes any number."""
-    if isinstance(expected, (ByteString, *LIVE_BYTES)):
-        return expected.length
-    if isinstance(expected, plan.Any):
-        return expected.length
-    if isinstance(expected, plan.Sequence):
-        lengths = [_length(item, observed, span, ledger) for item in expected.items]
-        known = [length for length in lengths if length is not None]
-        return sum(known) if len(known) == len(lengths) else None
-    if isinstance(expected, plan.Unchanged):
-        if isinstance(observed, plan.Wire) and not ledger.doubtful(undecided.segments_of(ledger, observed)):
-            raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
-        return None
-    raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
+    match expected:
+        case ByteString() | LiveBytes() | LiveContent() | LiveJoin() | plan.Any():
+            return expected.length
+        case plan.Sequence():
+            lengths = [_length(item, observed, span, ledger) for item in expected.items]
+            known = [length for length in lengths if length is not None]
+            return sum(known) if len(known) == len(lengths) else None
+        case plan.Unchanged():
+            if not plan.is_content(observed) and not ledger.doubtful(undecided.segments_of(ledger, observed)):
+                raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
+            return None
+        case _:
+            raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
 
 
 def _observed_length(observed: plan.Content | plan.Wire) -> int:
-    if isinstance(observed, plan.Wire):
-        return observed.length
-    return sum(part.length for part in observed.parts if isinstance(part.length, int))
+    if plan.is_content(observed):
+        return sum(known(part.length) or 0 for part in observed.parts)
+    return observed.length
 
 
 def _lengths_differ(
@@ -142,19 +153,15 @@ def _lengths_differ(
     message = f"{have} bytes compared with {length}"
     if isinstance(condition, ast.Binary):
         for side, short, other in ((condition.left, have, length), (condition.right, length, have)):
-            if isinstance(side, ast.Index) and isinstance(side.index, ast.Range) and short + 1 == other:
-                bounds = side.index
-                if bounds.end is not None:
-                    start = _text(bounds.start.span)
-                    return fault(
-                        "MKS0311",
-                        message,
-                        side.span,
-                        help=f"`..` leaves its end out; {_text(side.of.span)}[{start} +: {other}]",
-                    )
+            match side:
+                case ast.Index(of=of, index=ast.Range(start=start, end=end)) if end is not None and short + 1 == other:
+                    help = f"`..` leaves its end out; {_text(of.span)}[{_text(start.span)} +: {other}]"
+                    return fault("MKS0311", message, side.span, help=help)
+                case _:
+                    pass  # it does not end where `..` may have been misread
     notes: tuple[Note, ...] = ()
     help = ""
-    if isinstance(observed, plan.Wire):
+    if not plan.is_content(observed):
         wire = row.ledger.wires.get(observed.label)
         why = "" if wire is None or wire.length is None else explain_wire(wire.length, wire.domains)
         if wire is not None and why:
@@ -177,16 +184,16 @@ def _learn(
         unsaid = Unsaid(why, span, "a `let` behind it takes what is there: let now = …")
         row.ledger.write_segments(segments, None, unsaid)
         return
-    if isinstance(expected, plan.Unchanged):
+    if expected == plan.Unchanged():
         return
     at = 0
     for item in expected.items if isinstance(expected, plan.Sequence) else (expected,):
-        if isinstance(item, ByteString):
+        if is_known_bytes(item):
             row.ledger.write_segments(_cut(segments, at, item.length), item, None)
             at += item.length
             continue
-        length = item.length if isinstance(item, (plan.Any, *LIVE_BYTES)) else None
-        why = "matched `any` here" if isinstance(item, plan.Any) else "matched here by what is known to the rig only"
+        length = item.length if plan.is_any(item) or is_live_bytes(item) else None
+        why = "matched `any` here" if plan.is_any(item) else "matched here by what is known to the rig only"
         rest = _observed_length(observed) - at if length is None else length
         row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))
         at += rest
@@ -208,7 +215,7 @@ def _known(row: RowState, node: ast.Expect, observed: plan.Observed, scope: Scop
         return None
     if known.outcome is not None:
         found = outcome(known.outcome, scope, row.sentences)
-        if not isinstance(found, plan.Accepted):
+        if found != ACCEPTED:
             raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
     if known.value is None:
         raise bare_departure(known, "known ID VALUE; `known ID any` if nothing can be said of it")

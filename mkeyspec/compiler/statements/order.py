@@ -15,7 +15,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostic, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.plan.use import End
 from mkeyspec.reference.layout import Segment
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, Part, Repeated
+from mkeyspec.value.layout import Layout, Part
 
 CODE = "MKS0619"
 _FROM_FAR = (plan.Read, plan.Atomic)
@@ -107,10 +107,8 @@ def look_arrival(row: RowState, part: Part, length: int | None, span: Span) -> N
 
 def _repeats(layout: Layout) -> bool:
     """Whether a layout names anything more than once."""
-    entries = layout.entries if isinstance(layout, Interleaved) else layout.parts
-    bare = [entry.part if isinstance(entry, Repeated) else entry for entry in entries]
-    names = [one.part.name if isinstance(one, Chunk) else one.name for one in bare]
-    return len(set(names)) < len(names) or any(isinstance(entry, Repeated) for entry in entries)
+    given = layout.given()
+    return len({entry.target().name for entry in given}) < len(given) or any(entry.repeated for entry in given)
 
 
 def _is_late(end: End) -> bool:

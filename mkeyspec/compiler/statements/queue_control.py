@@ -12,7 +12,6 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
-from mkeyspec.compiler.statements.claims import claims_rejection, goes_through
 from mkeyspec.compiler.statements.order import look_cancelled
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -80,7 +79,7 @@ def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
     undecided.look_poll(row.undecided, step, sentence.span)
     look_poll(row, step, sentence.span)
-    if claim and not goes_through(claim):
+    if claim and not plan.may_succeed(claim):
         row.moved = row.brought = ()  # what was posted before and is polled here may have failed
     row.add(step, sentence)
     writes.under_way(row, qp, step.peer, claim, sentence.span)
@@ -119,7 +118,7 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     number = fitting(as_int(evaluate(sentence.operand, scope), scope, span, "`cancel`"), "id", span)
     qp = row.qp(sentence, scope)
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
-    if not claims_rejection(claim):
+    if not plan.is_rejected(claim):
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
         near, far = row.world.end((qp, False)), row.world.end((qp, True))
         row.world.ends[qp, True] = far._replace(perhaps=far.perhaps + near.met.count(number))

@@ -10,7 +10,7 @@ from mkeyspec.compiler.check.state import ALL, AbstractState, may_be_refused
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
-from mkeyspec.compiler.statements.claims import claims_rejection, goes_through, lines_of
+from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.order import SectionOrder
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -55,23 +55,23 @@ def _finish(
     """Whether it may go through."""
     claim = row.claim(sentence, scope)
     peer = sentence.node.peer
-    if abort or (claims_rejection(claim) and _refuses(claim, "complete")):
+    if abort or (plan.is_rejected(claim) and _refuses(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
         for one in requests:
             if isinstance(one, plan.Configuring):
                 row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
-        _pair(row, qp, peer, requests, claims_rejection(claim))
+        _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
     waiting = list(row.world.end((qp, not peer)).receives or ())
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
-    if abort or claims_rejection(claim):
+    if abort or plan.is_rejected(claim):
         return False
     _under_way(row, qp, peer, requests, wait, claim)
-    writes.post(row, step, waiting, goes_through(claim))
+    writes.post(row, step, waiting, plan.may_succeed(claim))
     return True
 
 

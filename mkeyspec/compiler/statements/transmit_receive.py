@@ -14,7 +14,6 @@ from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
-from mkeyspec.compiler.statements.claims import claims_rejection, fails_under_way, goes_through
 from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.operands import mkey_place, whole_length
 from mkeyspec.compiler.statements.request_parts import DEFAULT_IMM, live_int, options
@@ -74,16 +73,16 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.spans.put(part, expr.span)
     row.ledger.mkeys[name] = shape._replace(received=False)
     label = row.label(sentence, scope, claim)
-    if claims_rejection(claim) and not fails_under_way(claim):
+    if plan.is_rejected(claim) and not plan.rejected_at(claim, "completion"):
         row.ledger.wires.pop(None, None)  # nothing was posted
     else:
         row.ledger.new_wire(
-            label, length if isinstance(length, int) else None, shape, sentence.span, sure=goes_through(claim)
+            label, length if isinstance(length, int) else None, shape, sentence.span, sure=plan.may_succeed(claim)
         )
     step = plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
-    if goes_through(claim) and isinstance(length, int):
+    if plan.may_succeed(claim) and isinstance(length, int):
         writes.transmit(row, step, row.ledger.wires[None].buffer, length)
         if not start:
             look_sent(row, name, length, sentence.span)
@@ -117,8 +116,8 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.spans.put_member(step, "data", expr.span)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
-    writes.receive(row, step, goes_through(claim))
-    if goes_through(claim) and not start:
+    writes.receive(row, step, plan.may_succeed(claim))
+    if plan.may_succeed(claim) and not start:
         look_received(row, name, data, sentence.span)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.compiler.eval.undecided import segments_of
-from mkeyspec.compiler.eval.values import Moment, WireRef
+from mkeyspec.compiler.eval.values import Handle, Moment, WireRef, is_known_bytes, is_wire
 from mkeyspec.compiler.statements.already_there import MOST_COMPARED, already_there, covers, looked_at, same
 from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANNOT_HOLD, fixed_number
 from mkeyspec.compiler.statements.row_state import RowState
@@ -12,7 +14,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, pieces_of
 
 # Expectations ------------------------------------------------------------------------------------
 
@@ -20,7 +22,7 @@ from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin
 def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     """Whether what an expectation says depends on the device, before the ledger learns from it."""
     observed, operator, expected = step.observed, step.operator, step.expected
-    if isinstance(observed, (plan.Content, plan.Wire)):
+    if plan.is_bytes(observed):
         fixed = _fixed_bytes(observed, operator, expected) or _as_it_was(row, observed, operator, expected)
         if fixed is None:
             _note_echo(row, step, span)
@@ -30,9 +32,9 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         fixed = fixed_number(observed, operator, expected)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
-    elif isinstance(observed, plan.Content) and operator == "==" and not _doubtful(row, observed):
+    elif plan.is_content(observed) and operator == "==" and not _doubtful(row, observed):
         already_there(row, observed, expected, span)
-    if isinstance(observed, plan.Content):
+    if plan.is_content(observed):
         looked_at(row, observed)
 
 
@@ -46,25 +48,26 @@ def _fixed_bytes(observed: plan.Content | plan.Wire, operator: str, expected: pl
     always, never = (CANNOT_FAIL, CANNOT_HOLD) if operator == "==" else (CANNOT_HOLD, CANNOT_FAIL)
     if _length(observed) == 0:
         return always, "no byte is looked at"
-    if isinstance(observed, plan.Content) and _contradicts_itself(observed, expected):
+    if plan.is_content(observed) and _contradicts_itself(observed, expected):
         return never, "the same byte is looked at twice, and is to be two things"
-    if isinstance(expected, plan.OneOf):
-        if not expected.alternatives:
+    match expected:
+        case plan.OneOf(()):
             return never, "the list is empty"
-        if any(_takes_all(one) for one in expected.alternatives):
+        case plan.OneOf(alternatives) if any(plan.takes_all(one) for one in alternatives):
             return always, "one of the alternatives is `any`"
-    elif operator == "!=" and _takes_all(expected):
-        return always, "`any` is all there is"
-    return None
+        case _ if operator == "!=" and plan.takes_all(expected):
+            return always, "`any` is all there is"
+        case _:
+            return None
 
 
 def _contradicts_itself(observed: plan.Content, expected: plan.Expected) -> bool:
     """Whether the layout leads to some byte twice, and it should be something else each time."""
-    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
+    alternatives = plan.alternatives_of(expected)
     names = [part.name for part in observed.parts]
     if len(set(names)) == len(names) or not alternatives:
         return False
-    return all(isinstance(one, ByteString) and _two_things(observed.parts, one) for one in alternatives)
+    return all(is_known_bytes(one) and _two_things(observed.parts, one) for one in alternatives)
 
 
 def _two_things(parts: tuple[Part, ...], wanted: ByteString) -> bool:
@@ -72,16 +75,18 @@ def _two_things(parts: tuple[Part, ...], wanted: ByteString) -> bool:
         return False
     at, seen = 0, list[tuple[str, int, int, int]]()
     for part in parts:
-        if not isinstance(part.start, int) or not isinstance(part.length, int):
+        bounds = part.bounds()
+        if bounds is None:
             return False
+        first, size = bounds
         for name, start, length, where in seen:
-            low, high = max(start, part.start), min(start + length, part.start + part.length)
+            low, high = max(start, first), min(start + length, first + size)
             if name == part.name and low < high:
                 one = slice_of(wanted, where + low - start, high - low)
-                if not same(one, slice_of(wanted, at + low - part.start, high - low)):
+                if not same(one, slice_of(wanted, at + low - first, high - low)):
                     return True
-        seen.append((part.name, part.start, part.length, at))
-        at += part.length
+        seen.append((part.name, first, size, at))
+        at += size
     return False
 
 
@@ -89,40 +94,49 @@ def _as_it_was(
     row: RowState, observed: plan.Content | plan.Wire, operator: str, expected: plan.Expected
 ) -> tuple[str, str] | None:
     """The same bytes on both sides, or as one of the alternatives: what is there, before anything could change it."""
-    alternatives = expected.alternatives if isinstance(expected, plan.OneOf) else (expected,)
+    alternatives = plan.alternatives_of(expected)
     for one in alternatives:
-        why = ""
-        if isinstance(one, plan.Unchanged) and isinstance(observed, plan.Content) and _untouched(row, observed):
-            why = "nothing has been done since these bytes were last looked at"
-        elif isinstance(one, ByteString) and isinstance(observed, plan.Content) and _untouched(row, observed):
-            there = _there(row, observed)
-            if there is not None and same(there, one):
-                why = "nothing has been moved since these bytes were said"
-        elif isinstance(one, (LiveContent, LiveJoin)) and _own_snapshot(row, observed, one):
-            why = "both sides are the same"
+        why = _why_as_it_was(row, observed, one)
         if why:
-            several = "one of the alternatives is what is there: " if isinstance(expected, plan.OneOf) else ""
+            several = "" if one is expected else "one of the alternatives is what is there: "
             return (CANNOT_FAIL if operator == "==" else CANNOT_HOLD), several + why
     return None
+
+
+def _why_as_it_was(row: RowState, observed: plan.Content | plan.Wire, one: plan.Expected) -> str:
+    match observed, one:
+        case plan.Content(), plan.Unchanged() if _untouched(row, observed):
+            return "nothing has been done since these bytes were last looked at"
+        case plan.Content(), ByteString() if _untouched(row, observed):
+            there = _there(row, observed)
+            return (
+                "nothing has been moved since these bytes were said" if there is not None and same(there, one) else ""
+            )
+        case _, (LiveContent() | LiveJoin()) if _own_snapshot(row, observed, one):
+            return "both sides are the same"
+        case _:
+            return ""
 
 
 def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: LiveContent | LiveJoin) -> bool:
     """A snapshot of this wire, or of this place with nothing done since; whole, or put together of its parts."""
     at = 0
-    for piece in expected.parts if isinstance(expected, LiveJoin) else (expected,):
+    for piece in pieces_of(expected):
         if piece.length == 0:
             continue
         if not isinstance(piece, LiveContent):
             return False
         moment = row.ledger.saved[piece.name]
         place, wires = moment.place, row.ledger.wires
-        if isinstance(observed, plan.Wire):
-            if not isinstance(place, WireRef) or wires.get(place.label) is not wires.get(observed.label):
+        match observed, place:
+            case plan.Wire(_, start, label), WireRef():
+                if wires.get(place.label) is not wires.get(label) or place.start + piece.start != start + at:
+                    return False
+            case plan.Content(), (Part() | Handle()):
+                if any(isinstance(step, _CHANGING) for step in row.steps[moment.position :]):
+                    return False
+            case _:
                 return False
-            if place.start + piece.start != observed.start + at:
-                return False
-        elif isinstance(place, WireRef) or any(isinstance(step, _CHANGING) for step in row.steps[moment.position :]):
-            return False
         at += piece.length
     return True
 
@@ -139,9 +153,11 @@ def _untouched(row: RowState, observed: plan.Content) -> bool:
 
 def _only_configures(step: plan.Step) -> bool:
     """A section that moves nothing, and is to go through."""
-    if not isinstance(step, plan.Post) or step.claim or step.known is not None or step.abort:
-        return False
-    return all(isinstance(request, plan.Configuring) for request in step.requests)
+    match step:
+        case plan.Post(claim=(), known=None, abort=False):
+            return all(isinstance(request, plan.Configuring) for request in step.requests)
+        case _:
+            return False
 
 
 def _there(row: RowState, observed: plan.Content) -> ByteString | None:
@@ -158,28 +174,15 @@ _GOING_ON = (*_CHANGING, plan.Check, plan.Await, plan.Poll, plan.Cancel, plan.Re
 """Those, and steps that wait for what was posted before."""
 
 
-def _takes_all(expected: plan.Expected) -> bool:
-    if isinstance(expected, plan.Sequence):
-        return all(isinstance(item, plan.Any) or item.length == 0 for item in expected.items)
-    return isinstance(expected, plan.Any)
-
-
 def _length(observed: plan.Content | plan.Wire) -> int | None:
-    if isinstance(observed, plan.Wire):
-        return observed.length
-    total = 0
-    for part in observed.parts:
-        if not isinstance(part.length, int):
-            return None
-        total += part.length
-    return total
+    return plan.known_total(observed.parts) if plan.is_content(observed) else observed.length
 
 
 def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:
     diagnostics.warning(
         "MKS0614",
         "any garbage but these bytes fulfils this"
-        if not isinstance(expected, plan.Unchanged)
+        if expected != plan.Unchanged()
         else "any garbage fulfils this, as long as something has changed",
         span,
         help="say what should be there: `== …`, `in [a, b]`",
@@ -192,15 +195,24 @@ def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span
 def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
     """Which bytes are held against a wire that nobody has said yet, and which are said here."""
     mine = _names(row, step.observed)
-    alternatives = step.expected.alternatives if isinstance(step.expected, plan.OneOf) else (step.expected,)
-    for one in alternatives:
-        for piece in one.parts if isinstance(one, LiveJoin) else (one,):
-            if isinstance(piece, LiveContent):
-                other = _taken_from(row, row.ledger.saved[piece.name], span)
-                if other:
-                    row.echoes = (*row.echoes, (mine, other, span))
-            elif isinstance(piece, (ByteString, plan.Sequence, plan.Unchanged, LiveBytes)) and not _takes_all(piece):
-                row.said |= mine
+    for one in plan.alternatives_of(step.expected):
+        match one:
+            case LiveContent() | LiveJoin() | LiveBytes():
+                for piece in pieces_of(one):
+                    if isinstance(piece, LiveContent):
+                        other = _taken_from(row, row.ledger.saved[piece.name], span)
+                        row.echoes = (*row.echoes, (mine, other, span)) if other else row.echoes
+                    else:
+                        row.said |= mine
+            case ByteString() | plan.Sequence() | plan.Unchanged():
+                if not plan.takes_all(one):
+                    row.said |= mine
+            case plan.Any() | plan.OneOf():
+                pass  # it says nothing
+            case int() | str() | Live() | LiveOp():
+                pass  # of scalars
+            case _:
+                assert_never(one)
 
 
 def _taken_from(row: RowState, moment: Moment, span: Span) -> frozenset[str]:
@@ -208,16 +220,23 @@ def _taken_from(row: RowState, moment: Moment, span: Span) -> frozenset[str]:
 
     Of what no request has written into, the rig knows what should be there.
     """
-    if isinstance(moment.place, WireRef):
-        return frozenset({row.ledger.wires[moment.place.label].buffer})
-    names = {name for name, _, _ in moment.ledger.segments(moment.place, span)}
+    place = moment.place
+    if is_wire(place):
+        return frozenset({row.ledger.wires[place.label].buffer})
+    names = {name for name, _, _ in moment.ledger.segments(place, span)}
     return frozenset(names & moment.ledger.written)
 
 
 def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
-    if isinstance(observed, plan.Wire):
-        return frozenset({row.ledger.wires[observed.label].buffer})
-    return frozenset(part.name for part in observed.parts) if isinstance(observed, plan.Content) else frozenset()
+    match observed:
+        case plan.Wire(label=label):
+            return frozenset({row.ledger.wires[label].buffer})
+        case plan.Content(parts):
+            return frozenset(part.name for part in parts)
+        case Live() | LiveOp():
+            return frozenset()
+        case _:
+            assert_never(observed)
 
 
 def _look_echoes(row: RowState) -> None:
