@@ -189,6 +189,10 @@ class Request:
         """Whether its message takes a receive of the other end's QP."""
         return self.takes_receive() and self.options.dct is None
 
+    def moves_data(self) -> bool:
+        """Whether data may go over its QP."""
+        return False
+
     def layout_given(self) -> Optional[Layout]:
         """The layout that it gives its mkey."""
         return None
@@ -217,6 +221,9 @@ class Addressed(Request):
     """A request that moves data between the two ends, so that on a DCI it names a DCT."""
 
     __slots__ = ()
+
+    def moves_data(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +459,9 @@ class RawWqe(Request):
     wqe: Union[ByteString, LiveString]
     options: Options = PLAIN
 
+    def moves_data(self) -> bool:
+        return True
+
     def needs(self) -> tuple[str, ...]:
         opcode = _known_byte(self.wqe, 3)
         names = RAW_OPCODES.values() if opcode is None else [RAW_OPCODES[opcode]] if opcode in RAW_OPCODES else ()
@@ -470,6 +480,12 @@ def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int
 Wr = Union[
     Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, CompareSwap, Invalidate, Memcpy, RawWqe
 ]
+
+
+def configuring(requests: tuple[Wr, ...]) -> list[Configuring]:
+    """Those that configure an mkey, and move no data."""
+    return [request for request in requests if isinstance(request, Configuring)]
+
 
 QP_REQUESTS: Mapping[str, frozenset[str]] = {
     "uc": frozenset({"send", "send_imm", "send_inv", "write", "invalidate", "recv"}),

@@ -37,6 +37,10 @@ class _Step:
         """The requests that it posts by hand."""
         return ()
 
+    def moves_data(self) -> bool:
+        """Whether data may go over its QP."""
+        return False
+
     def queue(self) -> tuple[Optional[str], bool]:
         """The end of a pair of QPs that it is about: the pair's name (None: the default one), and whether it is the
         peer's."""
@@ -163,6 +167,9 @@ class Post(_Step):
     def posted(self) -> tuple[Wr, ...]:
         return self.requests
 
+    def moves_data(self) -> bool:
+        return any(request.moves_data() for request in self.requests)
+
     def needs(self) -> tuple[str, ...]:
         return tuple(need for request in self.requests for need in request.needs())
 
@@ -201,6 +208,9 @@ class Transmit(_Step):
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)
 
+    def moves_data(self) -> bool:
+        return True
+
     def queue(self) -> tuple[Optional[str], bool]:
         return self.qp, False
 
@@ -231,6 +241,9 @@ class Receive(_Step):
     def ends(self) -> tuple[End, ...]:
         return (self.end(),)
 
+    def moves_data(self) -> bool:
+        return True
+
     def queue(self) -> tuple[Optional[str], bool]:
         return self.qp, False
 
@@ -245,6 +258,9 @@ class Recv(_Step):
     peer: bool = False
     label: Optional[str] = None
     options: Options = PLAIN
+
+    def moves_data(self) -> bool:
+        return True
 
     def queue(self) -> tuple[Optional[str], bool]:
         return self.qp, self.peer

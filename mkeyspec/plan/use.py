@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from mkeyspec.abi.constants import Access
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int, is_known, known
+from mkeyspec.value.live import Int, is_known, known_number
 
 
 class Use(NamedTuple):
@@ -90,4 +90,4 @@ def total(parts: tuple[Part, ...]) -> Int:
 
 def known_total(parts: tuple[Part, ...]) -> Optional[int]:
     """Bytes of parts together; None where one is live."""
-    return known(total(parts))
+    return known_number(total(parts))

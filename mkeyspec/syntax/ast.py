@@ -214,7 +214,7 @@ class Claim:
 
     def lists(self) -> tuple[Block, ...]:
         """The lists of completions among its outcomes."""
-        return tuple(outcome.block for outcome in self.outcomes if isinstance(outcome, Completes))
+        return _lists(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,14 @@ class Known:
     outcome: Optional[Outcome] = None
     value: Optional[Expr] = None
     modifiers: tuple[Modifier, ...] = ()
+
+    def lists(self) -> tuple[Block, ...]:
+        """The list of completions that comes instead, if it is one."""
+        return _lists((self.outcome,))
+
+
+def _lists(outcomes: tuple[Optional[Outcome], ...]) -> tuple[Block, ...]:
+    return tuple(outcome.block for outcome in outcomes if isinstance(outcome, Completes))
 
 
 # Statements ----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def lives_in(value: Int) -> Iterator[Live]:
             assert_never(value)
 
 
-def known(value: Int | None) -> int | None:
+def known_number(value: Int | None) -> int | None:
     """The number where it is there before the case runs, else None."""
     return value if isinstance(value, int) else None
 

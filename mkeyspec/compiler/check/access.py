@@ -8,7 +8,7 @@ from mkeyspec.compiler.check.context import Look, place
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int, Live, is_known, known
+from mkeyspec.value.live import Int, Live, is_known, known_number
 
 _RIGHTS = ((1, "local_write"), (2, "remote_write"), (4, "remote_read"), (8, "remote_atomic"))
 
@@ -136,7 +136,7 @@ def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: Ab
         target = entry.target()
         begin = offset
         alone = entry is target  # the offset of a repeated or interleaved entry is not counted
-        offset += (known(target.length) or 0) if alone else 0
+        offset += (known_number(target.length) or 0) if alone else 0
         if reach is not None and alone and begin >= reach:
             break
         if (target.name, target.but) in seen:

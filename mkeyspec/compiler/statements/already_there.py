@@ -13,7 +13,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import is_known, known
+from mkeyspec.value.live import is_known, known_number
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -45,7 +45,7 @@ def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> 
     """Remember what a request brings. None: nobody has said."""
     plain = part.name in row.ledger.buffers or row.ledger.mkeys[part.name].domains == PLAIN
     if plain and is_known(part.start):
-        segments = row.ledger.targets(part, known(part.length) if data is None else data.length, span)
+        segments = row.ledger.targets(part, known_number(part.length) if data is None else data.length, span)
     else:
         data, segments = None, row.ledger.targets(part, None, span)
     at = 0

@@ -24,21 +24,31 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def written_need(expr: ast.Expr, scope: Scope) -> plan.Need:
     """One need of a case's `needs` line: a capability's name, or a comparison of a device's number."""
-    if isinstance(expr, ast.Text):
-        return _capability(expr.value, expr)
-    if isinstance(expr, ast.Binary) and expr.operator in _MIRRORED:
-        left, right, operator = expr.left, expr.right, expr.operator
-        if not isinstance(left, ast.Attribute):
-            left, right, operator = right, left, _MIRRORED[operator]
-        live = evaluate(left, scope)
-        if isinstance(live, Live) and live.subject == "device":
+    match expr:
+        case ast.Text(value=text):
+            return _capability(text, expr)
+        case ast.Binary(operator=operator, left=ast.Attribute() as left, right=right) if operator in _MIRRORED:
+            return _comparison(expr, left, operator, right, scope)
+        case ast.Binary(operator=operator, left=left, right=right) if operator in _MIRRORED:
+            return _comparison(expr, right, _MIRRORED[operator], left, scope)
+        case _:
+            return _named(expr, scope)
+
+
+def _comparison(expr: ast.Expr, left: ast.Expr, operator: str, right: ast.Expr, scope: Scope) -> plan.Comparison:
+    match evaluate(left, scope):
+        case Live("device") as live:
             return plan.Comparison(live, operator, as_int(evaluate(right, scope), scope, right.span, "`needs`"))
-        raise fault(
-            "MKS0302",
-            "`needs` compares a number of the device",
-            expr.span,
-            help="needs device.max_wr_memcpy_length >= 4096",
-        )
+        case _:
+            raise fault(
+                "MKS0302",
+                "`needs` compares a number of the device",
+                expr.span,
+                help="needs device.max_wr_memcpy_length >= 4096",
+            )
+
+
+def _named(expr: ast.Expr, scope: Scope) -> str:
     name = _dotted(expr)
     if name is None:
         raise fault("MKS0302", "`needs` takes names of what a device offers", expr.span, help="needs memcpy, qp.dci")
@@ -57,10 +67,8 @@ def derived_needs(world: AbstractState, step: plan.Step, device_numbers: bool) -
     yield from step.needs()
     if isinstance(step, plan.Record):
         return
-    if isinstance(step, (plan.Transmit, plan.Receive, plan.Recv)) or (
-        isinstance(step, plan.Post) and any(isinstance(one, (plan.Addressed, plan.RawWqe)) for one in step.requests)
-    ):
-        transfers = f"transfer.{world.qp(step.qp).type}"
+    if step.moves_data():
+        transfers = f"transfer.{world.qp(step.queue()[0]).type}"
         if transfers in CAPABILITIES:
             yield transfers
     for live in lives(step) if device_numbers else ():
@@ -77,9 +85,11 @@ def _capability(name: str, expr: ast.Expr) -> str:
 
 
 def _dotted(expr: ast.Expr) -> str | None:
-    if isinstance(expr, ast.Ref):
-        return expr.name
-    if isinstance(expr, ast.Attribute):
-        left = _dotted(expr.of)
-        return None if left is None else f"{left}.{expr.name.text}"
-    return None
+    match expr:
+        case ast.Ref(name=text):
+            return text
+        case ast.Attribute(of=of, name=name):
+            left = _dotted(of)
+            return None if left is None else f"{left}.{name.text}"
+        case _:
+            return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from typing_extensions import assert_never
+
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.statements.claims import COMPLETES
 from mkeyspec.compiler.statements.registry import CASE, PLACES
@@ -19,6 +21,7 @@ from mkeyspec.compiler.statements.work_requests import SECTION
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
+from mkeyspec.syntax.walk import flat
 
 
 def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
@@ -29,12 +32,8 @@ def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
 
 
 def _check_lines(lines: Iterable[ast.Statement], place: Place, sentences: Sentences, diagnostics: Diagnostics) -> None:
-    for line in lines:
-        if isinstance(line, ast.If):
-            _check_lines(line.then.lines, place, sentences, diagnostics)
-            if line.orelse is not None:
-                _check_lines(line.orelse.lines, place, sentences, diagnostics)
-        elif isinstance(line, ast.Step):
+    for line in flat(lines):
+        if isinstance(line, ast.Step):
             _check_sentence(line, place, sentences, diagnostics)
         elif place is not CASE:
             diagnostics.add(not_a_line(line, place).diagnostic)
@@ -51,11 +50,10 @@ def _check_sentence(node: ast.Step, place: Place, sentences: Sentences, diagnost
         sentences.put(node, shape)
     if shape is not None and shape.lines is not None and node.block is not None:
         _check_lines(node.block.lines, shape.lines, sentences, diagnostics)
-    outcomes = () if node.claim is None else node.claim.outcomes
-    departure = None if node.known is None else node.known.outcome
-    for outcome in (*outcomes, departure):
-        if isinstance(outcome, ast.Completes):
-            _check_lines(outcome.block.lines, COMPLETES, sentences, diagnostics)
+    lists = () if node.claim is None else node.claim.lists()
+    departed = () if node.known is None else node.known.lists()
+    for block in (*lists, *departed):
+        _check_lines(block.lines, COMPLETES, sentences, diagnostics)
 
 
 # What may be wrong ---------------------------------------------------------------------------
@@ -287,18 +285,21 @@ def _claim_faults(claim: ast.Claim, verb: Shape, place: Place) -> Iterable[Fault
 
 
 def _outcome_faults(outcome: ast.Outcome, verb: Shape) -> Iterable[Fault]:
-    if isinstance(outcome, ast.Rejected):
-        phase = outcome.phase.text
-        if phase not in verb.phases:
-            yield fault(
-                "MKS0510",
-                f"`{verb.name}` can't be rejected at {phase}",
-                outcome.phase.span,
-                help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
-            )
-    elif isinstance(outcome, ast.Completes) and not verb.completes:
-        yield fault(
-            "MKS0510", f"`{verb.name}` has no completions of its own", outcome.span, help="poll completes { … }"
-        )
-    elif isinstance(outcome, ast.Accepted) and not verb.phases:
-        yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)
+    match outcome:
+        case ast.Rejected(phase=phase):
+            if phase.text not in verb.phases:
+                yield fault(
+                    "MKS0510",
+                    f"`{verb.name}` can't be rejected at {phase.text}",
+                    phase.span,
+                    help="it can at " + " or ".join(verb.phases) if verb.phases else "it takes no rejection",
+                )
+        case ast.Completes():
+            if not verb.completes:
+                message = f"`{verb.name}` has no completions of its own"
+                yield fault("MKS0510", message, outcome.span, help="poll completes { … }")
+        case ast.Accepted():
+            if not verb.phases:
+                yield fault("MKS0510", f"`{verb.name}` takes no claim", outcome.span)
+        case _:
+            assert_never(outcome)

@@ -35,11 +35,12 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
     shape = row.ledger.mkeys[mkey.name]
     layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span
     for one in setters:
-        if isinstance(one, plan.SetLayout):
-            layout = one.layout
+        given, signatures = one.layout_given(), one.domains_given()
+        if given is not None:
+            layout = given
             row.want_entries(mkey.name, layout)
-        elif isinstance(one, plan.SetSignature):
-            domains = Domains(one.mem, one.wire)
+        if signatures is not None:
+            domains = Domains(*signatures)
             span = row.spans.get(one, "wire")
     row.ledger.mkeys[mkey.name] = Known(layout, domains, None, span, shape.input or shape.unread)
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
@@ -99,8 +100,8 @@ def _registration(row: RowState, sentence: Sentence, scope: Scope) -> tuple[str,
     mkey = configured_mkey(row, sentence, scope)
     expr = sentence.phrases["from"]
     layout = layout_of(expr, scope, f"`{verb}`")
-    if isinstance(layout, Interleaved) != (verb == "mr_interleaved"):
-        help = "mr_list" if isinstance(layout, List) else "mr_interleaved"
+    if layout.strided != (verb == "mr_interleaved"):
+        help = "mr_interleaved" if layout.strided else "mr_list"
         wrong(layout, scope, expr.span, f"`{verb}`", "the other kind of layout", help=f"{help} {mkey.name} from …")
     access = sentence.modifiers.get("access")
     if access is None or access.value is None:

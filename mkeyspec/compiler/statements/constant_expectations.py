@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
-from mkeyspec.value.live import MEMBER_TYPES, WIDTHS, Int, Live, LiveOp, NoValue, evaluate
+from mkeyspec.compiler.eval.values import is_live
+from mkeyspec.value.live import MEMBER_TYPES, WIDTHS, Int, Live, LiveOp, NoValue, evaluate, lives_in, width
 
 CANNOT_FAIL, CANNOT_HOLD = "cannot fail", "cannot hold"
 
@@ -22,9 +24,10 @@ def fixed_number(observed: plan.Observed, operator: str, expected: plan.Expected
         return _one_of(observed, operator, expected)
     if observed == expected:
         return (CANNOT_FAIL if operator in ("==", "<=", ">=") else CANNOT_HOLD), "both sides are the same"
-    if not isinstance(observed, (Live, LiveOp)) or not isinstance(expected, (int, Live, LiveOp)):
+    if not is_live(observed) or not isinstance(expected, (int, Live, LiveOp)):
         return None
-    if isinstance(observed, LiveOp) or isinstance(expected, LiveOp):
+    computed = isinstance(observed, LiveOp)
+    if computed or isinstance(expected, LiveOp):
         between = constant(LiveOp("-", (observed, expected)))
         if between is not None:
             return (CANNOT_FAIL if _holds(operator, between, 0) else CANNOT_HOLD), "what the device says cancels out"
@@ -36,7 +39,7 @@ def fixed_number(observed: plan.Observed, operator: str, expected: plan.Expected
     apart = mine[1] < other[0] or other[1] < mine[0]
     if len(outcomes) > 1 or (operator in ("==", "!=") and not apart):
         return None
-    bits = "the number is" if isinstance(observed, LiveOp) else f"the number has {width_of(observed)} bits, it is"
+    bits = "the number is" if computed else f"the number has {width(observed)} bits, it is"
     return (CANNOT_FAIL if outcomes == {True} else CANNOT_HOLD), f"{bits} from {mine[0]} to {mine[1]}"
 
 
@@ -46,7 +49,7 @@ def _one_of(observed: plan.Observed, operator: str, expected: plan.OneOf) -> tup
         return never, "the list is empty"
     if observed in expected.alternatives:
         return always, "one of the alternatives is what stands on the other side"
-    mine = bounds(observed) if isinstance(observed, (Live, LiveOp)) else None
+    mine = bounds(observed) if is_live(observed) else None
     known = {one for one in expected.alternatives if isinstance(one, int)}
     if mine is not None and mine[1] - mine[0] < len(known) and all(n in known for n in range(mine[0], mine[1] + 1)):
         return always, f"the list has every number from {mine[0]} to {mine[1]}"
@@ -57,16 +60,20 @@ def _holds(operator: str, a: int, b: int) -> bool:
     return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
 
 
-def width_of(live: Live) -> int:
-    return WIDTHS.get(live.member, 32)
-
-
 def bounds(value: Int) -> tuple[int, int] | None:
     """The least and the largest number that `value` may be, or a wider range; None where that can't be told."""
-    if isinstance(value, int):
-        return value, value
-    if isinstance(value, Live):
-        return None if value.member in MEMBER_TYPES else (0, (1 << width_of(value)) - 1)
+    match value:
+        case int():
+            return value, value
+        case Live():
+            return None if value.member in MEMBER_TYPES else (0, (1 << WIDTHS.get(value.member, 32)) - 1)
+        case LiveOp():
+            return _bounds_of_result(value)
+        case _:
+            assert_never(value)
+
+
+def _bounds_of_result(value: LiveOp) -> tuple[int, int] | None:
     parts = [bounds(argument) for argument in value.args]
     if len(parts) != 2 or parts[0] is None or parts[1] is None:
         return None
@@ -90,7 +97,7 @@ def bounds(value: Int) -> tuple[int, int] | None:
 
 def constant(value: LiveOp) -> int | None:
     """The number that `value` is on any device; None if that depends on the device."""
-    lives = list(dict.fromkeys(_lives(value)))
+    lives = list(dict.fromkeys(lives_in(value)))
     if any(live.member in MEMBER_TYPES for live in lives):
         return None
     found: list[int] = []
@@ -102,14 +109,6 @@ def constant(value: LiveOp) -> int | None:
         except NoValue:
             continue
     return found[0] if len(found) >= LEAST and len(set(found)) == 1 else None
-
-
-def _lives(value: Int) -> Iterator[Live]:
-    if isinstance(value, Live):
-        yield value
-    elif isinstance(value, LiveOp):
-        for argument in value.args:
-            yield from _lives(argument)
 
 
 def _numbers(lives: list[Live], turn: int) -> list[int]:

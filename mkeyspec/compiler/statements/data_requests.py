@@ -10,8 +10,8 @@ from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle
-from mkeyspec.compiler.statements.operands import length_of_parts, places
+from mkeyspec.compiler.eval.values import BUFFER_KINDS, is_handle
+from mkeyspec.compiler.statements.operands import places
 from mkeyspec.compiler.statements.request_parts import (
     live_int,
     local_parts,
@@ -35,7 +35,7 @@ from mkeyspec.compiler.statements.shape import (
 )
 from mkeyspec.compiler.statements.statement import Request
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 PAGE = "ibv_wr_post(3)"
 
@@ -61,7 +61,7 @@ def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
     if modifier is None or modifier.value is None:
         raise missing(sentence, "key")
     value = evaluate(modifier.value, scope)
-    if not isinstance(value, Handle) or value.kind not in ("mkey", "memory"):
+    if not is_handle(value, *BUFFER_KINDS):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
     if value.kind == "mkey":
         row.ledger.mkeys[value.name] = row.ledger.mkeys[value.name].cleared()
@@ -82,7 +82,7 @@ def _check_receive(look: Look, request: plan.Send) -> None:
     into = look.world.receive((step.qp, not step.peer))
     length, room = plan.total(request.data), plan.total(into or ())
     forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
-    if into is None or forced or not isinstance(length, int) or not isinstance(room, int):
+    if into is None or forced or not is_known(length) or not is_known(room):
         return
     if length > room:
         look.broken(
@@ -93,7 +93,7 @@ def _check_receive(look: Look, request: plan.Send) -> None:
         return
     use = plan.RECEIVE["recv"]
     for part in into:
-        assert isinstance(part.length, int)
+        assert is_known(part.length)
         here = min(part.length, length)
         length -= here
         key = look.mkey(part.name)
@@ -158,8 +158,8 @@ SEND_RECORD = Request(
 def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Write:
     data = local_parts(row, places(sentence.operand, scope, row.ledger, "`write`"))
     note_direction(row, data, False)
-    target = other_end(row, sentence, scope, "to", length_of_parts(data))
-    to = remote_part(row, target, length_of_parts(data))
+    target = other_end(row, sentence, scope, "to", plan.known_total(data))
+    to = remote_part(row, target, plan.known_total(data))
     note_direction(row, (to,), True)
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
 
@@ -176,12 +176,12 @@ WRITE_RECORD = Request(
 def _read(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Read:
     found = places(sentence.operand, scope, row.ledger, "`read`")
     into = local_parts(row, found)
-    length = length_of_parts(into)
+    length = plan.known_total(into)
     source = other_end(row, sentence, scope, "from", length)
-    if len(found) == 1 and found[0].whole and not source.whole and isinstance(source.part.length, int):
+    if len(found) == 1 and found[0].whole and not source.whole and is_known(source.part.length):
         # A whole buffer reads as much as is asked for.
         whole = into[0]
-        if isinstance(whole.length, int) and source.part.length < whole.length:
+        if is_known(whole.length) and source.part.length < whole.length:
             into = (Part(whole.name, whole.start, source.part.length, whole.but),)
             length = source.part.length
     note_direction(row, into, True)

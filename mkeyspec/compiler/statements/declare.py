@@ -39,8 +39,9 @@ from mkeyspec.compiler.statements.shape import (
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.diagnostics.limits import BUFFER_BYTES, ROW_BYTES
 from mkeyspec.syntax import ast
+from mkeyspec.syntax.walk import index_of
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, Live
+from mkeyspec.value.live import Int, Live, is_known
 
 MKEY_FLAGS: dict[str, int] = {
     "block_signature": int(MkeyFlag.BLOCK_SIGNATURE),
@@ -64,8 +65,9 @@ def _memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
     operand, value = sentence.operand, sentence.node.value
     size: int | None = None
     data: ByteString | None = None
-    if isinstance(operand, ast.Index):
-        size = as_int(evaluate(operand.index, scope), scope, operand.index.span, "a memory's size")
+    index = index_of(operand)
+    if index is not None:
+        size = as_int(evaluate(index, scope), scope, index.span, "a memory's size")
     if value is not None:
         data = as_bytes(evaluate(value, scope), scope, value.span, f"`memory {name.text}`")
         if size is not None and size != data.length:
@@ -109,7 +111,7 @@ def _number(sentence: Sentence, scope: Scope, name: str) -> int:
 
 
 def _fixed(value: Int, modifier: ast.Modifier) -> int:
-    if isinstance(value, int):
+    if is_known(value):
         return value
     raise fault("MKS0309", f"`{modifier.name.text}` takes a number known before the case runs", modifier.span)
 

@@ -6,16 +6,17 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import QpOps
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.state import MKEY_OPS, AbstractState, qp_state
-from mkeyspec.compiler.eval.coercion import as_bool, as_flags, as_int, as_list, as_word, fault
+from mkeyspec.compiler.eval.coercion import as_bool, as_flags, as_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.eval.values import Handle, is_list
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
 from mkeyspec.compiler.statements.shape import NEW, Place, Shape, field_line
 from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.value.live import is_known, known_number
 
 NUMBERS = ("max_inline_data", "max_send_sge", "max_recv_sge", "max_send_wr", "max_recv_wr", "streams")
 SWITCHES = ("sq_sig_all", "sig_pipelining", "scatter_to_cqe")
@@ -70,18 +71,18 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
         elif word == "type":
             members.append((word, as_word(value, scope, expr.span, ("qp_type",), "`type`").name))
         elif word == "send_ops":
-            items = (value,) if not isinstance(value, tuple) else as_list(value, scope, expr.span, "`send_ops`")
+            items = value if is_list(value) else (value,)
             flags = 0
             for item in items:
                 flag = as_flags(item, scope, expr.span, "qp_op", "`send_ops`")
-                flags |= flag if isinstance(flag, int) else 0
+                flags |= known_number(flag) or 0
             members.append((word, flags))
         elif word in SWITCHES:
             members.append((word, as_bool(value, scope, expr.span, f"`{word}`")))
         elif word in NUMBERS:
             number = as_int(value, scope, expr.span, f"`{word}`")
             members.append((word, fitting(number, word, expr.span)))
-    overrides = [(member, value) for member, value in row.overrides(sentence, scope) if isinstance(value, int)]
+    overrides = [(member, value) for member, value in row.overrides(sentence, scope) if is_known(value)]
     for member, value in overrides:
         members.append(("send_ops" if member == "send_ops_flags" else member, value))
     step = plan.Qp(sentence.at, name.text, tuple(members), pd, row.claim(sentence, scope), row.known(sentence, scope))

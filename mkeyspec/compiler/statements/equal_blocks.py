@@ -66,17 +66,20 @@ def all_equal(data: ByteString, block: int, frame: int) -> bool:
 
 def _piece(data: ByteString, start: int, length: int) -> ByteString:
     """Bytes of `data`, as a piece of what it was made of where that has them. No byte is computed."""
-    if isinstance(data, Slice):
-        return _piece(data.of, data.start + start, length)
-    if isinstance(data, Repeat):
-        within = start % data.of.length
-        if within + length <= data.of.length:
-            return _piece(data.of, within, length)
-        if within == length % data.of.length == 0:
-            return repeat(data.of, length // data.of.length)
-    if isinstance(data, Framed):
-        number, within = divmod(start, data.domain.frame)
-        if within + length <= data.domain.block:
-            return _piece(data.of, number * data.domain.block + within, length)
+    match data:
+        case Slice(of, first):
+            return _piece(of, first + start, length)
+        case Repeat(of):
+            within = start % of.length
+            if within + length <= of.length:
+                return _piece(of, within, length)
+            if within == length % of.length == 0:
+                return repeat(of, length // of.length)
+        case Framed(of, domain):
+            number, within = divmod(start, domain.frame)
+            if within + length <= domain.block:
+                return _piece(of, number * domain.block + within, length)
+        case _:
+            pass  # not made of another one's bytes, in a row
     found = slice_of(data, start, length)
     return _piece(found.of, found.start, length) if isinstance(found, Slice) and found.of is not data else found

@@ -11,16 +11,15 @@ from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.compiler.eval.live_types import comparable
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import (
-    Reference,
     Value,
     is_known_bytes,
     is_live,
     is_live_bytes,
     is_reference,
-    is_wire,
 )
 from mkeyspec.compiler.eval.wire_length import explain_wire
 from mkeyspec.compiler.statements.claims import ACCEPTED, bare_departure, outcome
+from mkeyspec.compiler.statements.operands import observed_place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import Shape, Slot
@@ -32,8 +31,7 @@ from mkeyspec.plan import At
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Part
-from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin, known
+from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin, known_number
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -73,14 +71,6 @@ def observe(row: RowState, expr: ast.Expr, scope: Scope) -> plan.Observed | None
         no_but(value, expr.span)
         return observed_place(row.ledger, value, expr.span, _text(expr.span))
     return None
-
-
-def observed_place(ledger: BufferContents, place: Reference, span: Span, name: str) -> plan.Content | plan.Wire:
-    """The bytes of a place as a plan observes them."""
-    if is_wire(place):
-        _, start, length = ledger.wire_segment(place, span)
-        return plan.Wire(length, start, place.label)
-    return plan.Content(tuple(Part(*segment) for segment in ledger.segments(place, span)), name)
 
 
 def nothing_observed(expr: ast.Expr, scope: Scope, span: Span) -> Fault:
@@ -141,7 +131,7 @@ def _length(
 
 def _observed_length(observed: plan.Content | plan.Wire) -> int:
     if plan.is_content(observed):
-        return sum(known(part.length) or 0 for part in observed.parts)
+        return sum(known_number(part.length) or 0 for part in observed.parts)
     return observed.length
 
 

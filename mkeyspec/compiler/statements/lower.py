@@ -84,7 +84,7 @@ class Lowering(RowState):
         """After a claimed error the pair is connected anew: no receive waits there."""
         if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
             return
-        if any(isinstance(one, plan.Rejected) and one.phase == "completion" for one in step.claim):
+        if plan.rejected_at(step.claim, "completion"):
             for peer in (False, True):
                 queue = step.qp, peer
                 self.world.ends[queue] = self.world.end(queue)._replace(waiting=0, perhaps=0)

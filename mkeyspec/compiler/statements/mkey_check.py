@@ -14,6 +14,7 @@ from mkeyspec.compiler.eval import undecided
 from mkeyspec.compiler.eval.coercion import as_bytes, as_int, as_live_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.eval.values import is_known_bytes, is_list
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -23,7 +24,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
-from mkeyspec.value.signature import Domain, T10Dif
+from mkeyspec.value.signature import Domain
 
 _PART_SIZES = {"bad_guard": 2, "bad_apptag": 2, "bad_reftag": 4}
 """Bytes of the parts of a T10-DIF that a check may report."""
@@ -41,7 +42,7 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     mkey = row.handle(sentence.operand, scope, "mkey", "`check`")
     expr = sentence.phrases["is"]
     value = evaluate(expr, scope)
-    items = value if isinstance(value, tuple) else (value,)
+    items = value if is_list(value) else (value,)
     kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
     shape = row.ledger.mkeys[mkey.name]
     domain = shape.input or shape.unread  # an error that nobody has read outlives a configuration
@@ -68,10 +69,10 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         seen = kinds
         if departed.value is not None:
             value = evaluate(departed.value, scope)
-            items = value if isinstance(value, tuple) else (value,)
+            items = value if is_list(value) else (value,)
             seen = tuple(as_word(item, scope, departed.value.span, ("error",), "`known`").name for item in items)
         for name, said in known.members:
-            if domain is not None and isinstance(said, ByteString):
+            if domain is not None and is_known_bytes(said):
                 # A driver may decode an unread error by what the key has now (X-DIFF-29).
                 now = (one for one in (shape.domains.mem, shape.domains.wire) if one is not None)
                 _right_size((domain, *now), seen, name, said, other)
@@ -188,7 +189,7 @@ def _lint(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Dia
     if not never:
         return
     kinds = " or ".join(never)
-    if isinstance(domain.signature, T10Dif):
+    if domain.signature.tags:
         why = f"check_mask {key.check_mask:#04x} covers no byte of it"
     elif "bad_guard" in never:
         why = f"check_mask {key.check_mask:#04x} covers no byte of {domain.signature.kind}"
@@ -203,7 +204,7 @@ def _lint(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Dia
 
 
 def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
-    if isinstance(domain.signature, T10Dif):
+    if domain.signature.tags:
         return bool(key.check_mask & _KIND_MASK.get(kind, 0xFF))
     return kind == "bad_guard" and bool(key.check_mask & domain.signature.relevant_mask)
 

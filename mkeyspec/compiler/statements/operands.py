@@ -13,10 +13,10 @@ from mkeyspec.compiler.eval.coercion import as_live_int, as_part, fault, wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle, Value
+from mkeyspec.compiler.eval.values import Reference, Value, is_handle, is_list, is_wire
 from mkeyspec.compiler.eval.wire_length import Uneven, wire_of_memory
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.plan import Overrides
+from mkeyspec.plan import Content, Overrides, Wire
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
@@ -44,7 +44,7 @@ def places(expr: ast.Expr, scope: Scope, ledger: BufferContents, what: str) -> t
     """The same of one reference, or of each in a list of them."""
     inner, overrides = without_but(expr, scope)
     value = evaluate(inner, scope)
-    if isinstance(value, tuple) and not overrides:
+    if is_list(value) and not overrides:
         return tuple(_place_of(item, (), inner.span, scope, ledger, what) for item in value)
     return (_place_of(value, overrides, inner.span, scope, ledger, what),)
 
@@ -52,8 +52,8 @@ def places(expr: ast.Expr, scope: Scope, ledger: BufferContents, what: str) -> t
 def _place_of(
     value: Value, overrides: Overrides, span: Span, scope: Scope, ledger: BufferContents, what: str
 ) -> Operand:
-    whole = isinstance(value, Handle)
-    if isinstance(value, Handle) and value.kind == "mkey":
+    whole = is_handle(value)
+    if is_handle(value, "mkey"):
         part = Part(value.name, 0, whole_length(value.name, ledger, span))
     else:
         part = as_part(value, scope, span, what)
@@ -68,7 +68,7 @@ def mkey_place(
     """Name, offset, length (None: not written) and overrides of the mkey that `transmit` or `receive` goes through."""
     inner, overrides = without_but(expr, scope)
     value = evaluate(inner, scope)
-    if isinstance(value, Handle) and value.kind == "mkey":
+    if is_handle(value, "mkey"):
         return value.name, 0, None, overrides
     if not isinstance(value, Part) or value.name not in ledger.mkeys:
         wrong(value, scope, inner.span, f"`{verb}`", "an mkey or a part of one", help)
@@ -118,11 +118,9 @@ def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
         ) from None
 
 
-def length_of_parts(parts: tuple[Part, ...]) -> int | None:
-    """Bytes of parts together; None where one is live."""
-    total = 0
-    for part in parts:
-        if not isinstance(part.length, int):
-            return None
-        total += part.length
-    return total
+def observed_place(ledger: BufferContents, place: Reference, span: Span, name: str) -> Content | Wire:
+    """The bytes of a place as a plan observes them."""
+    if is_wire(place):
+        _, start, length = ledger.wire_segment(place, span)
+        return Wire(length, start, place.label)
+    return Content(tuple(Part(*segment) for segment in ledger.segments(place, span)), name)

@@ -7,12 +7,12 @@ from mkeyspec.compiler.eval.coercion import as_int, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.eval.values import Handle, is_handle
 from mkeyspec.compiler.statements.operands import Operand, place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 PLAIN_OPTIONS = plan.Options()
 SIGNALED = plan.Options(signaled=True)
@@ -98,7 +98,7 @@ def remote_part(row: RowState, found: Operand, length: int | None) -> Part:
         part = Part(part.name, part.start, length, part.but)
         row.spans.put(part, found.span)
         return part
-    if isinstance(part.length, int):
+    if is_known(part.length):
         raise fault(
             "MKS0313",
             f"{length} bytes on this end, {part.length} on the other",
@@ -112,6 +112,6 @@ def other_end(row: RowState, sentence: Sentence, scope: Scope, preposition: str,
     """The place after `to` or `from`; an mkey without layout is as long as the request."""
     expr = sentence.phrases[preposition]
     value = evaluate(expr, scope)
-    if isinstance(value, Handle) and value.kind == "mkey" and length is not None:
+    if is_handle(value, "mkey") and length is not None:
         return Operand(Part(value.name, 0, length), expr.span, True)
     return place(expr, scope, row.ledger, f"`{preposition}`")

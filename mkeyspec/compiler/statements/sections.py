@@ -55,11 +55,10 @@ def _finish(
     """Whether it may go through."""
     claim = row.claim(sentence, scope)
     peer = sentence.node.peer
-    if abort or (plan.is_rejected(claim) and _refuses(claim, "complete")):
+    if abort or (plan.is_rejected(claim) and plan.rejected_at(claim, "complete")):
         # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
-        for one in requests:
-            if isinstance(one, plan.Configuring):
-                row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
+        for one in plan.configuring(requests):
+            row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
     else:
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
@@ -80,9 +79,9 @@ def _under_way(
 ) -> None:
     """Completions that the section leaves open: of requests, and of the receives that they meet."""
     signaled = sum(one.options.signaled for one in requests)
-    if any(isinstance(outcome, plan.Completes) for outcome in claim) or (wait and signaled):
+    if plan.lists(claim) or (wait and signaled):
         return
-    all_signaled = isinstance(qp, str) and row.signals_all(qp)
+    all_signaled = qp is not None and row.signals_all(qp)
     near = len(requests) if all_signaled else signaled
     far = sum(one.takes_receive() for one in requests)
     for queue, count in (((qp, peer), near), ((qp, not peer), far)):
@@ -93,11 +92,7 @@ def _under_way(
 def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> bool:
     """Whether nothing tells that a section has gone through: none of its requests has a completion, nor a receive."""
     told = any(one.options.signaled or one.takes_receive() for one in requests)
-    return not told and not (isinstance(qp, str) and row.signals_all(qp))
-
-
-def _refuses(claim: plan.Claim, phase: str) -> bool:
-    return any(isinstance(outcome, plan.Rejected) and outcome.phase == phase for outcome in claim)
+    return not told and not (qp is not None and row.signals_all(qp))
 
 
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
@@ -190,17 +185,17 @@ def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
 
 
 def _unknown(state: AbstractState, step: plan.Post, by: str) -> None:
-    for one in step.requests:
-        key = state.mkey(one.mkey) if isinstance(one, plan.Configuring) else None
-        if isinstance(one, plan.Configuring) and key is not None:
+    for one in plan.configuring(step.requests):
+        key = state.mkey(one.mkey)
+        if key is not None:
             state.things[one.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
 
 
 def _at_complete(step: plan.Post) -> bool:
     """Refused as a section; or, if later, in requests that do nothing but configure."""
-    if any(isinstance(outcome, plan.Rejected) and outcome.phase != "completion" for outcome in step.claim):
+    if any(outcome.phase != "completion" for outcome in plan.rejections(step.claim)):
         return True
-    return all(isinstance(one, plan.Configuring) for one in step.requests)
+    return len(plan.configuring(step.requests)) == len(step.requests)
 
 
 POST = Statement(

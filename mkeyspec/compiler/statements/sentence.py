@@ -10,6 +10,7 @@ from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.plan import At
 from mkeyspec.syntax import ast
+from mkeyspec.syntax.walk import named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +44,9 @@ class Sentence:
     def new_name(self) -> ast.Name:
         """The name that the operand of a declaration (or of `record`) introduces."""
         operand = self.operand
-        if isinstance(operand, ast.Index):
-            operand = operand.of
-        if isinstance(operand, ast.Ref):
-            return ast.Name(operand.span, operand.name)
+        name = named(operand)
+        if name is not None:
+            return name
         what = "nothing" if self.verb.operand is None else self.verb.operand.what
         raise fault(
             "MKS0213",

@@ -16,7 +16,7 @@ from mkeyspec.compiler.eval.coercion import (
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Layout, Word
+from mkeyspec.compiler.eval.values import Layout, is_list, is_word
 from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.row_state import RowState, span_of_value
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -162,11 +162,7 @@ def _crypto(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     if "order" in lines:
         expr = lines["order"].operand
         value = evaluate(expr, scope)
-        order = (
-            value.value or 0
-            if isinstance(value, Word) and value.kind == "order"
-            else as_int(value, scope, expr.span, "`order`")
-        )
+        order = value.value or 0 if is_word(value, "order") else as_int(value, scope, expr.span, "`order`")
     keytag = None
     if "keytag" in lines:
         expr = lines["keytag"].operand
@@ -212,7 +208,7 @@ def called_setters(row: RowState, sentence: Sentence, scope: Scope) -> tuple[pla
         return tuple(setter(row, line, scope) for line in written)
     value = evaluate(calls.value, scope)
     span = calls.value.span
-    words = value if isinstance(value, tuple) else (value,)
+    words = value if is_list(value) else (value,)
     lowered: dict[str, list[plan.Setter]] = {}
     for line in written:
         lowered.setdefault(line.verb.name, []).append(setter(row, line, scope))

@@ -13,7 +13,18 @@ from typing import Optional
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import BUFFER_KINDS, Handle, Moment, PartThen, Value, WireRef
+from mkeyspec.compiler.eval.values import (
+    BUFFER_KINDS,
+    Handle,
+    Moment,
+    PartThen,
+    Reference,
+    Value,
+    WireRef,
+    is_handle,
+    is_wire,
+)
+from mkeyspec.compiler.statements.operands import observed_place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.syntax import ast
@@ -43,9 +54,9 @@ class _Taking:
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         if type(value) is Part and not value.but:
             return PartThen(value.name, value.start, value.length, (), self.at(value, called))
-        if isinstance(value, Handle) and value.kind in BUFFER_KINDS and value.moment is None:
+        if is_handle(value, *BUFFER_KINDS) and value.moment is None:
             return replace(value, moment=self.at(value, called))
-        if isinstance(value, WireRef) and value.moment is None and value.label in self.row.ledger.wires:
+        if is_wire(value) and value.moment is None and value.label in self.row.ledger.wires:
             label = self.pinned() if value.label is None else value.label
             pinned = replace(value, label=label)
             if self.row.ledger.wires[label].length is not None:
@@ -53,8 +64,7 @@ class _Taking:
             return replace(pinned, moment=self.at(pinned, called))
         return value
 
-    def at(self, place: Value, called: str) -> Moment:
-        assert isinstance(place, _PLACES)
+    def at(self, place: Reference, called: str) -> Moment:
         if self.moment is None:
             row = self.row
             where = self.name.span.source.location(self.name.span.start)
@@ -62,11 +72,10 @@ class _Taking:
             self.moment = Moment(called, place, at, len(row.steps), row.ledger.copy(), self.name.span)
         return self.moment._replace(name=called, place=place, moved=self.moved(place))
 
-    def moved(self, place: Value) -> bool:
+    def moved(self, place: Reference) -> bool:
         """Whether a request has written into `place`, and nobody has looked since."""
-        if not self.row.moved or isinstance(place, WireRef):
+        if not self.row.moved or is_wire(place):
             return False
-        assert isinstance(place, (Part, Handle))
         try:
             segments = self.row.ledger.segments(place, self.name.span)
         except Fault:
@@ -84,9 +93,7 @@ class _Taking:
         for label, wire in wires.items():
             if label is not None and wire is wires[None]:
                 return label
-        at = max(i for i, step in enumerate(row.steps) if isinstance(step, plan.Transmit))
-        step = row.steps[at]
-        assert isinstance(step, plan.Transmit)
+        at, step = [(i, step) for i, step in enumerate(row.steps) if isinstance(step, plan.Transmit)][-1]
         label = self.name.text
         row.steps[at] = labelled = replace(step, label=label)
         row.spans.put(labelled, row.spans.get(step))
@@ -105,8 +112,4 @@ def steps_with_snapshots(row: RowState, steps: list[plan.Step]) -> list[plan.Ste
 
 
 def _observed(moment: Moment) -> plan.Content | plan.Wire:
-    place, ledger, span = moment.place, moment.ledger, moment.span
-    if isinstance(place, WireRef):
-        _, start, length = ledger.wire_segment(place, span)
-        return plan.Wire(length, start, place.label)
-    return plan.Content(tuple(Part(*segment) for segment in ledger.segments(place, span)), moment.name)
+    return observed_place(moment.ledger, moment.place, moment.span, moment.name)

@@ -8,13 +8,14 @@ from mkeyspec.compiler.eval.buffer_contents import Unsaid
 from mkeyspec.compiler.eval.coercion import as_live_bytes, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import LIVE_BYTES
+from mkeyspec.compiler.eval.values import is_live_bytes
 from mkeyspec.compiler.statements.already_there import written_by_host
 from mkeyspec.compiler.statements.operands import place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import BYTES, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.value.live import is_known
 
 
 def _store(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -27,7 +28,7 @@ def _store(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if expr is None:
         raise AssertionError("store without bytes")  # check_sentences refuses it
     data = as_live_bytes(evaluate(expr, scope), scope, expr.span, "`store`")
-    if not isinstance(part.start, int) or not isinstance(part.length, int):
+    if not is_known(part.start) or not is_known(part.length):
         raise fault("MKS0309", "`store` writes to a place known before the case runs", found.span)
     if part.length != data.length:
         raise fault(
@@ -42,7 +43,7 @@ def _store(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.ledger.settle([segment])
     if (doubt := undecided.stored(row.ledger, data)) is not None:
         row.ledger.doubt([segment], doubt.by)
-    elif isinstance(data, LIVE_BYTES):
+    elif is_live_bytes(data):
         unsaid = Unsaid("stored here: bytes that the rig knows when it gets there", sentence.span)
         row.ledger.write(part.name, part.start, part.length, None, unsaid)
     else:

@@ -14,6 +14,7 @@ from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import MKEY, MKEY_PAGE, NUMBER, Shape
 from mkeyspec.compiler.statements.statement import Statement
+from mkeyspec.value.live import is_known
 
 
 def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -21,7 +22,7 @@ def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
     mkey = row.handle(sentence.operand, scope, "mkey", "`retag`").name
     expr = sentence.phrases["to"]
     tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
-    if isinstance(tag, int) and not 0 <= tag <= 0xFF:
+    if is_known(tag) and not 0 <= tag <= 0xFF:
         raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
     row.add(plan.Retag(sentence.at, mkey, tag), sentence)
 

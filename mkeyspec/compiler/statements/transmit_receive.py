@@ -37,7 +37,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known, known_number
 
 _TAKES_RECEIVE = {"send": True, "send_imm": True, "write_imm": True, "recv": False, "peer_write_imm": False}
 """Operations that use up a receive, and whether the peer posts it; the rig posts one of its own."""
@@ -76,13 +76,11 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if plan.is_rejected(claim) and not plan.rejected_at(claim, "completion"):
         row.ledger.wires.pop(None, None)  # nothing was posted
     else:
-        row.ledger.new_wire(
-            label, length if isinstance(length, int) else None, shape, sentence.span, sure=plan.may_succeed(claim)
-        )
+        row.ledger.new_wire(label, known_number(length), shape, sentence.span, sure=plan.may_succeed(claim))
     step = plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
-    if plan.may_succeed(claim) and isinstance(length, int):
+    if plan.may_succeed(claim) and is_known(length):
         writes.transmit(row, step, row.ledger.wires[None].buffer, length)
         if not start:
             look_sent(row, name, length, sentence.span)
@@ -94,7 +92,7 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     data = as_bytes(evaluate(expr, scope), scope, expr.span, "`receive`")
     into = sentence.phrases["into"]
     name, start, length, but = mkey_place(into, scope, row.ledger, "receive", "receive puts bytes into an mkey")
-    if length is not None and length != data.length and isinstance(length, int):
+    if length is not None and length != data.length and is_known(length):
         raise fault(
             "MKS0313",
             f"{data.length} bytes received into {length}",

@@ -16,7 +16,6 @@ from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached
 from mkeyspec.compiler.eval.wire_length import PLAIN
 from mkeyspec.compiler.statements.already_there import moved_into
-from mkeyspec.compiler.statements.claims import ACCEPTED
 from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
@@ -24,7 +23,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, known_number
 
 Transfer = plan.Post | plan.Transmit | plan.Receive
 
@@ -66,7 +65,7 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
                 look_received(row, target.part.name, data, row.spans.get(request))
         for end in request.ends():
             if not end.use.writes and end.part.name in row.ledger.mkeys and not end.part.start:
-                length = end.length if isinstance(end.length, int) else None
+                length = known_number(end.length)
                 look_sent(row, end.part.name, length, row.spans.get(request))
 
 
@@ -106,7 +105,7 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
     for step in row.steps:
         if not isinstance(step, plan.Post) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
             continue
-        chosen = [one for one in step.requests if id is None or (request_options(one).id == id)]
+        chosen = [one for one in step.requests if id is None or (one.options.id == id)]
         if not chosen or (id is not None and _cancelled(row, step, id)):
             continue
         row.undecided = row.undecided.with_labels((step.label,), ("errno",), span)
@@ -121,7 +120,7 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
 
 
 def _waited_for(step: plan.Post) -> bool:
-    return step.wait and all(request_options(one).signaled for one in step.requests)
+    return step.wait and all(one.options.signaled for one in step.requests)
 
 
 def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
@@ -142,14 +141,14 @@ def label(row: RowState, step: Transfer | plan.Check | plan.Cancel, span: Span) 
 
 def _open(row: RowState, step: Transfer, span: Span) -> None:
     """What a transfer leaves open whose outcome is."""
-    if any(not isinstance(one, plan.Rejected) or one.phase == "completion" for one in step.claim if one != ACCEPTED):
+    if plan.lists(step.claim) or plan.rejected_at(step.claim, "completion"):
         left_open([peer for peer in (False, True) if row.world.end((step.qp, peer)).waiting], span)
     found = row.undecided
     keys = [name for name in names_of(step) if _has_signature(row, name)]
     found = found.with_keys(keys, span)
     if row.world.qp(step.qp).sig_pipelining:
         found = found._replace(qps=(*found.qps, (step.qp, span)))
-    peer = isinstance(step, plan.Post) and step.peer
+    _, peer = step.queue()
     polls = [(step.qp, side, span) for side in (False, True) if row.world.end((step.qp, side)).pending]
     found = found._replace(polls=(*found.polls, *polls))
     if isinstance(step, plan.Post):
@@ -169,12 +168,12 @@ def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Targe
     if request.meets_receive() and waiting:
         taken = waiting.pop(0)
         into = into or taken  # what a WRITE with immediate carries does not go to the receive
-    left = _length(request.data) if isinstance(request, (plan.Send, plan.Write)) else None
+    left = plan.known_total(request.data) if isinstance(request, (plan.Send, plan.Write)) else None
     if isinstance(request, plan.Memcpy):
-        length = dict(request_options(request).but).get("length")
-        left = length if isinstance(length, int) else None
+        length = dict(request.options.but).get("length")
+        left = known_number(length)
     for part in into:
-        length = part.length if isinstance(part.length, int) else None
+        length = known_number(part.length)
         if left is not None and length is not None:
             length = min(length, left)
             left -= length
@@ -182,14 +181,9 @@ def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Targe
         yield Target(part, length, sources)
 
 
-def request_options(request: plan.Wr) -> plan.Options:
-    found = getattr(request, "options", None)
-    return found if isinstance(found, plan.Options) else plan.Options()
-
-
 def request_but(request: plan.Wr) -> tuple[tuple[str, Int], ...]:
     """What is set wrong of where and how much it moves."""
-    but = request_options(request).but
+    but = request.options.but
     return tuple(one for one in but if not (one[0] == "length" and isinstance(request, plan.Memcpy)))
 
 
@@ -220,12 +214,6 @@ def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:
     except Fault:
         return None
     return whole if whole.length == target.length else None
-
-
-def _length(parts: tuple[Part, ...]) -> int | None:
-    """Bytes of the parts together; None where the device decides."""
-    known = [part.length for part in parts if isinstance(part.length, int)]
-    return sum(known) if len(known) == len(parts) else None
 
 
 def _everything(row: RowState) -> list[Segment]:
