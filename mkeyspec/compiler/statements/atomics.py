@@ -5,7 +5,6 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.state import MemoryState
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.operands import place
@@ -15,7 +14,7 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, NUMBER, REF, REMOTE_BUT, request_shape
 from mkeyspec.compiler.statements.statement import Request
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, is_known
 
 PAGE = "ibv_wr_post(3)"
 
@@ -32,7 +31,7 @@ def _ends(row: RowState, sentence: Sentence, scope: Scope, name: str) -> tuple[P
     row.spans.put(into, old.span)
     row.spans.put(remote, source.span)
     for part, span in ((into, sentence.operand.span), (remote, source.span)):
-        if isinstance(part.length, int) and part.length != plan.ATOMIC_BYTES:
+        if is_known(part.length) and part.length != plan.ATOMIC_BYTES:
             raise fault("MKS0313", f"{name} works on {plan.ATOMIC_BYTES} bytes, not {part.length}", span, page=PAGE)
     return into, remote
 
@@ -48,12 +47,12 @@ def _check(look: Look, request: plan.FetchAdd | plan.CompareSwap) -> None:
     """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
     transfer.look_request(look, request)
     part = request.source
-    thing = look.world.things.get(part.name)
+    memory = look.world.memory(part.name)
     start = part.start
-    if not isinstance(start, int) or part.but or request.options.but:
+    if not is_known(start) or part.but or request.options.but:
         return
-    if isinstance(thing, MemoryState):
-        start += thing.misaligned
+    if memory is not None:
+        start += memory.misaligned
     if start % plan.ATOMIC_BYTES:
         above = start % plan.ATOMIC_BYTES
         look.broken(
