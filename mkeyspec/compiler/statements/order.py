@@ -18,9 +18,6 @@ from mkeyspec.reference.layout import Segment
 from mkeyspec.value.layout import Layout, Part
 
 CODE = "MKS0619"
-_FROM_FAR = (plan.Read, plan.Atomic)
-"""What the other end answers, it answers in order."""
-_LATE = (*_FROM_FAR, plan.Memcpy)
 
 
 class SectionOrder:
@@ -40,14 +37,14 @@ class SectionOrder:
         for end in request.ends() if self._open else ():
             here = self._bytes(end)
             for earlier, there, where in self._open:
-                if end.use.writes and isinstance(earlier, _FROM_FAR) and isinstance(request, _FROM_FAR):
+                if end.use.writes and _is_answered(earlier) and _is_answered(request):
                     continue
                 if _overlap(here, there):
                     self._tell(request, earlier, span, where)
                     return
-        if isinstance(request, _LATE):
-            written = [one for end in request.ends() if _is_late(end) for one in self._bytes(end)]
-            self._open.append((request, written, span))
+        late = [end for end in request.ends() if _is_late(end)]
+        if late:
+            self._open.append((request, [one for end in late for one in self._bytes(end)], span))
 
     def _bytes(self, end: End) -> list[Segment]:
         return [] if end.part.but else reached(self.row.ledger, end.part, self.row.spans.get(end.part))
@@ -61,7 +58,7 @@ class SectionOrder:
                 "warning",
                 notes=(Note("nothing has the next request wait for this one", where),),
                 help=f"`{request.name()} …, fence` waits",
-                page="mlx5dv_wr_post(3)" if isinstance(earlier, plan.Memcpy) else "ibv_post_send(3)",
+                page="ibv_post_send(3)" if _is_answered(earlier) else "mlx5dv_wr_post(3)",
             )
         )
 
@@ -109,6 +106,11 @@ def _repeats(layout: Layout) -> bool:
     """Whether a layout names anything more than once."""
     given = layout.given()
     return len({entry.target().name for entry in given}) < len(given) or any(entry.repeated for entry in given)
+
+
+def _is_answered(request: plan.Wr) -> bool:
+    """Whether the other end answers with bytes; it does so in order."""
+    return request.remote() is not None and any(_is_late(end) for end in request.ends())
 
 
 def _is_late(end: End) -> bool:
