@@ -29,6 +29,8 @@ example:
   $ mkeyspec requirements list
   $ mkeyspec requirements coverage            # of cases/, with the outcomes of reports/junit.xml
   $ mkeyspec requirements coverage --format markdown > docs/coverage.md
+  $ mkeyspec requirements coverage --space -n 2                 # classes and pairs of each entry's dimensions
+  $ mkeyspec requirements coverage --space --pairs --only SIG-01 # which pairs are missing
   $ man -P cat mlx5dv_wr_mkey_configure > mlx5dv_wr_mkey_configure.txt
   $ mkeyspec requirements drift mlx5dv_wr_mkey_configure.txt
   $ echo 'All setters are optional.' | mkeyspec requirements mark
@@ -47,6 +49,10 @@ def add(commands: Any) -> None:
     coverage.add_argument("--report", metavar="FILE", default="reports/junit.xml", help="default: reports/junit.xml")
     coverage.add_argument("--bins", action="store_true", help="the parameter space too: kind, block size, domain…")
     coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    coverage.add_argument("--space", action="store_true", help="what is covered of the dimensions of each entry")
+    coverage.add_argument("--only", nargs="+", default=[], metavar="ID", help="with --space: these entries")
+    coverage.add_argument("--pairs", action="store_true", help="with --space: name the missing pairs, too")
+    coverage.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="with --space: N processes")
     coverage.set_defaults(command=_coverage)
     drifting = verbs.add_parser("drift", help="which entries a man page no longer states in the same words")
     drifting.add_argument("pages", nargs="+", metavar="PAGE", help="a page as text or Markdown, named after itself")
@@ -77,6 +83,13 @@ def _suites(paths: Sequence[str]) -> list[plan.Suite]:
 
 
 def _coverage(options: argparse.Namespace) -> int:
+    if options.space:
+        from mkeyspec.cli import requirements_space
+
+        return requirements_space.coverage(options)
+    for option in ("only", "pairs"):
+        if getattr(options, option):
+            raise Failure("MKS0905", f"--{option}: say --space, too")
     suites = _suites(options.paths)
     if not any(suite.cases for suite in suites):
         return NOTHING

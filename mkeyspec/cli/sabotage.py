@@ -23,6 +23,7 @@ example:
   $ mkeyspec sabotage --matrix reports/matrix.json -n 2  # every case against every fault
   $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
   $ mkeyspec sabotage --choose quick --from reports/matrix.json
+  $ mkeyspec sabotage --conditions --sample 1000 --seed 1 -n 2  # faults that act under a condition only
 Exit code: 0 if every fault was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
 3 if there are no cases."""
 
@@ -39,6 +40,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--matrix", metavar="FILE", help="every case against every fault; FILE gets what kills what")
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
+    parser.add_argument("--conditions", action="store_true", help="faults that act under a condition, on the model")
+    parser.add_argument("--sample", type=int, metavar="N", help="with --conditions: N of them, drawn from all strata")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="with --sample: which ones (default: 0)")
     parser.add_argument("--list", action="store_true", help="name the faults, and run nothing")
     parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
     parser.add_argument("--deadline", type=float, metavar="S", help="longest wait for anything, in seconds")
@@ -50,6 +54,10 @@ def _sabotage(options: argparse.Namespace) -> int:
     from mkeyspec.cli import sabotage_command
 
     project = project_root()
+    if options.conditions:
+        return _conditions(options)
+    if options.sample is not None:
+        raise Failure("MKS0905", "--sample: say --conditions, too")
     if options.choose is not None:
         return sabotage_command.choose(options.choose, options.matrices, project)
     device = sabotage_command.device_named(options.device)
@@ -64,3 +72,15 @@ def _sabotage(options: argparse.Namespace) -> int:
         os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
     start_on(options.device, whole=options.whole)
     return sabotage_command.Command(options, device, faults, sources_of(options.paths), project).run()
+
+
+def _conditions(options: argparse.Namespace) -> int:
+    from mkeyspec.cli import sabotage_command, sabotage_conditions
+
+    device = sabotage_command.device_named(options.device)
+    faults = sabotage_conditions.wanted(options, device)
+    if options.list:
+        return sabotage_conditions.show(faults, options.format)
+    if options.workers < 1:
+        raise Failure("MKS0905", f"-n {options.workers}: at least one process")
+    return sabotage_conditions.Conditions(options, device, faults, sources_of(options.paths), project_root()).run()

@@ -154,3 +154,59 @@ def test_a_run_of_a_profile(project: Path, capfd: pytest.CaptureFixture[str]) ->
     (project / "cases" / "quick.toml").write_text('items = ["cases/small.mks::strip[size=4096]"]')
     assert cli.main(["run", "-q", "--profile", "quick", "-pno:cacheprovider"]) == 0
     assert "1 passed, 0 failed" in capfd.readouterr().out
+
+
+# Conditions ------------------------------------------------------------------------------------
+
+
+def test_conditions(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    given = ["crc32_not_inverted@block_size=512", "crc32_not_inverted@block_size=4160", "crc32_not_inverted@block=0"]
+    assert cli.main(["sabotage", "--conditions", "--only", *given]) == 1
+    said = capfd.readouterr().out.splitlines()
+    assert said[0] == "CRC-02: 2 of 3 killed"
+    assert said[1] == (
+        "  SURVIVES crc32_not_inverted@block_size=4160: CRC32 is not inverted at the end; only where block_size is "
+        "4160 (bytes of a block); no row comes to it"
+    )
+    assert said[2].startswith(
+        "mkeyspec: 2 of 3 conditional faults killed: 66.7%, 95 % interval 20.8% to 93.9%; of 1 survivors no row "
+        "comes to 1; on model (3 items) in "
+    )
+
+
+def test_conditions_as_json(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--conditions", "--only", "crc32_not_inverted", "--format", "json"]) == 1
+    found = json.loads(capfd.readouterr().out)
+    assert found["faults"] == found["killed"] + len(found["survivors"])
+    assert found["killed_by"]["crc32_not_inverted@block_size=512"] == ["cases/small.mks::strip[size=512]", "MKS2202"]
+    assert found["requirements"]["CRC-02"]["faults"] == found["faults"]
+    assert all(one["condition"] in one["id"] for one in found["survivors"])
+
+
+def test_conditions_that_all_kill(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--conditions", "--only", "crc32_not_inverted@block=0"]) == 0
+    assert "1 of 1 conditional faults killed" in capfd.readouterr().out
+
+
+def test_conditions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sabotage", "--conditions", "--list", "--sample", "12", "--seed", "3"]) == 0
+    said = capfd.readouterr()
+    assert len(said.out.splitlines()) == 12
+    assert said.err == "mkeyspec: 12 conditional faults\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--sample", "5"], "--sample: say --conditions, too"),
+        (["--conditions", "--sample", "0"], "--sample 0: at least one fault"),
+        (["--conditions", "--device", "soft"], "conditions are for the model"),
+        (["--conditions", "--matrix", "x.json"], "--conditions and --matrix do not go together"),
+        (["--conditions", "--rows", "3"], "--conditions and --rows do not go together"),
+        (["--conditions", "-n", "0"], "-n 0: at least one process"),
+        (["--conditions", "--only", "crc32_not_inverted@block>=7"], "no conditional fault is called"),
+    ],
+)
+def test_wrong_options_of_conditions(capfd: pytest.CaptureFixture[str], given: list[str], said: str) -> None:
+    assert cli.main(["sabotage", *given]) == 2
+    assert said in capfd.readouterr().err
