@@ -123,12 +123,15 @@ def dimensions() -> dict[str, Dimension]:
 def spaces() -> dict[str, Space]:
     """The space of each testable entry of the ledger, by its id."""
     table = _load("entries.toml")
-    groups, only = table["groups"], table["only"]
+    groups, only, families = table["groups"], table["only"], table["families"]
     found: dict[str, Space] = {}
     for requirement, names in table["dimensions"].items():
-        limited = only.get(requirement, {})
+        limited = {**families.get(requirement.split("-")[0], {}), **only.get(requirement, {})}
+        is_open = limited.pop("open", ())
         classes: dict[str, tuple[str, ...]] = {}
         for name in _expanded(names, groups):
+            if name in is_open:
+                continue
             dimension = dimensions()[name]
             classes[name] = dimension.classes
             if name in limited:

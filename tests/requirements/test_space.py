@@ -97,6 +97,16 @@ def test_no_entry_asks_for_what_can_not_be() -> None:
             assert labels, f"{entry.requirement}: {name} has no class left"
 
 
+def test_what_the_pages_leave_open_is_not_asked_for() -> None:
+    """A memcpy through a key with a signature, a message from inside of it: X-OPEN-15, X-OPEN-02, X-OPEN-25."""
+    for key, entry in spaces().items():
+        if key.split("-")[0] in ("SIG", "MSK", "CRC", "DIF", "XCHK", "XCRY", "CRY"):
+            assert "memcpy" not in entry.classes.get("operation", ()), key
+            assert "offset" not in entry.classes, key
+    assert "memcpy" in spaces()["LAY-01"].classes["operation"]
+    assert "offset" in spaces()["LAY-05"].classes
+
+
 def test_an_entry_of_one_signature_type_has_its_kinds_only() -> None:
     """DIF: T10-DIF; CRC and the maps of 4- and 8-byte fields: CRCs (mlx5dv_wr_set_mkey_sig_block(3))."""
     for key, entry in spaces().items():
