@@ -96,13 +96,28 @@ static void swap_again(struct qp *qp, const struct message *message, struct answ
     if (fault(compare_swap_new_value)) memcpy(answer->data, &other.swap_add, sizeof old);
 }
 
+/* The right sum is there. A second addition takes away what the low half carried out. */
+static void add_again(struct qp *qp, const struct message *message, struct answer *answer) {
+    struct message other = *message;
+    struct answer ignored = *answer;
+    uint64_t old, sum;
+    if (!fault(fetch_add_no_carry) || !answer->data) return;
+    memcpy(&old, answer->data, sizeof old);
+    sum = old + message->swap_add;
+    ignored.data = NULL;
+    other.swap_add = ((old >> 32 << 32) | (uint32_t)sum) - sum;
+    right_respond_atomic(qp, &other, &ignored);
+    bytes_free(ignored.data);
+}
+
 void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
     struct message other = *message;
     bool adds = message->opcode == OPCODE_ATOMIC_FA;
     uint64_t value;
     if (fault(fetch_add_no_add) && adds) other.swap_add = 0;
     right_respond_atomic(qp, &other, answer);
-    if (!adds) swap_again(qp, message, answer);
+    if (adds) add_again(qp, message, answer);
+    else swap_again(qp, message, answer);
     if (!fault(fetch_add_new_value) || !adds || !answer->data) return;
     memcpy(&value, answer->data, sizeof value);
     value += message->swap_add;

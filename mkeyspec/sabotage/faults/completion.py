@@ -118,6 +118,12 @@ class FetchAddNoAdd(Transfer):
         return super().fetch_add(queue, replace(request, add=0))
 
 
+@fault("fetch_add_no_carry")
+class FetchAddNoCarry(Transfer):
+    def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
+        return self._atomic(queue, request, lambda old: old & ~M32 | (old + request.add) & M32)
+
+
 @fault("fetch_add_new_value")
 class FetchAddNewValue(Transfer):
     def fetch_add(self, queue: Queue, request: FetchAdd) -> tuple[str, int]:
