@@ -33,7 +33,7 @@ def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: 
             reason=use.reason,
         )
         return
-    word = "rights" if look.world.memory(part.name) is not None else "access"
+    word = "rights" if look.state.memory(part.name) is not None else "access"
     has = "its access was never set" if granted is None else f"it grants {rights_text(granted)}"
     look.broken(
         "access_right",
@@ -146,8 +146,8 @@ def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: Ab
 
 
 def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
-    memory = look.world.memory(target.name)
-    state = memory or look.world.mkey(target.name)
+    memory = look.state.memory(target.name)
+    state = memory or look.state.mkey(target.name)
     if state is None:
         return
     for member, value in target.but:

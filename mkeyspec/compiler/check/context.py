@@ -1,4 +1,4 @@
-"""What every family of rules is given: where we are, and where to put what is broken."""
+"""What each rule is given: the step, the state before it, and where to report that the rule is broken."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from mkeyspec.diagnostics.diagnostic import Note
 
 
 class Look:
-    """One look at one step in one world; `found` grows. A section's requests share it (`world` moves on)."""
+    """A step held against the rules. `found`: those that it breaks, in order; `state`: what holds before it.
 
-    __slots__ = ("found", "peer", "qp", "spans", "step", "world")
+    The requests of a section share one `Look`, and each changes its state."""
 
-    def __init__(self, world: AbstractState, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
-        self.world = world
+    __slots__ = ("found", "peer", "qp", "spans", "state", "step")
+
+    def __init__(self, state: AbstractState, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
+        self.state = state
         self.step = step
         self.spans = spans
         self.qp = qp
@@ -49,14 +51,14 @@ class Look:
 
     def declared(self, name: str) -> tuple[Note, ...]:
         """A note that says where `name` was declared."""
-        thing = self.world.things.get(name)
+        thing = self.state.things.get(name)
         if thing is None or thing.at is None:
             return ()
         return (Note(f"`{name}` is declared at {place(thing.at)}"),)
 
     def mkey(self, name: str) -> AbstractMkey | None:
-        """The mkey of that name if it is one and was created; a name of another kind is not this room's matter."""
-        return self.world.mkey(name)
+        """The mkey of that name if it is one and was created; a name of another kind is for others to report."""
+        return self.state.mkey(name)
 
 
 def place(at: plan.At) -> str:

@@ -138,7 +138,7 @@ def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout
     told: set[str] = set()
     for entry in layout.given():
         part = entry.target()
-        memory = look.world.memory(part.name)
+        memory = look.state.memory(part.name)
         if memory is None or part.but or part.name in told:
             continue
         end, sum = _end(entry.bare(), layout.turns())

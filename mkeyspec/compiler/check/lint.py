@@ -42,9 +42,9 @@ def lint_case(
 
 
 def lint_use(
-    world: AbstractState, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
+    state: AbstractState, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
 ) -> None:
-    key = world.mkey(part.name)
+    key = state.mkey(part.name)
     if key is None or (key.mem is None and key.wire is None):
         return
     if part.start != 0:
@@ -74,16 +74,16 @@ def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Dia
 
 
 def lint_both_ends(
-    world: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+    state: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
 ) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()
     far: tuple[Part, ...] = () if remote is None else (remote,)
     if not far and request.meets_receive():
-        far = world.receive((step.qp, not step.peer)) or ()
-    wires = {key.wire for key in map(world.mkey, (part.name for part in far)) if key is not None}
+        far = state.receive((step.qp, not step.peer)) or ()
+    wires = {key.wire for key in map(state.mkey, (part.name for part in far)) if key is not None}
     for part in request.local():
-        key = world.mkey(part.name)
+        key = state.mkey(part.name)
         if key is not None and key.wire is not None and key.wire in wires:
             diagnostics.warning(
                 "MKS0601",

@@ -13,7 +13,7 @@ from mkeyspec.value.layout import Layout, Part
 
 def look_exists(look: Look, request: object, name: str) -> bool:
     """False, and put down, if the thing's creation was claimed to fail."""
-    thing = look.world.things.get(name)
+    thing = look.state.things.get(name)
     if thing is None or getattr(thing, "created", True):
         return True
     look.broken(

@@ -38,7 +38,7 @@ def look_request(look: Look, request: plan.Wr) -> None:
 def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
     """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
     part, length, use = of_request
-    memory, key = look.world.memory(part.name), look.world.mkey(part.name)
+    memory, key = look.state.memory(part.name), look.state.mkey(part.name)
     if of_peer is None:
         of_peer = look.peer != use.remote
     thing = memory or key
@@ -230,7 +230,7 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
             help=f"configure {part.name} {{ crypto {{ dek … }} }}",
         )
         return
-    dek = look.world.things.get(crypto.dek)
+    dek = look.state.things.get(crypto.dek)
     tag = dek.keytag if isinstance(dek, OtherState) else None
     if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
         look.broken(

@@ -41,9 +41,9 @@ class _Found(NamedTuple):
     why: str
 
 
-def look_effect(world: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> bool:
+def look_effect(state: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> bool:
     """Report every `but` of `step` that has no effect; True if there is none."""
-    found = list(_step(world, step))
+    found = list(_step(state, step))
     for member, thing, why in found:
         diagnostics.error(
             "MKS0327",
@@ -54,7 +54,7 @@ def look_effect(world: AbstractState, step: plan.Step, spans: Spans, diagnostics
     return not found
 
 
-def _step(world: AbstractState, step: plan.Step) -> Iterable[_Found]:
+def _step(state: AbstractState, step: plan.Step) -> Iterable[_Found]:
     match step:
         case plan.Transmit() | plan.Receive():
             takes = _TRANSFERS.get(step.by, LOCAL)
@@ -67,10 +67,10 @@ def _step(world: AbstractState, step: plan.Step) -> Iterable[_Found]:
             yield from _unread(step.to.but, (), step.to, "the host writes to the buffer itself")
         case _:
             for request in step.posted():
-                yield from _request(world, request)
+                yield from _request(state, request)
 
 
-def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
+def _request(state: AbstractState, request: plan.Wr) -> Iterable[_Found]:
     match request:
         case plan.Configure():
             for setter in request.setters:
@@ -88,7 +88,7 @@ def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
             if remote is not None:
                 yield from _unread(remote.but, REMOTE, remote, f"the remote end has {_listed(REMOTE)}")
             if request.options.but:
-                yield from _of_request(world, request, local, remote)
+                yield from _of_request(state, request, local, remote)
         case plan.Invalidate() | plan.RawWqe():
             pass
         case _:
@@ -96,7 +96,7 @@ def _request(world: AbstractState, request: plan.Wr) -> Iterable[_Found]:
 
 
 def _of_request(
-    world: AbstractState, request: plan.Wr, local: tuple[Part, ...], remote: Part | None
+    state: AbstractState, request: plan.Wr, local: tuple[Part, ...], remote: Part | None
 ) -> Iterable[_Found]:
     """Overrides of a data request itself: they apply to its first SGE, or to its remote end."""
     members = [member for member, _ in request.options.but]
@@ -107,7 +107,7 @@ def _of_request(
             yield _Found(member, request, "the request has no data")
         elif member == "tag":
             ends = (*local, remote) if remote is not None else local
-            if not any(world.mkey(part.name) for part in ends):
+            if not any(state.mkey(part.name) for part in ends):
                 yield _Found(member, request, "only mkeys have a tag")
     yield from _repeated(request.options.but, request)
 

@@ -4,7 +4,8 @@ Behind such a statement nothing is judged that is one thing if it is accepted an
 writes, what its label shows, what a check of its key tells, and whatever is made of these. Such bytes may be opened
 (`any`), be one of several with what was there before (`in [x, unchanged]`), be taken (`let now = m`) or recorded.
 
-Bytes are the ledger's (`BufferContents.doubts`), keys the world's (`MkeyState.unknown`); the rest stands here.
+Bytes are the ledger's (`BufferContents.doubts`), keys the abstract state's
+(`AbstractMkey.unknown`); the rest is in this module.
 """
 
 from __future__ import annotations

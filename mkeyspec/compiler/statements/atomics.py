@@ -47,7 +47,7 @@ def _check(look: Look, request: plan.FetchAdd | plan.CompareSwap) -> None:
     """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
     transfer.look_request(look, request)
     part = request.source
-    memory = look.world.memory(part.name)
+    memory = look.state.memory(part.name)
     start = part.start
     if not is_known(start) or part.but or request.options.but:
         return

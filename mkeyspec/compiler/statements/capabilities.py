@@ -59,7 +59,7 @@ def _named(expr: ast.Expr, scope: Scope) -> str:
     return _capability(name, expr)
 
 
-def derived_needs(world: AbstractState, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
+def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
     """What a device must have for a step. A `record` needs nothing: it is absent where there is nothing to see.
 
     `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.
@@ -68,7 +68,7 @@ def derived_needs(world: AbstractState, step: plan.Step, device_numbers: bool) -
     if isinstance(step, plan.Record):
         return
     if step.moves_data():
-        transfers = f"transfer.{world.qp(step.queue()[0]).type}"
+        transfers = f"transfer.{state.qp(step.queue()[0]).type}"
         if transfers in CAPABILITIES:
             yield transfers
     for live in lives(step) if device_numbers else ():

@@ -79,7 +79,7 @@ def _check_receive(look: Look, request: plan.Send) -> None:
     step = look.step
     if not isinstance(step, plan.Post) or request.options.dct is not None:
         return
-    into = look.world.receive((step.qp, not step.peer))
+    into = look.state.receive((step.qp, not step.peer))
     length, room = plan.total(request.data), plan.total(into or ())
     forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
     if into is None or forced or not is_known(length) or not is_known(room):

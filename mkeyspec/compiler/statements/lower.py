@@ -63,18 +63,18 @@ class Lowering(RowState):
 
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         look_step(self.undecided, step, sentence.span)
-        take_room(self.world, self.ledger, step, sentence.span)
+        take_room(self.state, self.ledger, step, sentence.span)
         self.spans.put(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
         if node is None:
-            settled = check_step(self.world, step, self.spans, self.diagnostics)
+            settled = check_step(self.state, step, self.spans, self.diagnostics)
         else:
             self.spans.put_member(step, "claim", node.span)
             for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
                 self.spans.put(found, written.span)
             when_false = node.when is not None and not getattr(step, "claim", ())
-            settled = check_step(self.world, step, self.spans, self.diagnostics, when_false)
+            settled = check_step(self.state, step, self.spans, self.diagnostics, when_false)
         self.steps.append(settled)
         self._forget_receives(settled)
         self._need(settled)
@@ -87,16 +87,16 @@ class Lowering(RowState):
         if plan.rejected_at(step.claim, "completion"):
             for peer in (False, True):
                 queue = step.qp, peer
-                self.world.ends[queue] = self.world.end(queue)._replace(waiting=0, perhaps=0)
+                self.state.ends[queue] = self.state.end(queue)._replace(waiting=0, perhaps=0)
 
     def add_expect(self, step: plan.Expect, span: Span) -> None:
         self.spans.put(step, span)
-        take_room(self.world, self.ledger, step, span)
-        self.steps.append(check_step(self.world, step, self.spans, self.diagnostics))
+        take_room(self.state, self.ledger, step, span)
+        self.steps.append(check_step(self.state, step, self.spans, self.diagnostics))
         self._need(step)
 
     def _need(self, step: plan.Step) -> None:
-        for need in derived_needs(self.world, step, self.budget.device_numbers):
+        for need in derived_needs(self.state, step, self.budget.device_numbers):
             if not isinstance(need, plan.Comparison) or need.live not in self._compared():
                 self.needs[need] = None
 
@@ -106,5 +106,5 @@ class Lowering(RowState):
 
     def tried(self, step: plan.Step) -> Diagnostics:
         found = Diagnostics()
-        check_step(self.world.copy(), step, self.spans, found)
+        check_step(self.state.copy(), step, self.spans, found)
         return found

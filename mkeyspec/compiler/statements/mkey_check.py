@@ -175,11 +175,11 @@ def _check(look: Look, step: plan.Check) -> None:
         )
 
 
-def _lint(world: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+def _lint(state: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
     """A kind of error that check_mask, or the type of the signature, rules out."""
     if {"ok", *_KIND_MASK}.issubset(step.kind):
         diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
-    key = world.mkey(step.mkey)
+    key = state.mkey(step.mkey)
     domain = step.domain
     if key is None or key.unknown or domain is None or "ok" in step.kind:
         return

@@ -35,7 +35,7 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"await {event}",
             page="ibv_get_async_event(3)",
         )
-    if event == "sq_drained" and not row.world.qp(qp).sig_pipelining:
+    if event == "sq_drained" and not row.state.qp(qp).sig_pipelining:
         name = f"`{qp}`" if qp is not None else "the default QP"
         raise fault(
             "MKS0513",
@@ -120,9 +120,9 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     if not plan.is_rejected(claim):
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
-        near, far = row.world.end((qp, False)), row.world.end((qp, True))
-        row.world.ends[qp, True] = far._replace(perhaps=far.perhaps + near.met.count(number))
-        row.world.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
+        near, far = row.state.end((qp, False)), row.state.end((qp, True))
+        row.state.ends[qp, True] = far._replace(perhaps=far.perhaps + near.met.count(number))
+        row.state.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
         look_cancelled(row, qp, number, sentence.span)
         row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
@@ -133,7 +133,7 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 def _check_cancel(look: Look, step: plan.Cancel) -> None:
     """A WR is cancelled on a QP in SQD; only a QP with signature pipelining gets there here (XCAN-01, XCAN-06)."""
-    qp = look.world.qp(step.qp)
+    qp = look.state.qp(step.qp)
     look.broken(
         "cancel_state",
         "whether the QP is in SQD by now is seen at run time"

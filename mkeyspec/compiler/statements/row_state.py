@@ -79,9 +79,9 @@ class RowState(ABC):
         "said",
         "sentences",
         "spans",
+        "state",
         "steps",
         "undecided",
-        "world",
     )
 
     def __init__(self, of: CaseState) -> None:
@@ -91,7 +91,7 @@ class RowState(ABC):
         self.held = of.held
         self.spans = of.spans
         self.sentences = of.sentences
-        self.world = AbstractState()
+        self.state = AbstractState()
         self.ledger = BufferContents()
         self.steps: list[plan.Step] = []
         self.needs = dict.fromkeys(of.needs)

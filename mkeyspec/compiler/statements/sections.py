@@ -63,7 +63,7 @@ def _finish(
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
-    waiting = list(row.world.end((qp, not peer)).receives or ())
+    waiting = list(row.state.end((qp, not peer)).receives or ())
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
@@ -85,8 +85,8 @@ def _under_way(
     near = len(requests) if all_signaled else signaled
     far = sum(one.takes_receive() for one in requests)
     for queue, count in (((qp, peer), near), ((qp, not peer), far)):
-        end = row.world.end(queue)
-        row.world.ends[queue] = end._replace(pending=end.pending + count)
+        end = row.state.end(queue)
+        row.state.ends[queue] = end._replace(pending=end.pending + count)
 
 
 def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> bool:
@@ -100,18 +100,18 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
     for one in requests:
         if not one.takes_receive():
             continue
-        far = row.world.receive_queue(qp, not peer)
-        end = row.world.end(far)
+        far = row.state.receive_queue(qp, not peer)
+        end = row.state.end(far)
         if fails:  # the message may have failed before it met one
             if end.waiting:
-                row.world.ends[far] = end._replace(waiting=end.waiting - 1, perhaps=end.perhaps + 1)
+                row.state.ends[far] = end._replace(waiting=end.waiting - 1, perhaps=end.perhaps + 1)
         elif end.waiting:
-            row.world.ends[far] = end._replace(waiting=end.waiting - 1)
-            near = row.world.end((qp, peer))
+            row.state.ends[far] = end._replace(waiting=end.waiting - 1)
+            near = row.state.end((qp, peer))
             if one.options.id is not None:
-                row.world.ends[qp, peer] = near._replace(met=(*near.met, one.options.id))
+                row.state.ends[qp, peer] = near._replace(met=(*near.met, one.options.id))
         elif end.perhaps:
-            row.world.ends[far] = end._replace(perhaps=end.perhaps - 1)
+            row.state.ends[far] = end._replace(perhaps=end.perhaps - 1)
         else:
             where = "" if qp is None else f" on {qp}"
             raise fault(
@@ -131,13 +131,13 @@ def _check(look: Look, step: plan.Post) -> None:
     """Each request is checked in the state that those before it leave."""
     several = len(step.requests) > 1
     if several:
-        look.world = look.world.copy()
+        look.state = look.state.copy()
     for number, one in enumerate(step.requests):
         before = len(look.found)
         record_of(one).check(look, one)
         if several:
             look.found[before:] = [found._replace(request=number) for found in look.found[before:]]
-            _after_request(look.world, step, one)
+            _after_request(look.state, step, one)
     if step.abort:
         # Nothing of an aborted section is carried out: what could only show in a completion never does.
         look.found = [b for b in look.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"]

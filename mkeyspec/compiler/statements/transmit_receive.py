@@ -145,7 +145,7 @@ def _imm(sentence: Sentence, scope: Scope, op: str) -> Int | None:
 def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence) -> None:
     """A receive of the case's own would be met before the one that the rig posts."""
     at_peer = _TAKES_RECEIVE.get(op)
-    if at_peer is not None and row.world.end(row.world.receive_queue(qp, at_peer)).waiting:
+    if at_peer is not None and row.state.end(row.state.receive_queue(qp, at_peer)).waiting:
         raise fault(
             "MKS0512",
             f"a receive of yours still waits at the {'peer' if at_peer else 'owner'}, and would take this",

@@ -283,11 +283,11 @@ def look_finished(row: RowState) -> None:
 def look_poll(row: RowState, step: plan.Poll, span: Span) -> None:
     """A `poll` without a list, when no request is under way whose completion it could wait for."""
     queue = step.queue()
-    if not step.claim and step.known is None and not row.world.end(queue).pending:
+    if not step.claim and step.known is None and not row.state.end(queue).pending:
         row.diagnostics.warning(
             "MKS0615",
             "nothing is due here: no request before this has a completion that was not waited for",
             span,
             help="poll completes { … } says which completions there are; `post, nowait { … }` leaves some open",
         )
-    row.world.ends[queue] = row.world.end(queue)._replace(pending=0)
+    row.state.ends[queue] = row.state.end(queue)._replace(pending=0)

@@ -142,19 +142,19 @@ def label(row: RowState, step: Transfer | plan.Check | plan.Cancel, span: Span) 
 def _open(row: RowState, step: Transfer, span: Span) -> None:
     """What a transfer leaves open whose outcome is."""
     if plan.lists(step.claim) or plan.rejected_at(step.claim, "completion"):
-        left_open([peer for peer in (False, True) if row.world.end((step.qp, peer)).waiting], span)
+        left_open([peer for peer in (False, True) if row.state.end((step.qp, peer)).waiting], span)
     found = row.undecided
     keys = [name for name in names_of(step) if _has_signature(row, name)]
     found = found.with_keys(keys, span)
-    if row.world.qp(step.qp).sig_pipelining:
+    if row.state.qp(step.qp).sig_pipelining:
         found = found._replace(qps=(*found.qps, (step.qp, span)))
     _, peer = step.queue()
-    polls = [(step.qp, side, span) for side in (False, True) if row.world.end((step.qp, side)).pending]
+    polls = [(step.qp, side, span) for side in (False, True) if row.state.end((step.qp, side)).pending]
     found = found._replace(polls=(*found.polls, *polls))
     if isinstance(step, plan.Post):
         messages = sum(one.meets_receive() for one in step.requests)
         posted = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (step.qp, not peer)]
-        met = posted[len(posted) - row.world.end((step.qp, not peer)).waiting - messages :][:messages]
+        met = posted[len(posted) - row.state.end((step.qp, not peer)).waiting - messages :][:messages]
         found = found.with_labels([one.label for one in met], (), span)
     row.undecided = found
 
@@ -223,10 +223,10 @@ def _everything(row: RowState) -> list[Segment]:
 
 
 def _names_unknown(row: RowState, step: plan.Step) -> bool:
-    keys = (row.world.mkey(name) for name in names_of(step))
+    keys = (row.state.mkey(name) for name in names_of(step))
     return any(key is not None and key.unknown for key in keys)
 
 
 def _has_signature(row: RowState, name: str) -> bool:
-    key = row.world.mkey(name)
+    key = row.state.mkey(name)
     return key is not None and key.has(MkeyFlag.BLOCK_SIGNATURE)

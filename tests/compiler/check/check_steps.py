@@ -107,16 +107,16 @@ def spans_of(*steps: plan.Step) -> Spans:
     return spans
 
 
-def world_after(*steps: plan.Step) -> AbstractState:
-    world = AbstractState()
+def state_after(*steps: plan.Step) -> AbstractState:
+    state = AbstractState()
     for step in steps:
-        apply(world, step)
-    return world
+        apply(state, step)
+    return state
 
 
 def look(*steps: plan.Step) -> list[BrokenRule]:
     """What the last step breaks, after the others have happened."""
-    return broken_by(world_after(*steps[:-1]), steps[-1], spans_of(*steps))
+    return broken_by(state_after(*steps[:-1]), steps[-1], spans_of(*steps))
 
 
 def names(*steps: plan.Step, certain: bool = True) -> list[str]:
@@ -126,9 +126,9 @@ def names(*steps: plan.Step, certain: bool = True) -> list[str]:
 
 def judged(*steps: plan.Step) -> tuple[plan.Claim, list[str]]:
     """The last step's claim as settled, and the codes of all diagnostics of that step."""
-    world = world_after(*steps[:-1])
+    state = state_after(*steps[:-1])
     diagnostics = Diagnostics()
-    step = check_step(world, steps[-1], spans_of(*steps), diagnostics)
+    step = check_step(state, steps[-1], spans_of(*steps), diagnostics)
     return getattr(step, "claim", ()), [found.code for found in diagnostics]
 
 

@@ -29,9 +29,9 @@ from tests.compiler.check.check_steps import (
     sges,
     signature,
     spans_of,
+    state_after,
     strided,
     transmit,
-    world_after,
 )
 
 BAD_SEED = Domain(Crc(0, 0xFFFF), 512)
@@ -186,7 +186,7 @@ def test_judge_returns_the_settled_step_and_lets_it_happen() -> None:
     claim, found = judged(K, claimed)
     assert claim == (plan.Rejected("complete", None, "crc_seed"),)
     assert found == []
-    world = world_after(K)
+    world = state_after(K)
     plain = configure(access(0))
     assert check_step(world, plain, spans_of(plain), Diagnostics()) is plain
     state = world.mkey("k")
@@ -204,7 +204,7 @@ def test_judge_asks_back() -> None:
 
 
 def test_a_copy_is_independent() -> None:
-    world = world_after(K)
+    world = state_after(K)
     other = world.copy()
     apply(other, configure(access(7)))
     assert world.mkey("k") != other.mkey("k")
@@ -283,7 +283,7 @@ def test_what_a_refusal_at_completion_leaves_behind() -> None:
 
 
 def test_a_key_that_was_not_created() -> None:
-    world = world_after(plan.Dek(at(), "d", Fill(1, 32)), plan.Dek(at(), "e", Fill(1, 7), claim=(AT_CREATE,)))
+    world = state_after(plan.Dek(at(), "d", Fill(1, 32)), plan.Dek(at(), "e", Fill(1, 7), claim=(AT_CREATE,)))
     assert [getattr(world.things[name], "created", None) for name in "de"] == [True, False]
 
 
