@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import Spans, lint_case
+from mkeyspec.compiler.check import lint_case
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.expand.count import count_rows, most_rows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
@@ -105,12 +105,11 @@ def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally
     _check_ids(case, diagnostics)
     sentences = check_sentences(case, diagnostics)
     before = len(diagnostics.found)
-    spans = Spans(case.name.span)
-    shared = CaseState(case, sentences, diagnostics, spans, library)
+    shared = CaseState(case, sentences, diagnostics, library)
     rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally)
     verifies = tuple(name.text for name in case.verifies)
     if not any(found.severity == "error" and case.span.holds(found.span) for found in diagnostics.found):
-        lint_case(rows, verifies, spans, case.name.span, diagnostics)
+        lint_case(rows, verifies, case.name.span, diagnostics)
         library.budget.outcomes.report(case, diagnostics)
         if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
             for held in shared.held:

@@ -180,7 +180,9 @@ class Printer:
         """(name, default or MISSING) of each constructor argument."""
         known = self._fields.get(kind)
         if known is None:
-            known = tuple((field.name, field.default) for field in dataclasses.fields(kind) if field.init)
+            # What is not compared is not part of the value: the origin of a step.
+            found = [field for field in dataclasses.fields(kind) if field.init and field.compare]
+            known = tuple((field.name, field.default) for field in found)
             self._fields[kind] = known
         return known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -10,3 +11,11 @@ class At(NamedTuple):
 
     line: int
     column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A step, or a work request. `origin`: the text that it was made of, for the compiler's findings; not a part of its
+    value, and None in a generated module."""
+
+    origin: object = field(default=None, compare=False, repr=False)

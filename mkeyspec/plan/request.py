@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
 from mkeyspec.abi.constants import BLOCK_ENUM, RAW_OPCODES, BgType, QpOps
-from mkeyspec.plan.location import At
+from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout, Part
@@ -144,7 +144,7 @@ ATOMIC_BYTES = 8
 """What an atomic works on (ibv_wr_post(3))."""
 
 
-class Request:
+class Request(Located):
     """A work request: the facts about its class that every pass reads. A subclass is a frozen dataclass.
 
     `word`: as the language writes it. `opcode`: of its successful completion (ibv_poll_cq(3), ibv_wc_opcode; mlx5dv.h,

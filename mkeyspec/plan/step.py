@@ -10,7 +10,7 @@ from typing import Optional, Union
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.plan.claim import Claim, Known, is_rejected
-from mkeyspec.plan.location import At
+from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
 from mkeyspec.plan.use import RECEIVE, TAKES_RECEIVE, TRANSMIT, End
@@ -20,7 +20,7 @@ from mkeyspec.value.live import Int, LiveString
 from mkeyspec.value.signature import Domain
 
 
-class _Step:
+class _Step(Located):
     """The facts about a step's class that every pass reads. A subclass is a frozen dataclass."""
 
     __slots__ = ()

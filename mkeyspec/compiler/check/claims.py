@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.allowed import allowed
-from mkeyspec.compiler.check.rules import BrokenRule, Spans
+from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.check.rules import BrokenRule
 from mkeyspec.compiler.check.unchanged_members import overrides
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
@@ -27,7 +28,7 @@ ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel":
 def settle(
     broken: list[BrokenRule],
     claim: plan.Claim,
-    spans: Spans,
+    origin: Origin,
     step: plan.Step,
     diagnostics: Diagnostics,
     when_false: bool = False,
@@ -50,20 +51,20 @@ def settle(
         return claim
     certain = [b for b in broken if b.certain]
     if not broken and not overrides(step):
-        _every_outcome(claim, rejections, spans, step, diagnostics)
+        _every_outcome(claim, rejections, origin, step, diagnostics)
     if not certain:
-        _nothing_certain(broken, claim, rejections, spans, step, diagnostics)
+        _nothing_certain(broken, claim, rejections, origin, step, diagnostics)
         return _pinned(claim, [b for b in broken if _matches(b, rejections)])
     first = min(_phase(b) for b in certain)
     earliest = [b for b in certain if _phase(b) == first]
     matching = [b for b in earliest if _matches(b, rejections)]
     if not matching:
-        _wrong_phase(earliest[0], rejections, spans, step, diagnostics)
+        _wrong_phase(earliest[0], rejections, origin, step, diagnostics)
         return claim
     names = {b.rule.name for b in matching}
     if len(names) > 1:
         if any(outcome.reason is None for outcome in rejections):
-            _two(matching, rejections, spans, step, diagnostics)
+            _two(matching, rejections, origin, step, diagnostics)
         return _placed(claim, matching)
     return _placed(_pinned(claim, matching), matching)
 
@@ -125,7 +126,7 @@ def _nothing_certain(
     broken: list[BrokenRule],
     claim: plan.Claim,
     rejections: list[plan.Rejected],
-    spans: Spans,
+    origin: Origin,
     step: plan.Step,
     diagnostics: Diagnostics,
 ) -> None:
@@ -137,7 +138,7 @@ def _nothing_certain(
         diagnostics.error(
             "MKS0502",
             "nothing here is forbidden by the pages, so why should it be rejected?",
-            spans.get(bare[0], "", step),
+            origin.get(bare[0], "", step),
             notes=tuple(Note(text) for text in allowed(step)),
             help="drop the claim, or say why: `with ERRNO`, and the requirement",
         )
@@ -156,7 +157,7 @@ PHASES: dict[type, frozenset[str]] = {
 
 
 def _every_outcome(
-    claim: plan.Claim, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+    claim: plan.Claim, rejections: list[plan.Rejected], origin: Origin, step: plan.Step, diagnostics: Diagnostics
 ) -> None:
     """A claim that names success and a refusal at each phase, for whatever reason, where the pages forbid nothing."""
     bare = {outcome.phase for outcome in rejections if outcome.reason is None}
@@ -165,19 +166,19 @@ def _every_outcome(
         diagnostics.warning(
             "MKS0612",
             "this claim cannot fail: it names everything that can happen, and the pages forbid nothing here",
-            spans.get(step, "claim"),
+            origin.get(step, "claim"),
             help="drop it: what breaks no rule goes through",
         )
 
 
 def _wrong_phase(
-    found: BrokenRule, rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+    found: BrokenRule, rejections: list[plan.Rejected], origin: Origin, step: plan.Step, diagnostics: Diagnostics
 ) -> None:
     phases = " or ".join(found.rule.phases)
     diagnostics.error(
         "MKS0503",
         f"{found.rule.title}: that is refused at {phases}, not at {rejections[0].phase}",
-        spans.get(rejections[0], "", step),
+        origin.get(rejections[0], "", step),
         notes=(Note(found.message, found.span),),
         help=f"rejected at {found.rule.phases[0]}",
         page=found.rule.reference,
@@ -185,7 +186,11 @@ def _wrong_phase(
 
 
 def _two(
-    matching: list[BrokenRule], rejections: list[plan.Rejected], spans: Spans, step: plan.Step, diagnostics: Diagnostics
+    matching: list[BrokenRule],
+    rejections: list[plan.Rejected],
+    origin: Origin,
+    step: plan.Step,
+    diagnostics: Diagnostics,
 ) -> None:
     by_name = {b.rule.name: b for b in reversed(matching)}
     faults = sorted(by_name.values(), key=lambda b: (b.span.start, b.rule.code))
@@ -194,7 +199,7 @@ def _two(
     diagnostics.error(
         "MKS0501",
         f"rejected for which reason? {number} rules are broken: {listed}",
-        spans.get(rejections[0], "", step),
+        origin.get(rejections[0], "", step),
         notes=tuple(Note(b.message, b.span) for b in faults),
         help="one fault a case",
     )

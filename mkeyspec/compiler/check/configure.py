@@ -122,7 +122,7 @@ def _repeats(look: Look, request: plan.Configure) -> None:
         calls = [setter for setter in request.setters if setter.word == kind]
         if len(calls) < 2:
             continue
-        first = Note("the first call", look.spans.get(calls[0], "", request))
+        first = Note("the first call", look.origin.get(calls[0], "", request))
         if kind == plan.SetLayout.word:
             look.broken(
                 "two_layouts",

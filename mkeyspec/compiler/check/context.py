@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.rules import RULES, BrokenRule, Spans
+from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.check.rules import RULES, BrokenRule
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 
@@ -11,14 +12,15 @@ from mkeyspec.diagnostics.diagnostic import Note
 class Look:
     """A step held against the rules. `found`: those that it breaks, in order; `state`: what holds before it.
 
-    The requests of a section share one `Look`, and each changes its state."""
+    The requests of a section share one `Look`, and each changes its state.
+    """
 
-    __slots__ = ("found", "peer", "qp", "spans", "state", "step")
+    __slots__ = ("found", "origin", "peer", "qp", "state", "step")
 
-    def __init__(self, state: AbstractState, step: plan.Step, spans: Spans, qp: QpState, peer: bool = False) -> None:
+    def __init__(self, state: AbstractState, step: plan.Step, origin: Origin, qp: QpState, peer: bool = False) -> None:
         self.state = state
         self.step = step
-        self.spans = spans
+        self.origin = origin
         self.qp = qp
         self.peer = peer
         self.found: list[BrokenRule] = []
@@ -45,9 +47,14 @@ class Look:
         """
         if reason == "remote_access" and self.qp.type == "uc":
             certain = False
-        span = self.spans.get(thing, member, self.step if fallback is None else fallback)
+        span = self.origin.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
         self.found.append(BrokenRule(row, span, message, notes, help, forced, certain, reason))
+
+    def origin_of(self, earlier: plan.Step | None) -> Origin:
+        """The origin of an earlier step, whose parts are looked at here."""
+        found = None if earlier is None else earlier.origin
+        return found if isinstance(found, Origin) else self.origin
 
     def declared(self, name: str) -> tuple[Note, ...]:
         """A note that says where `name` was declared."""

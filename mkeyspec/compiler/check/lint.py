@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
@@ -16,9 +16,7 @@ from mkeyspec.value.layout import Part
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
 
-def lint_case(
-    rows: Sequence[plan.Row], verifies: tuple[str, ...], spans: Spans, span: Span, diagnostics: Diagnostics
-) -> None:
+def lint_case(rows: Sequence[plan.Row], verifies: tuple[str, ...], span: Span, diagnostics: Diagnostics) -> None:
     """Warnings about a whole case. `span`: of the case's name."""
     if not verifies:
         diagnostics.warning(
@@ -35,14 +33,14 @@ def lint_case(
             notes=(Note("only that its steps succeed, and that nothing else changes"),),
             help="expect …, check …, or a claim",
         )
-    look_same(rows, spans, diagnostics)
+    look_same(rows, diagnostics)
 
 
 # Steps -----------------------------------------------------------------------------------------
 
 
 def lint_use(
-    state: AbstractState, request: plan.Wr | plan.Step, part: Part, spans: Spans, diagnostics: Diagnostics
+    state: AbstractState, request: plan.Wr | plan.Step, part: Part, origin: Origin, diagnostics: Diagnostics
 ) -> None:
     key = state.mkey(part.name)
     if key is None or (key.mem is None and key.wire is None):
@@ -51,36 +49,37 @@ def lint_use(
         diagnostics.warning(
             "MKS0603",
             f"an offset into `{part.name}`, which has a signature: the pages do not say what it counts",
-            spans.get(part, "", request),
+            origin.get(part, "", request),
             help="record it, or claim `accepted or rejected at completion`",
             page="X-OPEN-02",
         )
     if not key.transfers:
         return
     if key.reported:
-        _again(part, request, "after a reported error", spans, diagnostics)
+        _again(part, request, "after a reported error", origin, diagnostics)
     elif any(d.signature.remap for d in (key.mem, key.wire) if d is not None):
-        _again(part, request, "for a second run of reference tags", spans, diagnostics)
+        _again(part, request, "for a second run of reference tags", origin, diagnostics)
 
 
-def _again(part: Part, request: object, why: str, spans: Spans, diagnostics: Diagnostics) -> None:
+def _again(part: Part, request: object, why: str, origin: Origin, diagnostics: Diagnostics) -> None:
     diagnostics.warning(
         "MKS0604",
         f"`{part.name}` is used again {why} without being configured in between",
-        spans.get(part, "", request),
+        origin.get(part, "", request),
         help=f"configure {part.name} {{ }}   before it",
         page=f"{_SIG} ref_tag, X-OPEN-07",
     )
 
 
 def lint_both_ends(
-    state: AbstractState, step: plan.Post, request: plan.Wr, spans: Spans, diagnostics: Diagnostics
+    state: AbstractState, step: plan.Post, request: plan.Wr, origin: Origin, diagnostics: Diagnostics
 ) -> None:
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()
     far: tuple[Part, ...] = () if remote is None else (remote,)
     if not far and request.meets_receive():
-        far = state.receive((step.qp, not step.peer)) or ()
+        waiting = state.receive((step.qp, not step.peer))
+        far = () if waiting is None else waiting.into
     wires = {key.wire for key in map(state.mkey, (part.name for part in far)) if key is not None}
     for part in request.local():
         key = state.mkey(part.name)
@@ -89,7 +88,7 @@ def lint_both_ends(
                 "MKS0601",
                 "this case cannot see what it claims: both ends apply "
                 f"`{key.wire.signature.describe()} every {key.wire.block}` on the wire, and nothing looks at it",
-                spans.get(request, "", step),
+                origin.get(request, "", step),
                 notes=(Note(f"`{part.name}` is declared at {place(key.at)}"),),
                 help=f"use a plain peer buffer (`transmit {part.name}`), or verify acceptance only",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mkeyspec.value.layout import Part
+from mkeyspec import plan
 
 Queue = tuple[str | None, bool]
 """An end of a pair of QPs: the pair's name (None: the default one), and whether it is the peer's."""
@@ -30,15 +30,15 @@ class QueueEnd(NamedTuple):
     """The account of one end; replaced, never changed.
 
     `waiting`: receives posted by hand that no message has met. `perhaps`: receives that a cancelled SEND has met, or
-    not. `unread`: receives that a message has met, whose completion nobody has waited for. `receives`: the parts of
-    those that wait, in order; None where a cancelled request or a failed one leaves open which are left. `met`: ids of
+    not. `unread`: receives that a message has met, whose completion nobody has waited for. `receives`: those
+    that wait, in order; None where a cancelled request or a failed one leaves open which are left. `met`: ids of
     the SENDs of this end that have met a receive. `pending`: completions that nobody has waited for.
     """
 
     waiting: int = 0
     perhaps: int = 0
     unread: int = 0
-    receives: tuple[tuple[Part, ...], ...] | None = ()
+    receives: tuple[plan.Recv, ...] | None = ()
     met: tuple[int, ...] = ()
     pending: int = 0
     sent: Sent = NOTHING_SENT

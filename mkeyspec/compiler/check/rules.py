@@ -221,37 +221,3 @@ class BrokenRule(NamedTuple):
     certain: bool = True
     reason: str | None = None
     request: int | None = None
-
-
-class Spans:
-    """Where the objects of a plan stand in the text: (object by identity, member) to the span.
-
-    Objects that nobody put have the place of the case, so that a diagnostic always has one.
-    """
-
-    __slots__ = ("_members", "_objects", "default")
-
-    def __init__(self, default: Span) -> None:
-        self.default = default
-        # The object is kept beside its span: an id is only good while its object lives.
-        self._objects: dict[int, tuple[object, Span]] = {}
-        self._members: dict[tuple[int, str], tuple[object, Span]] = {}
-
-    def put(self, thing: object, span: Span) -> None:
-        """Remember where `thing` (a step, request, setter, part, claim's outcome…) stands."""
-        self._objects[id(thing)] = (thing, span)
-
-    def put_member(self, thing: object, member: str, span: Span) -> None:
-        """Remember where one member of `thing` stands: `mem`, `access`, `layout`, `num_setters`…"""
-        self._members[id(thing), member] = (thing, span)
-
-    def get(self, thing: object, member: str = "", fallback: object = None) -> Span:
-        """The place of the member, else of the thing, else of `fallback`, else of the case."""
-        if member:
-            found = self._members.get((id(thing), member))
-            if found is not None:
-                return found[1]
-        found = self._objects.get(id(thing))
-        if found is None and fallback is not None:
-            found = self._objects.get(id(fallback))
-        return self.default if found is None else found[1]

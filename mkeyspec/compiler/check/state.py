@@ -12,7 +12,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.compiler.check.queue_end import EMPTY, TARGETS, Queue, QueueEnd
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Layout, Part
+from mkeyspec.value.layout import Layout
 from mkeyspec.value.live import Int
 from mkeyspec.value.signature import Domain
 
@@ -172,8 +172,8 @@ class AbstractState:
         """The end that has the receives of an end: of a DCI's peer, the queue of all targets."""
         return TARGETS if peer and self.qp(qp).type == "dci" else (qp, peer)
 
-    def receive(self, far: Queue) -> tuple[Part, ...] | None:
-        """The parts of the receive that the next message meets at that end of a QP."""
+    def receive(self, far: Queue) -> plan.Recv | None:
+        """The receive that the next message meets at that end of a QP."""
         waiting = self.end(far).receives
         return waiting[0] if waiting else None
 

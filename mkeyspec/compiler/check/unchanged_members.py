@@ -13,7 +13,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_ENUM, SigBlockFlag
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import origin_of
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.layout import Layout, Part
@@ -38,14 +38,14 @@ def overrides(step: plan.Step) -> bool:
     return bool(getattr(step, "but", ())) or any(True for _ in _step(step, frozenset()))
 
 
-def look_same(rows: Sequence[plan.Row], spans: Spans, diagnostics: Diagnostics) -> None:
+def look_same(rows: Sequence[plan.Row], diagnostics: Diagnostics) -> None:
     """Report every `but` that changes nothing in any row."""
     changes: dict[tuple[Span, str], bool] = {}
     for row in rows:
         mkeys = frozenset(step.name for step in row.steps if isinstance(step, plan.Mkey))
         for step in row.steps:
             for found in _step(step, mkeys):
-                key = spans.get(found.thing, found.member, step), found.member
+                key = origin_of(step).get(found.thing, found.member, step), found.member
                 changes[key] = changes.get(key, False) or found.value != found.otherwise
     for (span, member), some in changes.items():
         if not some:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from typing_extensions import assert_never
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.value.layout import Layout, Part
@@ -41,14 +41,14 @@ class _Found(NamedTuple):
     why: str
 
 
-def look_effect(state: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics) -> bool:
+def look_effect(state: AbstractState, step: plan.Step, origin: Origin, diagnostics: Diagnostics) -> bool:
     """Report every `but` of `step` that has no effect; True if there is none."""
     found = list(_step(state, step))
     for member, thing, why in found:
         diagnostics.error(
             "MKS0327",
             f"`but {member}` has no effect: {why}",
-            spans.get(thing, member, step),
+            origin.get(thing, member, step),
             help="leave it out, or set what this request passes on",
         )
     return not found

@@ -140,7 +140,7 @@ def _written_by(row: RowState, observed: plan.Content) -> Span | None:
         if isinstance(step, plan.Expect) and step.operator == "==" and covers(step.observed, observed):
             return None
         if isinstance(step, plan.Receive) and not step.claim and step.known is None:
-            span = row.spans.get(step)
+            span = row.origin.get(step)
             try:
                 segments = row.ledger.segments(Handle("mkey", step.part.name), span)
             except Fault:

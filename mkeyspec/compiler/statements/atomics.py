@@ -28,8 +28,8 @@ def _ends(row: RowState, sentence: Sentence, scope: Scope, name: str) -> tuple[P
         part = Part(source.part.name, source.part.start, plan.ATOMIC_BYTES, source.part.but)
         source = source._replace(part=part)
     remote = source.part
-    row.spans.put(into, old.span)
-    row.spans.put(remote, source.span)
+    row.origin.put(into, old.span)
+    row.origin.put(remote, source.span)
     for part, span in ((into, sentence.operand.span), (remote, source.span)):
         if is_known(part.length) and part.length != plan.ATOMIC_BYTES:
             raise fault("MKS0313", f"{name} works on {plan.ATOMIC_BYTES} bytes, not {part.length}", span, page=PAGE)

@@ -8,20 +8,21 @@ from typing import Any, cast
 from mkeyspec import plan
 from mkeyspec.compiler.check.claims import settle
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.rules import BrokenRule, Spans
+from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.check.rules import BrokenRule
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unread_members import look_effect
 from mkeyspec.compiler.statements.registry import record_of
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 
 
-def broken_by(state: AbstractState, step: plan.Step, spans: Spans) -> list[BrokenRule]:
+def broken_by(state: AbstractState, step: plan.Step, origin: Origin) -> list[BrokenRule]:
     """The rules that `step` breaks, or may break, in `state`; changes nothing."""
     record = record_of(step)
     if record is None or record.check is None:
         return []
     qp, peer = step.queue()
-    look = Look(state, step, spans, state.qp(qp), peer)
+    look = Look(state, step, origin, state.qp(qp), peer)
     record.check(look, step)
     return look.found
 
@@ -34,24 +35,22 @@ def apply(state: AbstractState, step: plan.Step) -> None:
 
 
 def check_step(
-    state: AbstractState, step: plan.Step, spans: Spans, diagnostics: Diagnostics, when_false: bool = False
+    state: AbstractState, step: plan.Step, origin: Origin, diagnostics: Diagnostics, when_false: bool = False
 ) -> plan.Step:
     """Check, settle the claim, warn, and apply the step to `state`. Returns the step with its claim settled.
 
     `when_false`: the text has a claim, but its `when` is false in this row (then `step.claim` is empty).
     """
-    broken = broken_by(state, step, spans) if look_effect(state, step, spans, diagnostics) else []
+    broken = broken_by(state, step, origin) if look_effect(state, step, origin, diagnostics) else []
     claimed: plan.Claim | None = getattr(step, "claim", None)
     if claimed is not None and (broken or claimed):
-        claim = settle(broken, claimed, spans, step, diagnostics, when_false)
+        claim = settle(broken, claimed, origin, step, diagnostics, when_false)
         if claim is not claimed:
-            changed = cast("plan.Step", replace(cast("Any", step), claim=claim))
-            spans.put(changed, spans.get(step))
-            step = changed
+            step = cast("plan.Step", replace(cast("Any", step), claim=claim))
     elif broken:
-        settle(broken, (), spans, step, diagnostics)
+        settle(broken, (), origin, step, diagnostics)
     record = record_of(step)
     if record is not None and record.lint is not None:
-        record.lint(state, step, spans, diagnostics)
+        record.lint(state, step, origin, diagnostics)
     apply(state, step)
     return step

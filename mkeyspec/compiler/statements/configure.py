@@ -41,7 +41,7 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
             row.want_entries(mkey.name, layout)
         if signatures is not None:
             domains = Domains(*signatures)
-            span = row.spans.get(one, "wire")
+            span = row.origin.get(one, "wire")
     row.ledger.mkeys[mkey.name] = Known(layout, domains, None, span, shape.input or shape.unread)
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 

@@ -79,7 +79,8 @@ def _check_receive(look: Look, request: plan.Send) -> None:
     step = look.step
     if not isinstance(step, plan.Post) or request.options.dct is not None:
         return
-    into = look.state.receive((step.qp, not step.peer))
+    waiting = look.state.receive((step.qp, not step.peer))
+    into = None if waiting is None else waiting.into
     length, room = plan.total(request.data), plan.total(into or ())
     forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
     if into is None or forced or not is_known(length) or not is_known(room):
@@ -92,6 +93,8 @@ def _check_receive(look: Look, request: plan.Send) -> None:
         )
         return
     use = plan.RECEIVE["recv"]
+    own = look.origin
+    look.origin = look.origin_of(waiting)
     for part in into:
         assert is_known(part.length)
         here = min(part.length, length)
@@ -107,6 +110,7 @@ def _check_receive(look: Look, request: plan.Send) -> None:
                 transfer.MkeyAccess(part.start, here, False),
                 transfer.memory_need(key, here),
             )
+    look.origin = own
 
 
 def _check_invalidated(look: Look, request: plan.Send) -> None:

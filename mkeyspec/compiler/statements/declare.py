@@ -177,7 +177,7 @@ def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     )
     row.put_overrides(step, sentence)
     for word, line in lines.items():
-        row.spans.put_member(step, word, line.span)
+        row.origin.put_member(step, word, line.span)
     if entries is None:
         row.entries[name.text] = (len(row.steps), 0)
     row.add(step, sentence)
@@ -276,7 +276,7 @@ def _dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.known(sentence, scope),
     )
     for word, line in lines.items():
-        row.spans.put_member(step, word, line.span)
+        row.origin.put_member(step, word, line.span)
     row.add(step, sentence)
     row.declare(name, Handle("dek", name.text), scope)
 

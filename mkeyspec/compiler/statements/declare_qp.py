@@ -87,7 +87,7 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
         members.append(("send_ops" if member == "send_ops_flags" else member, value))
     step = plan.Qp(sentence.at, name.text, tuple(members), pd, row.claim(sentence, scope), row.known(sentence, scope))
     for word, line in lines.items():
-        row.spans.put_member(step, word, line.span)
+        row.origin.put_member(step, word, line.span)
     row.add(step, sentence)
     row.declare(name, Handle("qp", name.text), scope)
 

@@ -56,8 +56,8 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     undecided.look_expectation(row.undecided, row.ledger, step, node.span)
     look_expectation(row, step, node.span)
     row.add_expect(step, node.span)
-    row.spans.put_member(step, "expected", right_span)
-    row.spans.put_member(step, "observed", left_expr.span)
+    row.origin.put_member(step, "expected", right_span)
+    row.origin.put_member(step, "observed", left_expr.span)
     if operator == "==" and plan.is_bytes(observed):
         _learn(row, observed, expected, node.span, step.known)
 

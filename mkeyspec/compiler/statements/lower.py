@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 from mkeyspec import plan
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import look_step
 from mkeyspec.compiler.statements import expect
@@ -36,11 +38,13 @@ class Lowering(RowState):
     def step(self, node: ast.Step, scope: Scope) -> None:
         """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""
         scope.ledger = self.ledger
+        self.origin = Origin(node.span, self.case.name.span)
         lower(self, self.sentences.read(node), scope)
 
     def expect(self, node: ast.Expect, scope: Scope) -> None:
         """Lower one expectation. Raises `Fault`."""
         scope.ledger = self.ledger
+        self.origin = Origin(node.span, self.case.name.span)
         expect.expect(self, node, scope)
 
     def named(self, name: ast.Name, scope: Scope) -> None:
@@ -64,21 +68,26 @@ class Lowering(RowState):
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         look_step(self.undecided, step, sentence.span)
         take_room(self.state, self.ledger, step, sentence.span)
-        self.spans.put(step, sentence.span)
+        step = self._located(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
         if node is None:
-            settled = check_step(self.state, step, self.spans, self.diagnostics)
+            settled = check_step(self.state, step, self.origin, self.diagnostics)
         else:
-            self.spans.put_member(step, "claim", node.span)
+            self.origin.put_member(step, "claim", node.span)
             for found, written in zip(getattr(step, "claim", ()), node.outcomes, strict=False):
-                self.spans.put(found, written.span)
+                self.origin.put(found, written.span)
             when_false = node.when is not None and not getattr(step, "claim", ())
-            settled = check_step(self.state, step, self.spans, self.diagnostics, when_false)
+            settled = check_step(self.state, step, self.origin, self.diagnostics, when_false)
         self.steps.append(settled)
         self._forget_receives(settled)
         self._need(settled)
         return settled
+
+    def _located(self, step: plan.Step, span: Span) -> plan.Step:
+        """The step, which carries its origin from here on."""
+        self.origin.span = span
+        return cast("plan.Step", replace(cast("Any", step), origin=self.origin))
 
     def _forget_receives(self, step: plan.Step) -> None:
         """After a claimed error the pair is connected anew: no receive waits there."""
@@ -90,9 +99,9 @@ class Lowering(RowState):
                 self.state.ends[queue] = self.state.end(queue)._replace(waiting=0, perhaps=0)
 
     def add_expect(self, step: plan.Expect, span: Span) -> None:
-        self.spans.put(step, span)
-        take_room(self.state, self.ledger, step, span)
-        self.steps.append(check_step(self.state, step, self.spans, self.diagnostics))
+        located = self._located(step, span)
+        take_room(self.state, self.ledger, located, span)
+        self.steps.append(check_step(self.state, located, self.origin, self.diagnostics))
         self._need(step)
 
     def _need(self, step: plan.Step) -> None:
@@ -106,5 +115,5 @@ class Lowering(RowState):
 
     def tried(self, step: plan.Step) -> Diagnostics:
         found = Diagnostics()
-        check_step(self.state.copy(), step, self.spans, found)
+        check_step(self.state.copy(), step, self.origin, found)
         return found

@@ -8,7 +8,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, SigMask
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.mkey_state import how_to_fix, is_as_open, look_exists, since
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
 from mkeyspec.compiler.eval import undecided
 from mkeyspec.compiler.eval.coercion import as_bytes, as_int, as_live_int, as_word, fault
@@ -92,10 +92,10 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.label(sentence, scope),
     )
     row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
-    row.spans.put_member(step, "mkey", sentence.operand.span)
-    row.spans.put_member(step, "kind", expr.span)
+    row.origin.put_member(step, "mkey", sentence.operand.span)
+    row.origin.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
-        row.spans.put_member(step, name, modifier.span)
+        row.origin.put_member(step, name, modifier.span)
     row.add(step, sentence)
     undecided.look_check(row.undecided, step, sentence.span)
     row.undecided = row.undecided.without_key(mkey.name)
@@ -175,10 +175,10 @@ def _check(look: Look, step: plan.Check) -> None:
         )
 
 
-def _lint(state: AbstractState, step: plan.Check, spans: Spans, diagnostics: Diagnostics) -> None:
+def _lint(state: AbstractState, step: plan.Check, origin: Origin, diagnostics: Diagnostics) -> None:
     """A kind of error that check_mask, or the type of the signature, rules out."""
     if {"ok", *_KIND_MASK}.issubset(step.kind):
-        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", spans.get(step))
+        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", origin.get(step))
     key = state.mkey(step.mkey)
     domain = step.domain
     if key is None or key.unknown or domain is None or "ok" in step.kind:
@@ -198,7 +198,7 @@ def _lint(state: AbstractState, step: plan.Check, spans: Spans, diagnostics: Dia
     diagnostics.warning(
         "MKS0605",
         f"{kinds} cannot be reported: {why}",
-        spans.get(step),
+        origin.get(step),
         page=f"{SIG_PAGE} check_mask, MSK-01",
     )
 

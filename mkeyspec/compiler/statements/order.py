@@ -33,7 +33,7 @@ class SectionOrder:
         """The next request."""
         if request.options.fence:
             self._open = []
-        span = self.row.spans.get(request)
+        span = self.row.origin.get(request)
         for end in request.ends() if self._open else ():
             here = self._bytes(end)
             for earlier, there, where in self._open:
@@ -47,7 +47,7 @@ class SectionOrder:
             self._open.append((request, [one for end in late for one in self._bytes(end)], span))
 
     def _bytes(self, end: End) -> list[Segment]:
-        return [] if end.part.but else reached(self.row.ledger, end.part, self.row.spans.get(end.part))
+        return [] if end.part.but else reached(self.row.ledger, end.part, self.row.origin.get(end.part))
 
     def _tell(self, request: plan.Wr, earlier: plan.Wr, span: Span, where: Span) -> None:
         self.found.append(
@@ -76,7 +76,7 @@ def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> No
                     CODE,
                     f"request {number} has no fence: it may have left already, and then nothing is cancelled",
                     span,
-                    notes=(Note("posted here", row.spans.get(request)),),
+                    notes=(Note("posted here", row.origin.get(request)),),
                     help=f"`{request.name()} …, fence, id {number}` waits for what is before it",
                     page="mlx5dv_qp_cancel_posted_send_wrs(3)",
                 )

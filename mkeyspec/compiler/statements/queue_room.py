@@ -64,7 +64,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     touched = frozenset(name for one in step.requests for name in _names(ledger, one, span))
     parts = [part.name for one in step.requests for part in one.writes()]
     if any(one.meets_receive() for one in step.requests):
-        parts += [part.name for into in state.end((step.qp, not step.peer)).receives or () for part in into]
+        parts += [part.name for one in state.end((step.qp, not step.peer)).receives or () for part in one.into]
     written = frozenset(name for part in parts for name in _behind(ledger, part, span))
     _rest(state, touched, but=queue)
     qp = state.qp(step.qp)

@@ -23,7 +23,7 @@ def _recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     found = () if sentence.node.operand is None else places(sentence.operand, scope, row.ledger, "`recv`")
     into = tuple(one.part for one in found)
     for one in found:
-        row.spans.put(one.part, one.span)
+        row.origin.put(one.part, one.span)
     for part in into:
         shape = row.ledger.mkeys.get(part.name)
         if shape is not None:
@@ -59,7 +59,7 @@ def _effect(state: AbstractState, step: plan.Recv) -> None:
     queue = step.qp, step.peer
     end = state.end(queue)
     if end.receives is not None:
-        state.ends[queue] = end._replace(receives=(*end.receives, step.into))
+        state.ends[queue] = end._replace(receives=(*end.receives, step))
     state.used(*(part.name for part in step.into))
 
 

@@ -84,19 +84,19 @@ def note_direction(row: RowState, parts: tuple[Part, ...], received: bool) -> No
 def local_parts(row: RowState, found: tuple[Operand, ...]) -> tuple[Part, ...]:
     """The parts of the poster's own end, each with its place in the text."""
     for one in found:
-        row.spans.put(one.part, one.span)
+        row.origin.put(one.part, one.span)
     return tuple(one.part for one in found)
 
 
 def remote_part(row: RowState, found: Operand, length: int | None) -> Part:
     """The other end of a request: a buffer named as a whole takes as many bytes as the request has."""
     part = found.part
-    row.spans.put(part, found.span)
+    row.origin.put(part, found.span)
     if length is None or part.length == length:
         return part
     if found.whole:
         part = Part(part.name, part.start, length, part.but)
-        row.spans.put(part, found.span)
+        row.origin.put(part, found.span)
         return part
     if is_known(part.length):
         raise fault(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import as_handle, as_live_int, fault
@@ -28,17 +28,14 @@ from mkeyspec.value.layout import Interleaved, Layout, Repeated
 class CaseState:
     """What the rows of a case share. `scope`: of the file's `let`s, in which the case's `needs` are read."""
 
-    __slots__ = ("budget", "case", "diagnostics", "held", "needs", "sentences", "spans")
+    __slots__ = ("budget", "case", "diagnostics", "held", "needs", "sentences")
 
-    def __init__(
-        self, case: ast.Case, sentences: Sentences, diagnostics: Diagnostics, spans: Spans, scope: Scope
-    ) -> None:
+    def __init__(self, case: ast.Case, sentences: Sentences, diagnostics: Diagnostics, scope: Scope) -> None:
         self.case = case
         self.budget = scope.budget
         self.diagnostics = diagnostics
         self.held = Diagnostics()
         """Warnings of all rows that are worth saying only if there is no error."""
-        self.spans = spans
         self.sentences = sentences
         self.needs: list[plan.Need] = []
         """Those that the case writes."""
@@ -75,10 +72,10 @@ class RowState(ABC):
         "ledger",
         "moved",
         "needs",
+        "origin",
         "records",
         "said",
         "sentences",
-        "spans",
         "state",
         "steps",
         "undecided",
@@ -89,7 +86,8 @@ class RowState(ABC):
         self.budget = of.budget
         self.diagnostics = of.diagnostics
         self.held = of.held
-        self.spans = of.spans
+        self.origin = Origin(of.case.name.span, of.case.name.span)
+        """Of the statement that is lowered, or of a request of its section."""
         self.sentences = of.sentences
         self.state = AbstractState()
         self.ledger = BufferContents()
@@ -173,7 +171,7 @@ class RowState(ABC):
 
     def put_overrides(self, thing: object, sentence: Sentence) -> None:
         for modifier in sentence.but:
-            self.spans.put_member(thing, modifier.name.text, modifier.span)
+            self.origin.put_member(thing, modifier.name.text, modifier.span)
 
     def declare(self, name: ast.Name, handle: Handle, scope: Scope) -> None:
         scope.bind(name.text, handle, name.span)

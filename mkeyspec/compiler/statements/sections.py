@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import ALL, AbstractState, may_be_refused
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
@@ -63,7 +63,7 @@ def _finish(
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
-    waiting = list(row.state.end((qp, not peer)).receives or ())
+    waiting = [one.into for one in row.state.end((qp, not peer)).receives or ()]
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
@@ -117,7 +117,7 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
             raise fault(
                 "MKS0511",
                 "nothing is posted to receive this",
-                row.spans.get(one),
+                row.origin.get(one),
                 label=f"no receive waits at the {'owner' if peer else 'peer'}",
                 help=f"`{'' if peer else 'peer '}recv …{where}` before it",
                 page="ibv_post_recv(3)",
@@ -143,7 +143,7 @@ def _check(look: Look, step: plan.Post) -> None:
         look.found = [b for b in look.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"]
 
 
-def _lint(state: AbstractState, step: plan.Post, spans: Spans, diagnostics: Diagnostics) -> None:
+def _lint(state: AbstractState, step: plan.Post, origin: Origin, diagnostics: Diagnostics) -> None:
     """Later requests of a section see the configurations before them."""
     if step.abort:
         return
@@ -151,8 +151,8 @@ def _lint(state: AbstractState, step: plan.Post, spans: Spans, diagnostics: Diag
     now = state.copy() if several else state
     for one in step.requests:
         for end in one.ends():
-            lint_use(now, one, end.part, spans, diagnostics)
-        lint_both_ends(now, step, one, spans, diagnostics)
+            lint_use(now, one, end.part, origin, diagnostics)
+        lint_both_ends(now, step, one, origin, diagnostics)
         if several:
             _after_request(now, step, one)
 

@@ -75,7 +75,7 @@ CONFIGURE = Place(
 def setter(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     """One setter with its arguments."""
     found = _SETTERS[sentence.verb.name](row, sentence, scope)
-    row.spans.put(found, sentence.span)
+    row.origin.put(found, sentence.span)
     row.put_overrides(found, sentence)
     return found
 
@@ -90,15 +90,15 @@ def layout_of(expr: ast.Expr, scope: Scope, what: str = "`layout`") -> Layout:
 
 def _access(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     found = plan.SetAccess(access_flags(sentence.operand, scope), row.overrides(sentence, scope))
-    row.spans.put_member(found, "access", sentence.operand.span)
-    row.spans.put_member(found, "flags", sentence.operand.span)
+    row.origin.put_member(found, "access", sentence.operand.span)
+    row.origin.put_member(found, "flags", sentence.operand.span)
     return found
 
 
 def _layout(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     layout = layout_of(sentence.operand, scope)
     found = plan.SetLayout(layout, row.overrides(sentence, scope))
-    row.spans.put_member(found, "layout", sentence.operand.span)
+    row.origin.put_member(found, "layout", sentence.operand.span)
     return found
 
 
@@ -123,9 +123,9 @@ def _signature(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
         )
     found = plan.SetSignature(mem, wire, check, masks["copy_mask"], row.overrides(sentence, scope))
     for name, span in places.items():
-        row.spans.put_member(found, name, span)
+        row.origin.put_member(found, name, span)
         if name in domains and domains[name] is not None:
-            row.spans.put(domains[name], span)
+            row.origin.put(domains[name], span)
     return found
 
 
@@ -172,7 +172,7 @@ def _crypto(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
         dek, number("tweak", 0), number("data_unit", 512), encrypt, order, keytag, row.overrides(sentence, scope)
     )
     for name, line in lines.items():
-        row.spans.put_member(found, name, span_of_value(line.node))
+        row.origin.put_member(found, name, span_of_value(line.node))
     return found
 
 

@@ -95,8 +95,7 @@ class _Taking:
                 return label
         at, step = [(i, step) for i, step in enumerate(row.steps) if isinstance(step, plan.Transmit)][-1]
         label = self.name.text
-        row.steps[at] = labelled = replace(step, label=label)
-        row.spans.put(labelled, row.spans.get(step))
+        row.steps[at] = replace(step, label=label)
         wires[label] = wires[None]
         return label
 

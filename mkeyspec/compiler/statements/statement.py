@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.rules import Spans
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -40,7 +40,7 @@ class Statement(Generic[S]):
     lower: Callable[[RowState, Sentence, Scope], None]
     check: Callable[[Look, S], None] | None
     effect: Callable[[AbstractState, S], None] | None
-    lint: Callable[[AbstractState, S, Spans, Diagnostics], None] | None = None
+    lint: Callable[[AbstractState, S, Origin, Diagnostics], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

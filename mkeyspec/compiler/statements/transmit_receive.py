@@ -6,8 +6,8 @@ from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.lint import lint_use
+from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.posting import look_posted, look_type
-from mkeyspec.compiler.check.rules import Spans
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.builtins import RECEIVE, TRANSMIT
 from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
@@ -70,7 +70,7 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if length is None:
         length = whole_length(name, row.ledger, expr.span)
     part = Part(name, start, length, but)
-    row.spans.put(part, expr.span)
+    row.origin.put(part, expr.span)
     row.ledger.mkeys[name] = shape._replace(received=False)
     label = row.label(sentence, scope, claim)
     if plan.is_rejected(claim) and not plan.rejected_at(claim, "completion"):
@@ -107,11 +107,11 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     opts = options(row, sentence, scope, True)
     known = row.known(sentence, scope)
     part = Part(name, start, data.length if length is None else length, but)
-    row.spans.put(part, into.span)
+    row.origin.put(part, into.span)
     row.ledger.mkeys[name] = row.ledger.mkeys[name]._replace(received=True)
     label = row.label(sentence, scope, claim)
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
-    row.spans.put_member(step, "data", expr.span)
+    row.origin.put_member(step, "data", expr.span)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     writes.receive(row, step, plan.may_succeed(claim))
@@ -156,8 +156,8 @@ def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence)
 
 def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) -> Fault:
     """An mkey without layout, and no length: what the pages have against it, or that nobody knows how much to move."""
-    row.spans.put(step, span)
-    row.spans.put(step.part, span)
+    row.origin.put(step, span)
+    row.origin.put(step.part, span)
     for diagnostic in row.tried(step).errors:
         return Fault(diagnostic)
     try:
@@ -182,8 +182,8 @@ def _check_receive(look: Look, step: plan.Receive) -> None:
     transfer.look_part(look, step, step.end(), of_peer=False)
 
 
-def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, spans: Spans, diagnostics: Diagnostics) -> None:
-    lint_use(state, step, step.part, spans, diagnostics)
+def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, origin: Origin, diagnostics: Diagnostics) -> None:
+    lint_use(state, step, step.part, origin, diagnostics)
 
 
 def _effect(state: AbstractState, step: plan.Transmit | plan.Receive) -> None:

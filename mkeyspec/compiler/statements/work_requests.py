@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mkeyspec import plan
@@ -37,9 +38,12 @@ def record_of(request: plan.Wr) -> Request[Any]:
 def request(row: RowState, sentence: Sentence, scope: Scope, alone: bool) -> plan.Wr:
     """One work request, or a stray setter. `alone`: it is a section of its own, and signaled."""
     record = _BY_WORD[sentence.verb.name]
+    section = row.origin
+    row.origin = section.inner(sentence.span)
     found: plan.Wr = record.lower(row, sentence, scope, options(row, sentence, scope, alone))
-    row.spans.put(found, sentence.span)
     row.put_overrides(found, sentence)
     for word, modifier in sentence.modifiers.items():
-        row.spans.put_member(found, word, modifier.span)
+        row.origin.put_member(found, word, modifier.span)
+    found = replace(found, origin=row.origin)
+    row.origin = section
     return found

@@ -42,7 +42,7 @@ class Target(NamedTuple):
 def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], through: bool) -> None:
     """A section that was not refused, or may not have been. `waiting`: the receives at the other end, in order;
     `through`: its claim has it do what it says."""
-    span, both = row.spans.get(step), plan.is_undecided(step.claim)
+    span, both = row.origin.get(step), plan.is_undecided(step.claim)
     if both:
         _open(row, step, span)
     for request in step.requests if through else ():
@@ -53,26 +53,26 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
             if target.length == 0:
                 continue
             row.ledger.write_into(target.part.name)
-            _write(row, target, span if both else None, row.spans.get(request), exact=not request_but(request))
+            _write(row, target, span if both else None, row.origin.get(request), exact=not request_but(request))
             if target.part.but:
                 continue
-            data = _carried(row, target, row.spans.get(request)) if not request_but(request) else None
+            data = _carried(row, target, row.origin.get(request)) if not request_but(request) else None
             nothing = isinstance(request, plan.FetchAdd) and request.add == 0
             changes = isinstance(request, plan.Atomic) and target.part == request.source and not nothing
             if not changes:  # an atomic brings its sum there, and the old bytes to its other end
-                moved_into(row, target.part, target.length, row.spans.get(request), data)
+                moved_into(row, target.part, target.length, row.origin.get(request), data)
             if target.part.name in row.ledger.mkeys and not target.part.start:
-                look_received(row, target.part.name, data, row.spans.get(request))
+                look_received(row, target.part.name, data, row.origin.get(request))
         for end in request.ends():
             if not end.use.writes and end.part.name in row.ledger.mkeys and not end.part.start:
                 length = known_number(end.length)
-                look_sent(row, end.part.name, length, row.spans.get(request))
+                look_sent(row, end.part.name, length, row.origin.get(request))
 
 
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
     """`buffer`: the ledger's name of its wire."""
     wire = [(buffer, 0, length)]
-    span = row.spans.get(step)
+    span = row.origin.get(step)
     sent = row.ledger.behind(step.part.name) & row.ledger.written
     if sent:  # who says what is on the wire says what these hold
         row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
@@ -84,7 +84,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
 
 
 def receive(row: RowState, step: plan.Receive, through: bool) -> None:
-    span, length = row.spans.get(step), step.data.length
+    span, length = row.origin.get(step), step.data.length
     both = plan.is_undecided(step.claim)
     row.ledger.write_into(step.part.name)
     if both:

@@ -6,7 +6,7 @@ from itertools import count
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check import AbstractState, BrokenRule, Spans, settle
+from mkeyspec.compiler.check import AbstractState, BrokenRule, Origin, settle
 from mkeyspec.compiler.statements.check_step import apply, broken_by, check_step
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source, Span
@@ -97,14 +97,12 @@ def abort(*requests: plan.Wr) -> plan.Post:
     return post(*requests, abort=True)
 
 
-def spans_of(*steps: plan.Step) -> Spans:
-    """Every step at a span of its own."""
-    spans = Spans(Span(SOURCE, 0, 1))
-    for number, step in enumerate(steps):
-        spans.put(step, Span(SOURCE, number * 5, number * 5 + 4))
-        for one, outcome in enumerate(getattr(step, "claim", ())):
-            spans.put(outcome, Span(SOURCE, 1000 + number * 5 + one, 1000 + number * 5 + one + 1))
-    return spans
+def origin_of(step: plan.Step) -> Origin:
+    """The step and each outcome of its claim at a span of its own."""
+    origin = Origin(Span(SOURCE, 5, 9), Span(SOURCE, 0, 1))
+    for number, outcome in enumerate(getattr(step, "claim", ())):
+        origin.put(outcome, Span(SOURCE, 1000 + number, 1001 + number))
+    return origin
 
 
 def state_after(*steps: plan.Step) -> AbstractState:
@@ -116,7 +114,7 @@ def state_after(*steps: plan.Step) -> AbstractState:
 
 def look(*steps: plan.Step) -> list[BrokenRule]:
     """What the last step breaks, after the others have happened."""
-    return broken_by(state_after(*steps[:-1]), steps[-1], spans_of(*steps))
+    return broken_by(state_after(*steps[:-1]), steps[-1], origin_of(steps[-1]))
 
 
 def names(*steps: plan.Step, certain: bool = True) -> list[str]:
@@ -128,12 +126,12 @@ def judged(*steps: plan.Step) -> tuple[plan.Claim, list[str]]:
     """The last step's claim as settled, and the codes of all diagnostics of that step."""
     state = state_after(*steps[:-1])
     diagnostics = Diagnostics()
-    step = check_step(state, steps[-1], spans_of(*steps), diagnostics)
+    step = check_step(state, steps[-1], origin_of(steps[-1]), diagnostics)
     return getattr(step, "claim", ()), [found.code for found in diagnostics]
 
 
 def settled(claim: plan.Claim, *steps: plan.Step, when_false: bool = False) -> tuple[plan.Claim, Diagnostics]:
     diagnostics = Diagnostics()
-    spans = spans_of(*steps)
-    found = settle(look(*steps), claim, spans, steps[-1], diagnostics, when_false)
+    origin = origin_of(steps[-1])
+    found = settle(look(*steps), claim, origin, steps[-1], diagnostics, when_false)
     return found, diagnostics

@@ -23,12 +23,12 @@ from tests.compiler.check.check_steps import (
     listed,
     memory,
     mkey,
+    origin_of,
     part,
     post,
     settled,
     sges,
     signature,
-    spans_of,
     state_after,
     strided,
     transmit,
@@ -188,7 +188,7 @@ def test_judge_returns_the_settled_step_and_lets_it_happen() -> None:
     assert found == []
     world = state_after(K)
     plain = configure(access(0))
-    assert check_step(world, plain, spans_of(plain), Diagnostics()) is plain
+    assert check_step(world, plain, origin_of(plain), Diagnostics()) is plain
     state = world.mkey("k")
     assert state is not None
     assert state.access == 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, cast
+
 from mkeyspec import plan
 from mkeyspec.compiler.check import lint_case
 from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.signature import Domain
 from tests.compiler.check.check_steps import (
     CRC,
     DIF,
+    SOURCE,
     access,
     at,
     configuration,
@@ -18,10 +23,10 @@ from tests.compiler.check.check_steps import (
     listed,
     memory,
     mkey,
+    origin_of,
     part,
     post,
     signature,
-    spans_of,
     transmit,
 )
 
@@ -36,8 +41,8 @@ def armed(domain: Domain, mask: int = 0xFF) -> tuple[plan.Step, ...]:
 
 def case_codes(*steps: plan.Step, verifies: tuple[str, ...] = ("LAY-01",)) -> list[str]:
     diagnostics = Diagnostics()
-    spans = spans_of(*steps)
-    lint_case((plan.Row("", steps),), verifies, spans, spans.default, diagnostics)
+    located = tuple(replace(cast("Any", step), origin=origin_of(step)) for step in steps)
+    lint_case((plan.Row("", located),), verifies, Span(SOURCE, 0, 1), diagnostics)
     assert not diagnostics.errors
     return [found.code for found in diagnostics]
 
