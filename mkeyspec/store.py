@@ -54,15 +54,15 @@ class Unwritable(Exception):
         # If it is something in the directory that can't be written, that is in nothing's place.
         inside = error.filename is not None and Path(os.fsdecode(error.filename)).parent == path
         if place == path and path.is_dir() and not inside and isinstance(error, (IsADirectoryError, PermissionError)):
-            mend = f"a directory is in its place: move it away, or name another place with {option}"
+            fix = f"a directory is in its place: move it away, or name another place with {option}"
         elif not place.is_dir() and (place != path or isinstance(error, FileExistsError)):
-            mend = f"{os.path.relpath(place)} is not a directory: move it away, or name another place with {option}"
+            fix = f"{os.path.relpath(place)} is not a directory: move it away, or name another place with {option}"
         else:
             folder = place if place.is_dir() else place.parent
             reason = error.strerror or str(error)
             first = "make room" if error.errno in _FULL else f"make {os.path.relpath(folder)} writable"
-            mend = f"{reason}; {first}, or name another place with {option}"
-        super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {mend}")
+            fix = f"{reason}; {first}, or name another place with {option}"
+        super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {fix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class Store:
         header = read_header(text)
         owner = self.owner_of(module) or self
         if header is None or not has_header(text):
-            mend = "compile it again; to run a changed copy, put it elsewhere without its head"
-            return "MKS0908", f"{name} is not as it was written; {mend}"
+            fix = "compile it again; to run a changed copy, put it elsewhere without its head"
+            return "MKS0908", f"{name} is not as it was written; {fix}"
         place = owner.generated / module_name(header.source)
         if owner.keeps(module) and module != place:
             there = source_name(place, self.project)

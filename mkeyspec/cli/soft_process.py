@@ -1,4 +1,4 @@
-"""Starting the process of a command anew, on the software NIC."""
+"""Restarts the process of a command on the software NIC."""
 
 from __future__ import annotations
 

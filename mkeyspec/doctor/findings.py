@@ -110,8 +110,8 @@ def _pyverbs(facts: Machine, need: tuple[str, ...]) -> Finding:
     text = own.error
     if facts.elsewhere and not fitting:
         text += f"; the machine's own, {facts.elsewhere[0][0]}, is for another Python than {facts.python}"
-        anew = "make the environment from the system's Python: make clean && make PYTHON=/usr/bin/python3 run"
-        mend: tuple[str, ...] = (anew, f"or {FROM_SOURCE}")
+        remake = "make the environment from the system's Python: make clean && make PYTHON=/usr/bin/python3 run"
+        mend: tuple[str, ...] = (remake, f"or {FROM_SOURCE}")
     elif own.code == "MKS0914":
         mend = ("use pyverbs, libibverbs and libmlx5 of one rdma-core release", *install(facts, "pyverbs", "libraries"))
     else:

@@ -60,8 +60,8 @@ class OtherCheckout(Exception):
 
     def __init__(self, project: Path) -> None:
         ours = Path(__file__).resolve().parents[1]
-        mend = "run that one, as `python -m mkeyspec` or `python -m pytest` in its folder"
-        super().__init__(f"error[{self.code}]: {project} has {project / 'mkeyspec'}, and {ours} is running; {mend}")
+        fix = "run that one, as `python -m mkeyspec` or `python -m pytest` in its folder"
+        super().__init__(f"error[{self.code}]: {project} has {project / 'mkeyspec'}, and {ours} is running; {fix}")
 
 
 @dataclass(frozen=True, slots=True)

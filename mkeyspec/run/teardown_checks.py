@@ -164,8 +164,8 @@ def _blame(state: CaseState, failure: Failure, buffer: Buffer, named: bool, foun
     if not found.alone:
         return replace(failure, suspects=(found.label, found.places))
     declared = (("declared", f"{buffer.at.line}:{buffer.at.column}"),) if named else ()
-    mend = (("fix", _IN_PART),) if failure.code == "MKS2103" and _may_fail(state, found.places[0]) else ()
-    return replace(failure, at=found.places[0], details=(*failure.details, *declared, *mend))
+    fix = (("fix", _IN_PART),) if failure.code == "MKS2103" and _may_fail(state, found.places[0]) else ()
+    return replace(failure, at=found.places[0], details=(*failure.details, *declared, *fix))
 
 
 _IN_PART = "if a message that fails may land in part, say how much: `expect … == any` after the claim"

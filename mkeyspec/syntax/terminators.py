@@ -19,7 +19,7 @@ from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax.lexer import Token
-from mkeyspec.syntax.token_errors import mend
+from mkeyspec.syntax.token_errors import recover
 
 _VALUE_OPERATORS = frozenset(
     ["PIPE", "CARET", "AMP", "SHIFT", "CONCAT", "PLUS", "MINUS", "MUL", "TILDE", "EVERY", "DOT"]
@@ -82,7 +82,7 @@ class _Arranging:
         if len(self.diagnostics.found) >= self.errors:
             self.diagnostics.end(self.span(token))
             raise TooMuch
-        return mend(self.source, token, self.result.tokens, self.diagnostics)
+        return recover(self.source, token, self.result.tokens, self.diagnostics)
 
     def end(self, at: Token) -> None:
         """A statement ends at `at`."""

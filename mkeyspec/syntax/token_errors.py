@@ -1,6 +1,6 @@
 """Words the language does not have: what to say about them, and what the author most likely meant.
 
-`mend` reports a token that no rule accepts and gives back the one to go on with, so that one
+`recover` reports a token that no rule accepts and gives back the one to go on with, so that one
 misspelt word is one message and the rest of its line is still read.
 """
 
@@ -56,7 +56,7 @@ _SIGNS = {
 }
 
 
-def mend(source: Source, token: Token, before: list[Token], diagnostics: Diagnostics) -> Token | None:
+def recover(source: Source, token: Token, before: list[Token], diagnostics: Diagnostics) -> Token | None:
     """Reports `token`; the token that should stand for it, or None to leave it out."""
     span = Span(source, token.start_pos, token.end_pos)
     if token.type == "BADNAME":

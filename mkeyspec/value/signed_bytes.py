@@ -14,7 +14,7 @@ from mkeyspec.value.signature import Crc, Domain, Signature, T10Dif
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Framed(ByteString):
-    """`of` with the domain's field behind every block. `app_tags`: one a block, instead of the signature's."""
+    """`of` with the domain's field after every block. `app_tags`: one a block, instead of the signature's."""
 
     of: ByteString
     domain: Domain
@@ -50,7 +50,7 @@ class Framed(ByteString):
 
 
 def framed(of: ByteString, domain: Domain | None, app_tags: tuple[int, ...] = ()) -> ByteString:
-    """`of` with the domain's field behind every block; of no domain, `of` itself."""
+    """`of` with the domain's field after every block; of no domain, `of` itself."""
     if domain is None:
         if app_tags:
             raise ValueError("application tags belong to t10dif, and there is no signature")

@@ -44,8 +44,8 @@ enum violation bsf_in_force(const struct key *key, bool *yes) {
 
 struct place *place_continued(const struct transfer *transfer, const struct key *key,
                               uint64_t addr) {
-    bool anew = fault(xts_tweak_restarts_with_sge);
-    return anew ? NULL : right_place_continued(transfer, key, addr);
+    bool restarts = fault(xts_tweak_restarts_with_sge);
+    return restarts ? NULL : right_place_continued(transfer, key, addr);
 }
 
 /* The mkey that a place is of, and the address that was asked for after it; NULL: memory alone. */

@@ -58,7 +58,7 @@ class WriteLength(Model):
 
 
 class LateReads(Model):
-    """READs, atomics and memcpys bring their data after the requests behind them, up to the first with a fence; all
+    """READs, atomics and memcpys bring their data after the requests after them, up to the first with a fence; all
     complete in order."""
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:

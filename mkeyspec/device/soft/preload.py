@@ -77,7 +77,7 @@ def environment(wanted: str | None) -> dict[str, str]:
 
 
 def ensure(wanted: str | None, *, whole: bool) -> None:
-    """Return if this process is on the software NIC; else start it anew, and don't return.
+    """Return if this process is on the software NIC; else restart it, and do not return.
 
     `whole`: this call's caller is the process's own command, so that its arguments tell all there is to do again.
     Raises Unavailable (MKS0910, MKS0911, MKS0921).

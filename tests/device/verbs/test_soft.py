@@ -1,4 +1,4 @@
-"""`--device soft`, as a user runs it: a process that starts itself anew, with and without workers."""
+"""`--device soft`, as a user runs it: a process that restarts itself, with and without workers."""
 
 from __future__ import annotations
 
