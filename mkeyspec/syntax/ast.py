@@ -1,4 +1,4 @@
-"""The syntax tree: what a `.mks` file says, before any name has a meaning.
+"""The syntax tree of a `.mks` file, before names are resolved.
 
 Every node is frozen and carries the span of text it came from. A line inside a block is a
 `Step` like any other (`access remote_read` is the verb `access` with an operand), so the tree
@@ -15,7 +15,7 @@ from mkeyspec.diagnostics.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A word with its place; `text` is as written."""
+    """A word with its span; `text` is as written."""
 
     span: Span
     text: str
@@ -277,7 +277,7 @@ class If:
     orelse: Optional[Block] = None
 
     def blocks(self) -> tuple[Block, ...]:
-        """Those of its branches, in order."""
+        """The blocks of its branches, in order."""
         return (self.then,) if self.orelse is None else (self.then, self.orelse)
 
 

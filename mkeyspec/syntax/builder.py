@@ -1,8 +1,7 @@
-"""The tree from the grammar's rules: one method a rule, called by the parser as it goes (values: `builder_expr.py`).
+"""Builds the tree from the grammar's rules: one method per rule, called by the parser (values: `builder_expr.py`).
 
-Lark calls `Build.<rule>(children)` at every reduction, all tokens among the children. A method
-makes a node of `ast.py` and reports what the grammar is too wide to refuse: a digit too few, a
-phase that does not exist, a text without its quotes closed.
+Lark calls `Build.<rule>(children)` at every reduction, all tokens among the children. A method makes a node of
+`ast.py` and reports errors that the grammar accepts: a missing digit, an unknown phase, a text without closing quote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tree's values (expressions) from the grammar's rules; lines and sentences are in `builder.py`."""
+"""Builds values (expressions) from the grammar's rules; `builder.py` builds lines and statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mkeyspec.syntax.lexer import Token
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 Children = list[Any]
-"""What a rule is made of: tokens, and what was built for the rules in it."""
+"""The children of a rule: tokens, and the nodes of the rules in it."""
 
 
 class Values:

@@ -1,4 +1,4 @@
-"""Lines to a file: the edition, the declarations, then the cases, each with its head and body."""
+"""Collects lines to a file: the edition, the declarations, then the cases, each with its head and body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RESERVED = re.compile(r"pytest_|pytestmark\Z")
 
 
 class _Case:
-    """A case whose lines are still coming."""
+    """A case whose lines are not all read."""
 
     def __init__(self, line: CaseLine) -> None:
         self.line = line
@@ -147,7 +147,7 @@ def _more(line: ast.Step) -> bool:
 
 
 def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> ast.File:
-    """The file that `lines` make; what is in the wrong place is reported."""
+    """The file that `lines` make; lines in the wrong position are reported."""
     state = _Gathering(source, diagnostics)
     rest = lines
     if lines and _is_edition(lines[0]):

@@ -1,9 +1,9 @@
 """The words of a file: the grammar's terminals, in one regular expression.
 
-The terminals are Lark's, from `grammar/mks.lark`, in the order in which Lark's own basic lexer
-tries them (a test compares the two); scanning a whole file in one loop and keeping only offsets
-is what makes it several times as fast. The last terminal takes any character, so a lexer never
-fails: what the language does not have becomes a token with a place, and the filter says why.
+The terminals are Lark's, from `grammar/mks.lark`, in the order in which Lark's own basic lexer tries them (a test
+compares the two); scanning a whole file in one loop and keeping only offsets is what makes it several times as fast.
+The last terminal takes any character, so the lexer never fails: an unknown character becomes a token, and the filter
+reports it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mkeyspec.diagnostics.limits import TOKENS
 from mkeyspec.files import resource
 
 STARTS = ("file", "line", "apart")
-"""What Lark may be asked for: a file, one line of it, and the terminals which no rule accepts."""
+"""Start rules of the grammar: a file, one line of it, and the terminals which no rule accepts."""
 
 PREPOSITIONS = frozenset({"by", "into", "to", "from", "on", "as", "is"})
 """Reserved as well; one terminal, PREP."""

@@ -1,11 +1,11 @@
-"""Text to tree.
+"""Parses text to a tree.
 
     source ──lexer──▶ words ──newline──▶ words and ENDs ──Lark (LALR), build──▶ lines ──file──▶ tree.File
 
-A file without a mistake is parsed in one go, word by word (`InteractiveParser.feed_token`). Where the parser stops,
+A file without an error is parsed in one pass, word by word (`InteractiveParser.feed_token`). Where the parser stops,
 the file is parsed again line by line (a "line" is a statement with its block): each good one is built, each bad one
-reported, and inside a bad one with a block, so is every line of the block. So one run reports
-every statement that is wrong, and one statement is reported once.
+reported, and inside a bad one with a block, so is every line of the block. So one run reports every statement that is
+wrong, and one statement is reported once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mkeyspec.syntax.terminators import TooMuch, arrange
 
 
 class _Parser:
-    """The grammar, compiled; made once a process (a sixth of a second)."""
+    """The compiled grammar; made once per process (a sixth of a second)."""
 
     def __init__(self) -> None:
         self.build = Build()

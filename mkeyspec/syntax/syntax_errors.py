@@ -1,8 +1,8 @@
-"""What an author most likely meant, where the parser had to stop.
+"""Recognises likely mistakes where the parser stopped.
 
-The parser knows what could have been there; the functions here know what people do. Each looks
-at one likely mistake and reports it; the first that recognises its own wins, and what none
-recognises gets a general message: what was expected, after what, and what was found.
+The parser knows what is allowed there; the functions here know common mistakes. Each recognises one mistake and
+reports it; the first one that does is used. If none does, the message is general: what was expected, after what, and
+what was found.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _reserved(stop: Stop) -> bool:
 
 
 def _requirement(stop: Stop) -> bool:
-    """Ids that are not where, or not as, they should be."""
+    """Requirement ids in a wrong position or a wrong form."""
     if stop.kind == "REQ":
         stop.error("MKS0116", f"a requirement id must come after `verifies` or `known`, and `{stop.value}` does not")
         return True
@@ -321,4 +321,4 @@ MISTAKES: tuple[Callable[[Stop], bool], ...] = (
     _fraction,
     _open_range,
 )
-"""The recognisers, in the order in which they are asked."""
+"""The recognisers, in the order in which they are tried."""

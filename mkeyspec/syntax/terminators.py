@@ -1,13 +1,11 @@
-"""Where statements end: the filter between the lexer and the parser.
+"""The filter between the lexer and the parser: it finds the ends of statements.
 
-A statement ends at a new line or `;`. It goes on inside `( )` and `[ ]`, after a comma, an
-operator or a preposition, and before a line that starts with a connective (`rejected`, `known`,
-`when`, `or`, a preposition, an operator other than `-` …). What comes out has one END after each
-statement and none at the edges of a block.
+A statement ends at a new line or `;`. It continues inside `( )` and `[ ]`, after a comma, an operator or a
+preposition, and before a line that starts with a connective (`rejected`, `known`, `when`, `or`, a preposition, an
+operator other than `-` …). The output has one END after each statement and none at the edges of a block.
 
-Brackets are paired here, before the parser: one left open would swallow the rest of the file. A
-word which only ever starts a statement closes the brackets that are open, and each is reported.
-The limits on nesting are kept here too, on words, where they cost nothing.
+Brackets are matched here, before the parser: an open one would take the rest of the file. A word which can only start
+a statement closes the open brackets, and each is reported. The limits on nesting are checked here too.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ _PLAIN = frozenset(["NAME", "INT", "STRING"])
 
 @dataclass(slots=True)
 class Arranged:
-    """The parser's tokens. `joins`: starts of the tokens before which a line end was taken as going on."""
+    """The parser's tokens. `joins`: starts of the tokens before which a line end did not end the statement."""
 
     tokens: list[Token] = field(default_factory=list)
     joins: list[int] = field(default_factory=list)
@@ -48,7 +46,7 @@ class TooMuch(Exception):
 
 
 class _Arranging:
-    """The brackets that are open, and what has come out so far."""
+    """The open brackets and the tokens so far."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         self.source = source

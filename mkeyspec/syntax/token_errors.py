@@ -1,7 +1,7 @@
-"""Words the language does not have: what to say about them, and what the author most likely meant.
+"""Words that the language does not have: their messages, and the most likely intended word.
 
-`recover` reports a token that no rule accepts and gives back the one to go on with, so that one
-misspelt word is one message and the rest of its line is still read.
+`recover` reports a token that no rule accepts and returns its replacement, so that one misspelt word gives one
+message and the rest of the line is read.
 """
 
 from __future__ import annotations

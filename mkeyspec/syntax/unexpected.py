@@ -1,4 +1,4 @@
-"""The place where the parser stopped, and what can be said about it in general."""
+"""The position where the parser stopped, and the general message about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = (
     ("LBRACE", "`{`"),
     ("FOR", "`for`"),
 )
-"""What is named when it could have been there and no value could, in this order."""
+"""The alternatives that are named if no value is allowed, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Stop:
         return " ".join(text.split())
 
     def expected(self) -> str:
-        """What could have been here, in words."""
+        """What is allowed here, in words."""
         accepts = self.accepts
         last = self.before()
         after = f" after `{_short(last.value)}`" if last is not None and last.value.strip() else ""

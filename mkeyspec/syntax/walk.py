@@ -1,4 +1,4 @@
-"""Which names a tree uses, and which it declares."""
+"""Finds the names that a tree uses and declares."""
 
 from __future__ import annotations
 

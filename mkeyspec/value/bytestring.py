@@ -1,7 +1,7 @@
-"""Byte strings as expressions: how the bytes come about, their length, and on demand the bytes.
+"""Byte strings as expressions: how the bytes are made, their length, and on demand the bytes.
 
 Constructing a node (`node`, and the `*_bytes` modules) checks and computes nothing. Authors' values are made by
-functions, here and beside the nodes, which refuse nonsense with a ValueError and fold what is trivial, so that reprs
+functions, here and beside the nodes. They raise ValueError for invalid arguments and fold trivial nodes, so reprs
 stay short.
 """
 
@@ -99,7 +99,7 @@ def _slice_of_join(of: Join, start: int, end: int) -> ByteString:
 
 
 def join(parts: Sequence[ByteString]) -> ByteString:
-    """`parts` concatenated: joins are flattened, neighbouring literals and fills melted."""
+    """`parts` concatenated: joins are flattened, adjacent literals and fills are joined."""
     flat: list[ByteString] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Join) else (part,):

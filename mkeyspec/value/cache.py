@@ -11,7 +11,7 @@ class ByteCache:
     """Bytes by value of what they were computed from; holds at most `limit` bytes, an overhead per entry included."""
 
     ENTRY = 512
-    """What an entry is taken to cost beside its bytes: the key, the node in the table."""
+    """The assumed cost of an entry besides its bytes: the key, the node in the table."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -1,4 +1,4 @@
-"""How a value is written down: `repr` is the constructor call that makes it again."""
+"""The text form of a value: `repr` is the constructor call that makes it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an mkey is made of: parts of memories and other mkeys, in a list or interleaved.
+"""Layouts of mkeys: parts of memories and other mkeys, in a list or interleaved.
 
 The virtual space of an mkey begins at offset 0 and runs through its parts in order
 (mlx5dv_wr_post(3), mlx5dv_wr_set_mkey_layout: "virtually contiguous").
@@ -20,7 +20,7 @@ MOST_ENTRIES = 100_000
 
 
 class Entry(Expression):
-    """An entry of a layout as it is given: its facts, so that no reader asks which class it has."""
+    """An entry of a layout as it is given. Its members answer all questions, so callers do not test its class."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class Part(Entry):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Chunk(Entry):
-    """An entry of an interleaved layout: `count` bytes of `part`, then `skip` left out, once a repeat.
+    """An entry of an interleaved layout: `count` bytes of `part`, then `skip` bytes skipped, in each repeat.
 
     Only where the part starts matters; its own length does not (mlx5dv_wr_post(3), struct mlx5dv_mr_interleaved).
     """
@@ -124,7 +124,7 @@ class Repeated(Entry, Generic[Repeats]):
 
 
 class _Layout(Expression):
-    """The facts about a layout, so that no reader asks which class it has."""
+    """Common members of a layout, so that callers do not test its class."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ class _Layout(Expression):
         """The entries as they are given, repetitions not written out."""
 
     def turns(self) -> Int:
-        """How many times all entries are gone through."""
+        """How many times all entries are repeated."""
         return 1
 
     def targets(self) -> tuple[Part, ...]:

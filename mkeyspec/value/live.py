@@ -1,8 +1,8 @@
-"""Numbers and bytes that only the device knows: read by the rig when it gets there.
+"""Numbers and bytes that only the device knows: the rig reads them when the case runs.
 
-A `Live` names a member of a declared name, a labelled step, or the device (`k.max_entries`,
-`c.byte_len`, `device.max_wr_memcpy_length`). What may be read is the rig's matter; here it is
-only written down, and evaluated with a function that reads.
+A `Live` names a member of a declared name, a labelled step, or the device (`k.max_entries`, `c.byte_len`,
+`device.max_wr_memcpy_length`). The rig decides what can be read. This module only stores the expression and evaluates
+it with a function that reads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Int = int | Live | LiveOp
 
 
 def is_known(value: Int | None) -> TypeIs[int]:
-    """Whether a number is there before the case runs; a live one is the device's, None is not given."""
+    """Whether a number is known before the case runs; a live one comes from the device, None is not given."""
     return isinstance(value, int)
 
 
@@ -108,7 +108,7 @@ ENCODINGS = {"be16": 2, "be32": 4, "be64": 8, "le16": 2, "le32": 4, "le64": 8}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LiveBytes(Expression):
-    """An `Int` laid down as bytes by one of `ENCODINGS`, e.g. `be32(k.rkey)`."""
+    """An `Int` encoded as bytes by one of `ENCODINGS`, e.g. `be32(k.rkey)`."""
 
     encoding: str
     value: Int

@@ -1,7 +1,7 @@
-"""What a byte string is, and those that come from nothing: literals, patterns, and pieces of others put together.
+"""The base class of byte strings, and the basic ones: literals, patterns, and joined pieces of others.
 
-A node is frozen, compared by value, and written as its constructor's call. It checks and computes nothing when it
-is made: `length` is cheap, `data` is computed when it is wanted. Each class has its length, its bytes, the reason of
+A node is frozen, compared by value, and written as its constructor's call. It checks and computes nothing when it is
+made: `length` is cheap, `data` is computed when it is needed. Each class has its length, its bytes, the reason of
 each byte, and the values it is made of.
 """
 
@@ -17,7 +17,7 @@ from mkeyspec.value.cache import DATA
 from mkeyspec.value.expression import HEX, Expression, Style
 
 Steps = tuple[str, ...]
-"""Why a byte is what it is, the outermost reason first."""
+"""The reasons for a byte, the outermost first."""
 
 
 class ByteString(Expression):
@@ -43,9 +43,8 @@ class ByteString(Expression):
         """
 
     def explain(self, i: int) -> Steps:
-        """Why byte `i` is what it is, outermost reason first. IndexError beyond the end.
-
-        Nodes that leave a byte alone (a patch elsewhere, a flip of another byte) say nothing.
+        """The reasons for byte `i`, outermost first. IndexError beyond the end. Nodes that do not change the byte (a
+        patch elsewhere, a flip of another byte) give none.
         """
         if not 0 <= i < self.length:
             raise IndexError(f"byte {i} of {self.length}")
@@ -53,7 +52,7 @@ class ByteString(Expression):
 
     @abstractmethod
     def reasons(self, i: int) -> Steps:
-        """Why byte `i`, which is there, is what it is."""
+        """The reasons for byte `i`, which exists."""
 
     def __len__(self) -> int:
         return self.length

@@ -1,4 +1,4 @@
-"""Signatures and the domains they are put on: `crc32(ones) every 512` is a value.
+"""Signatures and domains: `crc32(ones) every 512` is a value.
 
 Members and their numbers are those of mlx5dv_wr_set_mkey_sig_block(3). `but` overrides what is written
 into the struct and nothing else: the bytes always follow from the members themselves.

@@ -137,9 +137,8 @@ def field(signature: Signature, block: ByteString, index: int = 0) -> ByteString
 
 
 def _field_reasons(signature: Signature, i: int, over: str, block: int, app_tag: int | None = None) -> Steps:
-    """Why byte `i` of a field is what it is: what it is part of, then the formula `over` its data.
-
-    `block` is the block's number; `app_tag` takes the place of the signature's.
+    """The reasons for byte `i` of a field: the part that it belongs to, then the formula `over` its data. `block` is
+    the block's number; `app_tag` replaces the signature's.
     """
     if isinstance(signature, Crc):
         order = "big" if signature.kind == "crc32" else "little"

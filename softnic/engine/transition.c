@@ -1,5 +1,5 @@
-/* Which changes of state there are, and with which attributes: the table that the Linux RDMA core
- * holds every driver to (ib_modify_qp_is_ok), and the shorter ones that mlx5 has for DC QPs. A mask
+/* The allowed changes of state and their attributes: the table that the Linux RDMA core applies to
+ * every driver (ib_modify_qp_is_ok), and the shorter ones of mlx5 for DC QPs. A mask
  * must name all of `needed` and nothing beyond `needed` and `allowed`. */
 #include "engine.h"
 

@@ -1,10 +1,10 @@
-/* The directory that stands for /sys: its name, its making and its end.
+/* The directory that replaces /sys: its name, its creation and its removal.
  *
  * The name is chosen and exported as SYSFS_PATH when the library is loaded, which costs nothing.
- * The files are made when a program first looks for them: most processes that inherit LD_PRELOAD
- * (ls, sh) never do. Other users can write to the place (/tmp), so nothing is done there by a name
- * that they could have taken: mkdtemp makes the directory, and files are made and removed relative
- * to its descriptor.
+ * The files are created when a program first opens them: most processes that inherit LD_PRELOAD
+ * (ls, sh) never do. Other users can write to the parent directory (/tmp), so no predictable name
+ * is used there: mkdtemp creates the directory, and files are created and removed relative to its
+ * descriptor.
  */
 #include "shim.h"
 
@@ -31,7 +31,7 @@ static bool inherited; /* from this process before its exec; maybe another perso
 
 const char *staging_path(void) { return directory; }
 
-/* Can a user other than this one and root move our directory away and put another in its place? */
+/* Can a user other than this one and root replace our directory by another one? */
 static bool is_safe(const char *place) {
     struct stat status;
 
@@ -48,8 +48,8 @@ static const char *temporary(void) {
                : "/tmp";
 }
 
-/* A directory of this user's that nobody else may look into; -1: it is not there, or not such a
- * one. */
+/* Opens a directory of this user that no other user may read; -1: it does not exist or is not
+ * private. */
 static int open_own(int at, const char *name) {
     struct stat status;
     int fd = openat(at, name, OPEN_DIRECTORY);
@@ -62,7 +62,7 @@ static int open_own(int at, const char *name) {
     return -1;
 }
 
-/* Everything in the directory `fd`, which is closed. Follows no link. */
+/* Removes everything in the directory `fd`, and closes it. Follows no link. */
 static void empty(int fd, int depth) {
     DIR *stream = fdopendir(fd);
     struct dirent *entry;
@@ -124,7 +124,7 @@ static void sweep(int place) {
     else if (copy >= 0) libc_real()->close(copy);
 }
 
-/* The place, as a descriptor. The directory's name is absolute and has a last component. */
+/* The parent directory, as a descriptor. The name is absolute and has a last component. */
 static int open_place(void) {
     char path[sizeof(directory)];
 
@@ -139,7 +139,7 @@ __attribute__((constructor)) static void choose(void) {
 
     owner = getpid();
     if (set && !(name && name_parts(name + 1, &space, &pid)))
-        return; /* the user has another directory in mind */
+        return; /* the user has set another directory */
     if (set && pid == owner && space == pid_namespace() && strlen(set) < sizeof(directory)) {
         strcpy(directory, set);
         last = strrchr(directory, '/') + 1;
@@ -154,8 +154,7 @@ __attribute__((constructor)) static void choose(void) {
     setenv("SYSFS_PATH", directory, 1);
 }
 
-/* Made aside and moved into place: children of one parent that had not published may all do it at
- * once. */
+/* Created under another name and renamed: several children of one parent may do it at once. */
 static int publish_at(int place, staging_fill *fill) {
     char base[sizeof(directory)], *aside;
     int fd, error = 0;
