@@ -128,6 +128,8 @@ class CaseState:
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
         self.alive: Callable[[], None] = lambda: None
         """`Rig.alive`."""
+        self.wait_for_label: Callable[[Label], None] = lambda label: None
+        """Called when a member of a label is read (`Executor`)."""
         self.late: Counter[int] = Counter()
         """Of the case before: the same. No page says when an event comes."""
         self.quiet: list[tuple[At, str]] = []
@@ -308,7 +310,10 @@ class CaseState:
             number, key = self.dcts[subject]
             known = {"number": number, "key": key}
         elif subject in self.labels:
-            return self.labels[subject].read(member)
+            label = self.labels[subject]
+            if member not in label.members:
+                self.wait_for_label(label)
+            return label.read(member)
         else:
             raise Unobserved(subject)
         if member not in known:

@@ -32,7 +32,7 @@ from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Live, NoValue, evaluate
+from mkeyspec.value.live import NoValue, evaluate
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""
@@ -46,6 +46,7 @@ class Executor:
         self.builder = RequestBuilder(state)
         self.verdict = verdict
         self.rulings = Rulings(state, expectations, verdict)
+        state.wait_for_label = self._wait_for_label
 
     def take(self, step: plan.Step) -> None:
         """Carry out one step, or note that it was not run. Raises Unsupported, and any exception of a broken
@@ -299,9 +300,6 @@ class Executor:
                 look = Touched(step.at, writes=frozenset({step.to.name}))
             case plan.Check():
                 look = Touched(step.at, changes=frozenset({step.mkey}))
-            case plan.Expect(observed=Live(subject)) | plan.Record(observed=Live(subject)):
-                self._wait_for_label(subject)
-                return
             case plan.Expect() | plan.Snapshot() | plan.Record():
                 names = frozenset(part.name for part in plan.parts_of(step.observed))
                 if not names:
@@ -312,12 +310,11 @@ class Executor:
         if (failure := drain.rest(self.state, step.at, (look,))) is not None:
             self.rulings.fail(failure)
 
-    def _wait_for_label(self, subject: str) -> None:
-        """A member of a labelled statement is read: wait for its completions."""
+    def _wait_for_label(self, label: Label) -> None:
+        """A member of a labelled statement is read: wait for its completions, unless the case is over."""
         state = self.state
-        label = state.labels.get(subject)
-        owed = [due for due in label.dues if due.signaled and not due.over] if label is not None else []
-        if owed:
+        owed = [due for due in label.dues if due.signaled and not due.over]
+        if owed and not self.rulings.over:
             wait.until(state, lambda: all(due.over for due in owed), state.poll_all)
 
     def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:

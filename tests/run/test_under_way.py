@@ -248,7 +248,17 @@ def test_the_event_of_a_claimed_failure_may_come_cases_later(after: int) -> None
     "lines",
     [("post as p, nowait { write m to w, signaled }", "expect p.status == success", "poll"),
      ("peer recv w as r", "post, nowait { send m }", "expect r.byte_len == 64"),
-     ("post as p, nowait { write m to w, signaled }", "record a = p.status", "expect p.status == success")],
+     ("post as p, nowait { write m to w, signaled }", "record a = p.status", "expect p.status == success"),
+     ("peer recv w as r", "post, nowait { send m }", "expect r.byte_len + 1 == 65"),
+     ("peer recv w as r", "post, nowait { send m }", "expect k.max_entries * 0 + 64 == r.byte_len"),
+     ("memory n = counter(64)", "peer memory v[64]", "peer recv w as r", "peer recv v as s",
+      "post, nowait { send m; send n }", "expect r.byte_len in [s.byte_len]", "expect v == n"),
+     ("memory c[4]", "peer recv w as r", "post, nowait { send m }", "store c = be32(r.byte_len)",
+      'expect c == hex"00000040"'),
+     ("memory o[8]", "peer memory z = fill(0, 8)", "peer recv w as r", "post, nowait { send m }",
+      "fetch_add o from z, add r.byte_len", 'expect z == hex"4000000000000000"', "expect o == any"),
+     ('memory x = hex"00000040"', "peer memory y[4]", "peer recv w as r", "post, nowait { send m }", "write x to y",
+      "expect y == be32(r.byte_len)")],
 )  # fmt: skip
 def test_a_member_of_what_was_not_waited_for_waits(lines: tuple[str, ...]) -> None:
     text = one(*lines, "expect w == m")
