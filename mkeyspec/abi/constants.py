@@ -172,10 +172,14 @@ DEVICE_NUMBERS = (
     "max_log_num_errored",
     "crypto_engines",
     "log_max_num_deks",
+    "max_qp_wr",
+    "max_sge",
+    "active_mtu",
 )
-"""Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says."""
+"""Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says, of
+struct ibv_device_attr and of struct ibv_port_attr (ibv_query_device(3), ibv_query_port(3); `active_mtu` in bytes)."""
 
-ALWAYS_TOLD = ("max_wr_memcpy_length",)
+ALWAYS_TOLD = ("max_wr_memcpy_length", "max_qp_wr", "max_sge", "active_mtu")
 """Those of them that each device tells: 0 is a device without."""
 
 QP_EVENTS = frozenset({

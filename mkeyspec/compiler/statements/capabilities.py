@@ -11,14 +11,25 @@ from collections.abc import Iterator
 from mkeyspec import plan
 from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES
 from mkeyspec.compiler.check import AbstractState
+from mkeyspec.compiler.check.state import DEFAULT_QP
 from mkeyspec.compiler.eval.coercion import as_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import lives
 from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.plan.use import total
 from mkeyspec.syntax import ast
 from mkeyspec.value.live import Live
 
+LEAST_MTU = 256
+"""Bytes that a datagram may have at any port (enum ibv_mtu)."""
+
+_NUMBER_OF = {
+    "max_send_wr": "max_qp_wr",
+    "max_recv_wr": "max_qp_wr",
+    "max_send_sge": "max_sge",
+    "max_recv_sge": "max_sge",
+}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -71,9 +82,24 @@ def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -
         transfers = f"transfer.{state.qp(step.queue()[0]).type}"
         if transfers in CAPABILITIES:
             yield transfers
+    yield from _sizes(state, step)
     for live in lives(step) if device_numbers else ():
         if live.subject == "device" and live.member not in ALWAYS_TOLD:
             yield plan.Comparison(live, ">=", 0)
+
+
+def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
+    """What a QP is asked to have beyond the default one, and a datagram beyond what any port takes."""
+    if isinstance(step, plan.Qp) and not step.claim:
+        for member, number in step.members:
+            name = _NUMBER_OF.get(member)
+            if name is not None and isinstance(number, int) and number > getattr(DEFAULT_QP, member):
+                yield plan.Comparison(Live("device", name), ">=", number)
+    elif isinstance(step, plan.Post) and not step.claim and state.qp(step.qp).type == "ud":
+        for request in step.requests:
+            length = total(request.data) if isinstance(request, plan.Send) else 0
+            if isinstance(length, int) and length > LEAST_MTU:
+                yield plan.Comparison(Live("device", "active_mtu"), ">=", length)
 
 
 def _capability(name: str, expr: ast.Expr) -> str:

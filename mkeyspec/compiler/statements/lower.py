@@ -24,7 +24,6 @@ from mkeyspec.compiler.statements.vacuous import look_finished
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
-from mkeyspec.value.live import Live
 
 ENTRIES_UNIT = 4
 """Entries that nobody asked for are rounded up to this: drivers grant them in fours (X-LIM)."""
@@ -106,12 +105,13 @@ class Lowering(RowState):
 
     def _need(self, step: plan.Step) -> None:
         for need in derived_needs(self.state, step, self.budget.device_numbers):
-            if not isinstance(need, plan.Comparison) or need.live not in self._compared():
+            if not isinstance(need, plan.Comparison) or not self._is_compared(need):
                 self.needs[need] = None
 
-    def _compared(self) -> list[Live]:
-        """Numbers of the device that a need speaks of already."""
-        return [need.live for need in self.needs if isinstance(need, plan.Comparison)]
+    def _is_compared(self, need: plan.Comparison) -> bool:
+        """Whether a need asks as much of that number already; 0 is to be told at all."""
+        others = [one for one in self.needs if isinstance(one, plan.Comparison) and one.live == need.live]
+        return any(need.value == 0 or (one.operator == need.operator and one.value >= need.value) for one in others)
 
     def tried(self, step: plan.Step) -> Diagnostics:
         found = Diagnostics()

@@ -54,6 +54,7 @@ MKEY_OFFERS = (
 )
 QP_OFFERS = ((int(QpOps.RAW_WQE), "raw_wqe"), (int(QpOps.MEMCPY), "memcpy"))
 MOST_STREAMS = 1 << 15
+MOST_WRS = 1 << 15
 MKEY_FLAGS = sum(int(flag) for flag in MkeyFlag)
 FIRST_INDEX = 0x1A0
 FIRST_ADDRESS = 0x7F4C_0000_0000
@@ -115,7 +116,9 @@ class Model:
     def capabilities(self) -> Capabilities:
         offers = self.profile.offers
         longest = self.profile.max_wr_memcpy_length if "memcpy" in offers else 0
-        return Capabilities(offers, {"max_wr_memcpy_length": longest})
+        sges = (self.profile.wqe_max - self.profile.wqe_overhead) // 16
+        numbers = {"max_wr_memcpy_length": longest, "max_qp_wr": MOST_WRS, "max_sge": sges, "active_mtu": 4096}
+        return Capabilities(offers, numbers)
 
     # Objects ---------------------------------------------------------------------------------
 
@@ -251,7 +254,7 @@ class Model:
     def _room(self, attributes: QpAttributes) -> Room:
         sizes = (attributes.max_send_wr, attributes.max_recv_wr, attributes.max_send_sge, attributes.max_recv_sge)
         rooms = None
-        if min(*sizes, attributes.max_inline_data) >= 0 and max(sizes) <= 1 << 15:
+        if min(*sizes, attributes.max_inline_data) >= 0 and max(sizes) <= MOST_WRS:
             rooms = room(self.profile, attributes)
         if rooms is None:
             raise Refused("mlx5dv_create_qp", errno.EINVAL)

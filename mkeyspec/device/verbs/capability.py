@@ -46,9 +46,10 @@ def crypto(offload: Offload) -> set[str]:
     return {"crypto.wrapped"} if wrapped & WRAPPED else {"crypto", "crypto.plaintext"}
 
 
-def values(offload: Offload) -> dict[str, int]:
-    """Numbers that a case may read as `device.NAME`."""
+def values(offload: Offload, attr: Any, mtu: int) -> dict[str, int]:
+    """Numbers that a case may read as `device.NAME`. `mtu`: the port's active one, of enum ibv_mtu."""
     found = {"max_wr_memcpy_length": offload.memcpy_length or 0}
+    found |= {"max_qp_wr": int(attr.max_qp_wr), "max_sge": int(attr.max_sge), "active_mtu": 128 << mtu}
     if offload.streams is not None:
         found["max_log_num_concurent"], found["max_log_num_errored"] = offload.streams
     if offload.crypto is not None:
@@ -80,8 +81,8 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
     return True
 
 
-def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
-    """All capabilities; `attr` is the result of ibv_query_device."""
+def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int) -> Capabilities:
+    """All capabilities; `attr` is the result of ibv_query_device, `mtu` the port's active one."""
     offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
     if int(attr.atomic_caps):
@@ -94,4 +95,4 @@ def capabilities(offload: Offload, found: set[str], attr: Any) -> Capabilities:
         offers |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
     if offload.streams is not None and offload.streams[0] and "qp.dci" in offers:
         offers.add("qp.dci_streams")
-    return Capabilities(frozenset(offers), values(offload))
+    return Capabilities(frozenset(offers), values(offload, attr, mtu))

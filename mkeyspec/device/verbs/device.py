@@ -74,7 +74,7 @@ class Verbs:
         self._events: list[AsyncEvent] = []
         self._known: dict[int, Qp] = {}
         """QPs by their number, those of this case that are gone included: an event may name them."""
-        self._capabilities = self._read_capabilities()
+        self._capabilities = self._read_capabilities(port.mtu)
         _forget_in_children(self)
         _close_at_exit(self)
 
@@ -86,7 +86,7 @@ class Verbs:
     def capabilities(self) -> Capabilities:
         return self._capabilities
 
-    def _read_capabilities(self) -> Capabilities:
+    def _read_capabilities(self, mtu: int) -> Capabilities:
         pd, pyverbs = self._objects.default_pds["owner"], self.pyverbs
 
         def qp(attributes: QpAttributes) -> None:
@@ -99,7 +99,7 @@ class Verbs:
 
         offload = self._native.offload()
         found = capability.tried(pyverbs.PyverbsError, qp, mkey)
-        return capability.capabilities(offload, found, self.context.query_device())
+        return capability.capabilities(offload, found, self.context.query_device(), mtu)
 
     # Objects ---------------------------------------------------------------------------------
 

@@ -66,6 +66,8 @@ class Port:
     gid: Any = None
     gid_index: int = 0
     sl: int = 0
+    mtu: int = 1
+    """enum ibv_mtu: 128 << mtu bytes."""
 
 
 @dataclass(slots=True, eq=False)

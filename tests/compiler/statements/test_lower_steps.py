@@ -514,6 +514,15 @@ def test_known_departures() -> None:
     assert transmit.known == Known("X-DIFF-07", Rejected("completion"))
 
 
+def datagrams(*sent: str) -> str:
+    lines = (f"peer recv w on q\nsend {data} on q" for data in sent)
+    return "\n".join(("qp q { type ud; send_ops [] }", "memory m[512]", "peer memory w[512]", *lines))
+
+
+def told(name: str, least: int) -> Comparison:
+    return Comparison(Live("device", name), ">=", least)
+
+
 @pytest.mark.parametrize(
     ("body", "needs"),
     [
@@ -531,6 +540,15 @@ def test_known_departures() -> None:
         ("qp q { type ud; send_ops [raw] }", ("qp.ud", "raw_wqe")),
         ("qp q { type ud; send_ops [mr_list] } rejected at create", ()),
         ("qp q { sig_pipelining; send_ops [memcpy, raw] }", ("pipelining", "memcpy", "raw_wqe")),
+        ("qp q { max_send_wr 64; max_recv_wr 8; max_send_sge 4 }", ()),
+        ("qp q { max_send_wr 4096; max_recv_wr 128 }", (told("max_qp_wr", 4096),)),
+        (
+            "qp q { max_recv_wr 128 }\nqp r { max_send_wr 4096; max_recv_sge 8 }",
+            (told("max_qp_wr", 128), told("max_qp_wr", 4096), told("max_sge", 8)),
+        ),
+        ("qp q { max_send_wr 100000 } accepted or rejected at create", ()),
+        (datagrams("m[0..256]"), ("qp.ud", "transfer.ud")),
+        (datagrams("m[0..256]", "m"), ("qp.ud", "transfer.ud", told("active_mtu", 512))),
     ],
 )
 def test_needs_follow_from_what_a_row_configures(body: str, needs: tuple[str, ...]) -> None:

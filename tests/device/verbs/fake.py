@@ -38,7 +38,7 @@ class Fake:
         self.raises: dict[str, Exception] = {}
         self.wcs: list[Any] = []
         self.devices = ["mlx5_0"]
-        self.port: dict[str, int] = {"state": 4, "link_layer": 1, "lid": 7, "gid_tbl_len": 1}
+        self.port: dict[str, int] = {"state": 4, "link_layer": 1, "lid": 7, "gid_tbl_len": 1, "active_mtu": 5}
         self.gids = ["fe80:0000:0000:0000:0000:0000:0000:0001"]
         self.keys = 0x100
         self.watched: list[weakref.ref[Any]] = []
@@ -108,7 +108,9 @@ class Fake:
                 fake.call("post_send", wr)
 
             def query_device(self) -> Any:
-                return types.SimpleNamespace(atomic_caps=1, phys_port_cnt=1, fw_version="1.2.3")
+                return types.SimpleNamespace(
+                    atomic_caps=1, phys_port_cnt=1, fw_version="1.2.3", max_qp_wr=1 << 15, max_sge=30
+                )
 
             def query_port(self, number: int) -> Any:
                 return types.SimpleNamespace(**fake.port)

@@ -13,18 +13,18 @@ from mkeyspec.device.verbs.native import Offload
 
 NOTHING = Offload(None, None, None, None, None, None, None)
 EVERYTHING = Offload(0x1F, 3, 3, 7, (4, 4), 1 << 31, (0, 6, 0, 10))
-ATTR, NO_ATOMICS = types.SimpleNamespace(atomic_caps=1), types.SimpleNamespace(atomic_caps=0)
+ATTR, NO_ATOMICS = (types.SimpleNamespace(atomic_caps=n, max_qp_wr=1 << 15, max_sge=30) for n in (1, 0))
 
 
 def test_a_device_that_answers_nothing_offers_nothing() -> None:
-    found = capability.capabilities(NOTHING, set(), NO_ATOMICS)
+    found = capability.capabilities(NOTHING, set(), NO_ATOMICS, 3)
     assert not {name for name in found.offers if "." in name and not name.startswith("qp.")}
     assert not {"crypto", "memcpy", "atomic", "block_signature", "qp.dci_streams"} & found.offers
-    assert found.values == {"max_wr_memcpy_length": 0}
+    assert found.values == {"max_wr_memcpy_length": 0, "max_qp_wr": 1 << 15, "max_sge": 30, "active_mtu": 1024}
 
 
 def test_everything() -> None:
-    found = capability.capabilities(EVERYTHING, {"qp.dci"}, ATTR)
+    found = capability.capabilities(EVERYTHING, {"qp.dci"}, ATTR, 5)
     assert {f"block.{size}" for size in (512, 520, 4048, 4096, 4160)} <= found.offers
     kinds = {"signature.t10dif", "signature.csum", "signature.crc32", "signature.crc32c", "signature.crc64_xp10"}
     assert kinds | {"crypto", "memcpy", "qp.dci_streams", "atomic"} <= found.offers
@@ -49,7 +49,7 @@ def test_everything() -> None:
     ],
 )
 def test_bits(offload: Offload, has: str, has_not: str) -> None:
-    offers = capability.capabilities(offload, {"qp.dci"}, ATTR).offers
+    offers = capability.capabilities(offload, {"qp.dci"}, ATTR, 5).offers
     assert has in offers
     assert has_not not in offers
 
