@@ -73,8 +73,7 @@ def before(state: CaseState, end: End, at: At) -> Failure | None:
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
     """Wait for outstanding requests that access the same objects as the statement at `at` and were not waited for.
-    Requests of its `own` queue are carried out before it anyway. A queue that may be drained is waited for only a
-    short time."""
+    Requests of its `own` queue are carried out before it anyway."""
     ends = [end for pair in state.pairs.values() for end in pair.ends if end.send or end.other.recv]
     ends = [end for end in ends if end is not own]
     if not ends:
@@ -84,14 +83,34 @@ def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = N
         far = [due for due in end.other.recv if due.request is not None and due.request.at in those]
         near = any(due.at in those for due in end.send)
         if (near or far) and end.pair.attributes.sig_pipelining:
-            until_quiet(state, end)
-            wait.for_dues(state, end, [], [due for due in far if due.got is None and end.other.owes(due)])
+            _rest_pipelined(state, end, at, [due for due in end.send if due.at in those], far)
         elif (near or far) and not end.pair.failed and not end.broken:
             failure = _end_here(state, end, at)[1] if near else None
             if failure is not None:
                 return failure
             wait.for_dues(state, end, [], [due for due in far if due.got is None])
     return None
+
+
+def _rest_pipelined(state: CaseState, end: End, at: At, near: Sequence[Due], far: Sequence[Due]) -> None:
+    """The same for a queue that may be drained, which then holds a marker back: wait for the completions that these
+    requests owe, or one after them. Where none is owed, wait until nothing new has come for a short time."""
+    last = max((due.position for due in near), default=0)
+    later = [due for due in end.send if due.signaled and due.position >= last][:1] if near else []
+    owed = [*(due for due in near if due.signaled), *later, *(due for due in far if due.got is None)]
+
+    def poll() -> None:
+        state.poll(end)
+        state.poll(end.other)
+        state.look_for_events()
+
+    wait.until(state, lambda: end.drained or end.broken or all(due.over for due in owed), poll)
+    if near and not later and not far and not end.drained:
+        look(state, end, QUIET)
+        _note(state, end, at)
+    else:
+        until_quiet(state, end)
+    wait.for_dues(state, end, [], [due for due in far if due.got is None and end.other.owes(due)])
 
 
 def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:

@@ -244,6 +244,32 @@ def test_the_event_of_a_claimed_failure_may_come_cases_later(after: int) -> None
     assert told(text, LateEvent(after)) == ["pass"] * 5
 
 
+PIPELINING = {
+    "a request, and its bytes": ("post on q, nowait { write m to w, signaled }", "expect w == m", "poll q"),
+    "one before a signaled one": (
+        "peer memory v[64]", "post on q, nowait { write m to w; write m to v, signaled }", "expect w == m", "poll q",
+        "expect v == m",
+    ),
+    "a message": ("peer recv w on q", "post on q { send m }", "expect w == m"),
+    "bytes that are read, and the host writes": (
+        "post on q, nowait { write m to w, signaled }", "store m = fill(9, 64)", "expect w == fill(1, 64)", "poll q",
+    ),
+    "a transfer, a check, and the event after it": (
+        f"memory b = flip(framed(counter(512), {CRC}), 3)", "peer memory z[512]", "mkey j { block_signature }",
+        f"configure j {{ access local_write; layout list(b); signature {{ mem {CRC} }} }}",
+        "post on q, nowait { write j[0 +: 512] to z, signaled }", "check j is bad_guard, block 0", "poll q",
+        "await sq_drained on q", "expect z == any",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", PIPELINING.values(), ids=PIPELINING)
+def test_a_queue_that_may_be_drained_is_slow(lines: tuple[str, ...]) -> None:
+    """No marker goes there: the completions that are owed tell."""
+    text = one("qp q { sig_pipelining }", *lines)
+    assert told(text) == told(text, Slow(lambda qp: qp.side == "owner", 0.03), deadline=2) == ["pass"]
+
+
 @pytest.mark.parametrize(
     "lines",
     [("post as p, nowait { write m to w, signaled }", "expect p.status == success", "poll"),
