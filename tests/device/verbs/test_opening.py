@@ -67,7 +67,7 @@ def test_no_rdma_in_the_kernel(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_another_vendors_device(fake: Fake) -> None:
     fake.raises["Mlx5Context"] = PyverbsUserError("This is not an MLX5 device")
-    assert "no mlx5 device" in refused("MKS0915")
+    assert "not an mlx5 device" in refused("MKS0915")
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
