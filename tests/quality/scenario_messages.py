@@ -6,7 +6,9 @@ import contextlib
 from dataclasses import replace
 
 from mkeyspec.device.protocol import (
+    CompareSwap,
     FetchAdd,
+    Memory,
     Refused,
     Send,
     Sge,
@@ -86,7 +88,9 @@ class Messages(Configurations):
         if here == "owner" and kind != "memcpy":
             into = kind == "read"
             self._fill(key, [plain] if into else None)
-            return Data.local(rng, self._id(), flags, kind, self._sges(key, length), plain, memory, self._inv())
+            wr_id, sges = self._id(), self._sges(key, length)
+            given = Data.local(rng, wr_id, flags, kind, sges, plain, memory, self._inv())
+            return [self._swap(one, memory, 8 - memory.addr % 8) if isinstance(one, FetchAdd) else one for one in given]
         if kind == "memcpy":
             own = rng.choice(self.memories["owner"])
             ends = (key.mkey.lkey, 0), (own.lkey, own.addr)
@@ -95,7 +99,10 @@ class Messages(Configurations):
             return [Data.memcpy(self._id(), flags, target, source, size)]
         if kind == "fetch_add":
             own = rng.choice(self.memories["owner"])
-            return [FetchAdd(self._id(), flags, Sge(own.addr - own.addr % 8 + 8, 8, own.lkey), 0, key.mkey.rkey, 5)]
+            sge = Sge(own.addr - own.addr % 8 + 8, 8, own.lkey)
+            made = FetchAdd(self._id(), flags, sge, 0, key.mkey.rkey, 5)
+            memory, start, size = key.segments[0] if key.segments else (own, 0, 0)
+            return [self._swap(made, memory, start) if size >= 8 else made]
         own = rng.choice(self.memories["owner"][:1] * 3 + self.memories["owner"][1:2])
         mine = Sge(own.addr, min(length, own.length), own.lkey)
         if kind == "send":  # through a receive
@@ -107,6 +114,19 @@ class Messages(Configurations):
         if kind == "read":
             return [Data.read(self._id(), flags, mine, remote, key.mkey.rkey)]
         return [Write(self._id(), flags, (mine,), remote, key.mkey.rkey, imm)]
+
+    def _swap(self, request: FetchAdd, memory: Memory, offset: int) -> WorkRequest:
+        """Every second atomic swaps; what it compares is there, or is so in one half, or is what it would write."""
+        if request.wr_id % 2:
+            return request
+        there, other = 0x0102030405060708, 0x1122334411223344
+        mixed = (there, there ^ 1, there ^ 1 << 40, other)[request.wr_id // 2 % 4]
+        with contextlib.suppress(Refused):
+            self.device.write(memory, offset, (other if mixed == other else there).to_bytes(8, "little"))
+        compare, swap = (there, other) if mixed == other else (mixed, other)
+        return CompareSwap(
+            request.wr_id, request.flags, request.sge, request.remote_addr, request.rkey, compare, swap, request.dc
+        )
 
     def _inv(self) -> int | None:
         keys = [key.mkey.rkey for key in self.keys if key.mkey.side == "peer"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from mkeyspec.device.model.signature import Arithmetic, SigDomain
 from mkeyspec.device.protocol import (
+    CompareSwap,
     Configure,
     DcAddress,
     FetchAdd,
@@ -94,7 +95,10 @@ class Data:
     @staticmethod
     def to_dct(requests: list[WorkRequest], number: int, key: int, stream: int | None) -> list[WorkRequest]:
         dc = DcAddress(number, key, stream)
-        return [replace(one, dc=dc) if isinstance(one, (Send, Write, Read, FetchAdd)) else one for one in requests]
+        return [
+            replace(one, dc=dc) if isinstance(one, (Send, Write, Read, FetchAdd, CompareSwap)) else one
+            for one in requests
+        ]
 
     @staticmethod
     def read(wr_id: int, flags: int, sge: Sge, addr: int, rkey: int) -> Read:

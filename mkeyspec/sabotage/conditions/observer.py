@@ -6,7 +6,7 @@ from typing import Any
 
 from mkeyspec.device.model.configuration import M32
 from mkeyspec.device.model.wqe import RawWork
-from mkeyspec.device.protocol import FetchAdd, Memcpy, Read, Send, Write
+from mkeyspec.device.protocol import CompareSwap, FetchAdd, Memcpy, Read, Send, Write
 from mkeyspec.sabotage.conditions.moment import Moment
 
 
@@ -24,7 +24,7 @@ def operation_of(request: Any) -> str | None:
         return "send_imm" if request.imm is not None else "send" if request.invalidate_rkey is None else "send_inv"
     if isinstance(request, Write):
         return "write" if request.imm is None else "write_imm"
-    return {Read: "read", Memcpy: "memcpy", FetchAdd: "fetch_add"}.get(request.__class__)
+    return {Read: "read", Memcpy: "memcpy", FetchAdd: "fetch_add", CompareSwap: "compare_swap"}.get(request.__class__)
 
 
 def size_of(request: Any) -> int | None:
@@ -34,4 +34,4 @@ def size_of(request: Any) -> int | None:
         return sum(sge.length & M32 for sge in request.sges)
     if isinstance(request, Memcpy):
         return request.length
-    return 8 if isinstance(request, FetchAdd) else None
+    return 8 if isinstance(request, (FetchAdd, CompareSwap)) else None

@@ -14,6 +14,7 @@ from mkeyspec.device.model.queue import Queue
 from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.wqe import RawWork
 from mkeyspec.device.protocol import (
+    CompareSwap,
     DcAddress,
     FetchAdd,
     LocalInv,
@@ -100,6 +101,11 @@ class ExecutionObserver(Observer):
         outcome: tuple[str, int] = super()._raw(queue, work)  # type: ignore[misc]
         return outcome
 
+    def _opcode(self, work: Work) -> str:
+        self.moment.at("execution._opcode")
+        found: str = super()._opcode(work)  # type: ignore[misc]
+        return found
+
 
 class QueueObserver(Observer):
     def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
@@ -169,6 +175,12 @@ class TransferObserver(Observer):
         self._begin(queue, request, (request.sge,))
         self.moment.at("transfer.fetch_add")
         outcome: tuple[str, int] = super().fetch_add(queue, request)  # type: ignore[misc]
+        return outcome
+
+    def compare_swap(self, queue: Queue, request: CompareSwap) -> tuple[str, int]:
+        self._begin(queue, request, (request.sge,))
+        self.moment.at("transfer.compare_swap")
+        outcome: tuple[str, int] = super().compare_swap(queue, request)  # type: ignore[misc]
         return outcome
 
     def memcpy(self, queue: Queue, request: Memcpy) -> tuple[str, int]:

@@ -38,7 +38,6 @@ OBSERVERS: dict[str, type[Any]] = {
 }  # fmt: skip
 
 LEFT_OUT = {
-    "raw_opcode": "it writes into the model's tables for good",
     "dci_without_builders": "a point of the profile, which has one answer",
     "ref_tag_never_restarts": "where the second message of one configuration begins is open (X-OPEN-07)",
 }
