@@ -105,7 +105,7 @@ class Conditions(Command):
         return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
 
     def _order(self, fault: ConditionalFault, items: Sequence[Item], reached: Reached) -> list[int]:
-        """The rows that come to the condition: those that verify the sentence, then what the fault violates beside it,
+        """The rows that reach the condition: those that verify the sentence, then those of its other requirements,
         known killers, and one row of each case before the second of any."""
         first, violated = self._first(), set(fault.base.violates)
 
@@ -169,7 +169,7 @@ class Conditions(Command):
                 continue
             print(f"{name}: {len(keys) - len(left)} of {len(keys)} killed")
             for key in left:
-                seen = f"{len(rows[key])} rows come to it" if rows[key] else "no row comes to it"
+                seen = f"{len(rows[key])} rows reach it" if rows[key] else "no row reaches it"
                 print(f"  SURVIVES {key}: {faults[key].what}; {seen}")
         unreached = sum(not rows[key] for key in survivors)
         drawn = (
@@ -177,6 +177,6 @@ class Conditions(Command):
         )
         print(
             f"mkeyspec: {len(killed)} of {len(faults)} conditional faults killed{drawn}: "
-            f"{len(killed) / len(faults):.1%}, 95 % interval {low:.1%} to {high:.1%}; of {len(survivors)} survivors "
-            f"no row comes to {unreached}; on {self.device.text} ({len(items)} items) in {seconds:.1f} s"
+            f"{len(killed) / len(faults):.1%}, 95 % interval {low:.1%} to {high:.1%}; of {len(survivors)} survivors, "
+            f"{unreached} are reached by no row; on {self.device.text} ({len(items)} items) in {seconds:.1f} s"
         )

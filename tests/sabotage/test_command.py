@@ -166,11 +166,11 @@ def test_conditions(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert said[0] == "CRC-02: 2 of 3 killed"
     assert said[1] == (
         "  SURVIVES crc32_not_inverted@block_size=4160: CRC32 is not inverted at the end; only where block_size is "
-        "4160 (bytes of a block); no row comes to it"
+        "4160 (bytes of a block); no row reaches it"
     )
     assert said[2].startswith(
-        "mkeyspec: 2 of 3 conditional faults killed: 66.7%, 95 % interval 20.8% to 93.9%; of 1 survivors no row "
-        "comes to 1; on model (3 items) in "
+        "mkeyspec: 2 of 3 conditional faults killed: 66.7%, 95 % interval 20.8% to 93.9%; of 1 survivors, 1 are "
+        "reached by no row; on model (3 items) in "
     )
 
 
