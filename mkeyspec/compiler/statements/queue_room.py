@@ -43,7 +43,7 @@ def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, spa
             state.ends[queue] = state.end(queue)._replace(sent=left)
             _read(state, state.receive_queue(*queue))
         case plan.Expect() | plan.Record():
-            parts = step.observed.parts if isinstance(step.observed, plan.Content) else ()
+            parts = plan.parts_of(step.observed)
             _rest(state, (part.name for part in parts), looks=True)
         case plan.Store():
             _rest(state, (step.to.name,))
@@ -68,8 +68,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     written = frozenset(name for part in parts for name in _behind(ledger, part, span))
     _rest(state, touched, but=queue)
     qp = state.qp(step.qp)
-    refused = any(isinstance(item, plan.Rejected) for item in step.claim)
-    listed = any(isinstance(item, plan.Completes) for item in step.claim)
+    refused, listed = plan.may_be_rejected(step.claim), bool(plan.lists(step.claim))
     if refused or listed:
         _over(state, queue)  # what is under way comes to its end before
     sent = state.end(queue).sent
@@ -82,7 +81,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
         raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
     waited = step.wait and behind != wqes
     far = state.receive_queue(step.qp, not step.peer)
-    if plan.is_rejected(step.claim) and any(item.phase == "completion" for item in _rejections(step.claim)):
+    if plan.is_rejected(step.claim) and plan.rejected_at(step.claim, "completion"):
         for side in (False, True):
             _over(state, (step.qp, side))
     elif refused or listed:
@@ -138,17 +137,16 @@ def _rest(state: AbstractState, names: Iterable[str], but: Queue | None = None, 
             _over(state, queue)
 
 
-def _rejections(claim: plan.Claim) -> list[plan.Rejected]:
-    return [item for item in claim if isinstance(item, plan.Rejected)]
-
-
 def _wqes(request: plan.Wr) -> int:
     """A configuration has one more for each domain of its signature (X-LIM-05)."""
-    if isinstance(request, plan.StraySetter):
-        return 0
-    setters = request.setters if isinstance(request, plan.Configure) else ()
-    domains = [(one.mem, one.wire) for one in setters if isinstance(one, plan.SetSignature)][:1]
-    return 1 + sum(domain is not None for both in domains for domain in both)
+    match request:
+        case plan.StraySetter():
+            return 0
+        case plan.Configure(setters=setters):
+            given = (domains for setter in setters if (domains := setter.domains_given()) is not None)
+            return 1 + sum(domain is not None for domain in next(given, ()))
+        case _:
+            return 1
 
 
 def _names(ledger: BufferContents, request: plan.Wr, span: Span) -> set[str]:
