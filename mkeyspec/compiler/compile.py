@@ -13,14 +13,13 @@ Then, case by case:
    walk each statement is evaluated (`eval`),
 8. lowered to a step of the plan (`statements.lower`, by the records of `statements`), and the step
 9. checked against the rules of the man pages, in the state that the steps before it left (`statements.check_step`).
-10. Warn of what a case without errors can hardly mean (`check.lint`, `eval.branches`).
+10. Warn of what is probably a mistake in a case without errors (`check.lint`, `eval.branches`).
 
-And last, of all that was found:
+At the end, for all diagnostics:
 
 11. Levels: which warnings are not shown, and which are errors (`warning_levels`).
 
-Nothing is raised for bad input: everything that is wrong is in the diagnostics, and a file with an
-error has no suite.
+Bad input raises nothing: all errors are in the diagnostics. A file with an error has no suite.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from mkeyspec.value.collection import no_collection
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What became of a file. `suite` None: it has errors. `loaded` None: nothing of it could be read."""
+    """The result of compiling a file. `suite` None: it has errors. `loaded` None: nothing of it could be read."""
 
     suite: plan.Suite | None
     diagnostics: Diagnostics
@@ -76,7 +75,7 @@ def compile_file(path: Path, *, root: Path | None = None, base: Path | None = No
 
 
 def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
-    """All passes after parsing. The suite is worth something only if there is no error."""
+    """All passes after parsing. The suite is valid only if there is no error."""
     file = loaded.file
     resolve(file, loaded.library, diagnostics)
     scope = library_scope(loaded.library, diagnostics)

@@ -1,10 +1,10 @@
-"""Files of a suite: which may be read, how, and what a file gets from those it uses.
+"""Reads the files of a suite: which may be read, how, and what a file imports.
 
-Nothing outside the suite's root (`files.suite_root`) is ever read. `use "common.mks"` is relative to
-the directory of the file it stands in and may go up, as far as the root. It brings in the used
-file's `let`s, and those that it uses itself; its cases, if it has any, are not.
+Nothing outside the suite's root (`files.suite_root`) is ever read. `use "common.mks"` is relative to the directory of
+its file and may go up as far as the root. It imports the used file's `let`s, and those that it uses itself, but not
+its cases.
 
-A file without a case but with a `let` is a *library*: fine to use, and nothing to run. A file with
+A file without a case but with a `let` is a *library*: other files can use it, and it has nothing to run. A file with
 neither is an error.
 """
 
@@ -47,8 +47,8 @@ class Loaded:
 def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
     """The text of the file; None if it cannot be read or is not clean text.
 
-    A byte order mark at the start is dropped, `\\r\\n` is kept. What makes text unclean is reported
-    with its place: bytes that are not UTF-8, control characters, characters that hide or reorder.
+    A byte order mark at the start is dropped, `\\r\\n` is kept. Invalid text is reported with its position: bytes
+    that are not UTF-8, control characters, characters that hide or reorder.
     """
     try:
         kind = mode(path)
@@ -186,7 +186,7 @@ def _inside(path: Path, root: Path) -> bool:
 
 
 class _Loading:
-    """One `load`: what was read, and which files are on the way."""
+    """One `load`: the files read, and the files being loaded."""
 
     def __init__(self, root: Path, names: Path, diagnostics: Diagnostics) -> None:
         self.root = root

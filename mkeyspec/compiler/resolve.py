@@ -1,4 +1,4 @@
-"""Names, once per case and not once per row: unknown ones, also in branches that no row takes.
+"""Resolves names once per case: reports unknown ones, also in branches that no row takes.
 
 One namespace per case over one per file over the language's words. A name of a case may hide one of
 the file or of the language; it may not be declared twice, nor be used above its declaration.
@@ -22,11 +22,12 @@ from mkeyspec.syntax.walk import DECLARING, declared, index_of, label_of, named,
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
 SEEING = frozenset({"any", "device", "unchanged", "wire"})
-"""Words by which expectations look at the device, or say what may be there."""
+"""Words with which expectations read the device or state allowed bytes."""
 
 
 def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics) -> None:
-    """Report every name of `file` that means nothing or too much. `library`: the `let`s of used files, then its own."""
+    """Report every name of `file` that is unknown or declared twice. `library`: the `let`s of used files, then its
+    own."""
     lets = tuple(library)
     outer = _File(lets, diagnostics)
     for let in lets:
@@ -96,7 +97,7 @@ class _Names:
         self.expr(let.value, frozenset(seen))
 
     def hides(self, name: ast.Name) -> None:
-        """A name that hides a word by which expectations look at the device."""
+        """A name that hides a word with which expectations read the device."""
         if name.text in SEEING:
             self.diagnostics.warning(
                 "MKS0613",
@@ -159,7 +160,7 @@ class _Case(_Names):
                 self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
 
     def need(self, expr: ast.Expr) -> None:
-        """A need is of the whole case: no name of its rows is known there."""
+        """A need applies to the whole case: no name of its rows is known there."""
         rows = {ref.span.start: ref for ref in refs_of(expr) if ref.name in self.later}
         for ref in rows.values():
             self.used.add(ref.name)

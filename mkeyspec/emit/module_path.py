@@ -25,7 +25,7 @@ def source_name(source: Path, project: Path) -> str:
 def module_name(source: str) -> PurePosixPath:
     """The module of `source` (a `source_name`), from the generated directory.
 
-    Folders are kept: `cases/signature/crc.mks` is `cases/signature/test_crc.py`. A part that is no plain
+    Folders are kept: `cases/signature/crc.mks` is `cases/signature/test_crc.py`. A part that is not a plain
     identifier is spelled with underscores and a hash, and so is one that looks like such a spelling; a source
     outside the project goes to a folder named by the hash of its own.
     """

@@ -78,7 +78,7 @@ def _template() -> jinja2.Template:
 
 def _case(case: plan.Case, printer: Printer) -> _Case:
     if not _NAME.match(case.name):
-        raise ValueError(f"{case.name!r} is no name of a case")
+        raise ValueError(f"{case.name!r} is not a name of a case")
     ids = [row.id for row in case.rows]
     if not ids or len(set(ids)) != len(ids):
         raise ValueError(f"the rows of {case.name} need ids of their own")

@@ -1,4 +1,4 @@
-"""Where a statement stands in its `.mks` file."""
+"""Where a statement is in its `.mks` file."""
 
 from __future__ import annotations
 

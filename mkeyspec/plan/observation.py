@@ -14,7 +14,7 @@ from mkeyspec.value.live import Live, LiveContent, LiveJoin, LiveOp, LiveString
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is in these parts of registered buffers now, strung together (an mkey is the parts of its layout)."""
+    """What is in these parts of registered buffers now, concatenated (an mkey is the parts of its layout)."""
 
     parts: tuple[Part, ...]
     name: str = ""
@@ -49,7 +49,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Byte strings and `Any(n)`, strung together."""
+    """Byte strings and `Any(n)`, concatenated."""
 
     items: tuple[Union[ByteString, Any], ...]
 

@@ -151,7 +151,7 @@ class Dct(_Step):
 class Post(_Step):
     """A section: start, the requests, complete (or abort). A request standing alone is a section with one signaled WR.
 
-    `wait` False: not waited for (`post, nowait`). `label` names the section, or the WR that stands alone.
+    `wait` False: not waited for (`post, nowait`). `label` names the section, or the WR outside of `post`.
     """
 
     at: At
@@ -368,7 +368,7 @@ class Retag(_Step):
 
 @dataclass(frozen=True, slots=True)
 class Expect(_Step):
-    """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it stands here."""
+    """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it is here."""
 
     at: At
     observed: Observed

@@ -124,7 +124,7 @@ def test_hostile_text_stays_text() -> None:
 
 @pytest.mark.parametrize("name", ["Upper", "a-b", "a b", "1a", "", "x):\n    import os\ndef y(", "é"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not a name"):
         text(plan.Suite("a.mks", "", (plan.Case(plan.At(1, 1), name, "", (), (plan.Row("", ()),)),)))
 
 

@@ -1,4 +1,4 @@
-"""Rules of who may: access rights at the time of the transfer, protection domains, keys, sides."""
+"""Access rules: access rights at the time of the transfer, protection domains, keys, sides."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def look_pd(
 
 
 def look_side(look: Look, request: object, part: Part, peer: bool, used_by_peer: bool) -> bool:
-    """The buffer or mkey must be of the endpoint whose key is asked for; True if it is not."""
+    """The buffer or mkey must belong to the endpoint whose key is used; True if it does not."""
     if peer == used_by_peer:
         return False
     owner, other = ("peer", "owner") if peer else ("owner", "peer")
@@ -123,9 +123,9 @@ def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> b
 
 
 def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: int | None) -> None:
-    """What stands behind the mkey: rights, protection domains and keys of its layout's buffers.
+    """The buffers of the mkey's layout: their access rights, protection domains and keys.
 
-    `reach`: the end of the bytes that are touched, from 0; None: unknown, hence all. An entry behind it is not used.
+    `reach`: the end of the bytes that are touched, from 0; None: unknown, so all. A later entry is not used.
     """
     layout = key.layout
     if layout is None:
@@ -180,7 +180,7 @@ def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use,
         if not granted & Access.LOCAL_WRITE:
             look.broken(
                 "access_right",
-                f"`{use.verb}` writes into `{target.name}` behind `{part.name}`, which grants {rights_text(granted)}",
+                f"`{use.verb}` writes into `{target.name}` through `{part.name}`, which grants {rights_text(granted)}",
                 part,
                 fallback=request,
                 notes=(Note(f"`{target.name}` is declared at {place(state.at)}"),),

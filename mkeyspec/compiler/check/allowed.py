@@ -1,4 +1,4 @@
-"""What looks forbidden and is not: notes for a claimed rejection without a reason (MKS0502)."""
+"""Things that look forbidden but are allowed: notes for a claimed rejection without a reason (MKS0502)."""
 
 from __future__ import annotations
 

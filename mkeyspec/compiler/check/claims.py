@@ -1,12 +1,12 @@
-"""What is broken against what is claimed.
+"""Compares the broken rules with the claim.
 
-Source: docs/design/language.md, truth. Without a claim (or with `accepted` only) every broken rule is an error of its
-own. With a claimed rejection the one broken rule is the reason that the device must give; no broken rule, two, or one
-that shows in another phase are errors of the claim.
+Source: docs/design/language.md, truth. Without a claim (or with `accepted` only) every broken rule is a separate
+error. With a claimed rejection the one broken rule is the reason that the device must give; no broken rule, two, or
+one that is reported at another phase are errors of the claim.
 
-What is written with `but` is wrong on purpose. It is not an error without a claim (the run shows what happens), and it
-is the rule that a claimed rejection is pinned to. A rule that a live value decides, or that the pages leave open, is
-never an error; it makes a claimed rejection possible, and pins it if it is the only one.
+What is written with `but` is wrong on purpose. It is not an error without a claim (the run shows what happens), and a
+claimed rejection refers to its rule. A rule that a live value decides, or that the pages leave open, is never an
+error; it makes a claimed rejection possible; if it is the only one, the claim refers to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
 UNDEFINED_HELP = "what happens is undefined; no claim covers it"
 ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3}
-"""Phases of one step in time: what is refused at one never gets to a later one."""
+"""Phases of one step in time: what is refused at one never reaches a later one."""
 
 
 def settle(
@@ -33,9 +33,8 @@ def settle(
     diagnostics: Diagnostics,
     when_false: bool = False,
 ) -> plan.Claim:
-    """The claim, its rejections pinned to the one broken rule; diagnostics where they do not go together.
-
-    `when_false`: a claim stood there, but its `when` is false in this row.
+    """The claim, with the one broken rule entered in its rejections; diagnostics if claim and rules do not fit.
+    `when_false`: there is a claim, but its `when` is false in this row.
     """
     undefined = [b for b in broken if not b.rule.phases and b.certain]
     for found in undefined:

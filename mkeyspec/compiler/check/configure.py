@@ -58,11 +58,12 @@ def look_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> 
 
 
 def look_stray(look: Look, request: plan.StraySetter) -> None:
-    """A setter where nothing is open: no builder before it, or its last announced setter was called (SIG-25)."""
+    """A setter without an open configuration: no builder before it, or its last announced setter was called
+    (SIG-25)."""
     kind = request.setter.word
     look.broken(
         "setter_outside",
-        f"`{kind}` stands outside a configuration",
+        f"`{kind}` is outside a configuration",
         request,
         notes=(Note("the last operation posted must be mlx5dv_wr_mkey_configure or one of its setters, still open"),),
         help=f"move it into the braces of a `configure`: {{ {kind} … }}",
@@ -144,7 +145,7 @@ def _repeats(look: Look, request: plan.Configure) -> None:
 def _access(look: Look, thing: object, member: str, flags: Int, forced: bool, request: plan.Wr) -> None:
     """0 or an OR of enum ibv_access_flags (ACC-05).
 
-    Which of the enum's members a device takes is its own matter (X-DIFF-01).
+    Devices may differ in which members of the enum they take (X-DIFF-01).
     """
     if not is_known(flags):
         look.broken(

@@ -40,10 +40,10 @@ class Look:
         reason: str | None = None,
         phases: tuple[str, ...] | None = None,
     ) -> None:
-        """Put down that `rule` is broken at `member` of `thing`. `phases`: if narrower than the rule's.
+        """Record that `rule` is broken at `member` of `thing`. `phases`: if narrower than the rule's.
 
-        What the responder of an unreliable connection refuses it drops, and the requester's completion is a success
-        (IBTA 9.8.3): there such a rule decides nothing.
+        The responder of an unreliable connection drops what it refuses, and the requester's completion is a success
+        (IBTA 9.8.3). Such a rule has no effect there.
         """
         if reason == "remote_access" and self.qp.type == "uc":
             certain = False

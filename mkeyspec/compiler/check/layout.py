@@ -38,7 +38,7 @@ def look_layouts(look: Look, request: plan.Configure) -> None:
 
 
 def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int) -> None:
-    """One layout. `blocks`: 64-byte blocks behind it in the WQE (signature, crypto)."""
+    """One layout. `blocks`: 64-byte blocks after it in the WQE (signature, crypto)."""
     _look_reach(look, request, thing, member, layout)
     _look_circle(look, request, thing, member, layout, mkey)
     entries = entry_count(layout)
@@ -54,7 +54,7 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
     if blocks:
         size = -(-size // BLOCK) * BLOCK + BLOCK * blocks
     if size > look.qp.room:
-        behind = (
+        after = (
             ""
             if not blocks
             else " with the signature or crypto block"
@@ -63,7 +63,7 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
         )
         look.broken(
             room_rule,
-            f"{what}{behind} do not fit into the work request: {size} bytes, its room is {look.qp.room}",
+            f"{what}{after} do not fit into the work request: {size} bytes, its room is {look.qp.room}",
             thing,
             member,
             fallback=request,
@@ -100,7 +100,7 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
 
 
 def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str) -> None:
-    """An mkey whose layout leads back to it, by itself or by way of others, has no bytes."""
+    """An mkey whose layout contains it, directly or through others, has no bytes."""
     above, left = set[str](), _keys_of(look, layout)
     while left:
         name = left.pop()
@@ -127,10 +127,9 @@ def _keys_of(look: Look, layout: Layout) -> set[str]:
 
 
 def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:
-    """Each entry within its buffer: a device can't see where it ends, since guards lie in the same MR.
-
-    Only buffers: beyond another mkey's layout is refused (LAY-05). Not where the layout never comes into force, nor
-    where `but` moves the entry.
+    """Each entry within its buffer: a device can't detect its end, since guards are in the same MR. Only for buffers:
+    an access beyond another mkey's layout is refused (LAY-05). Not if the layout is never used, nor if `but` changes
+    the entry.
     """
     step = look.step
     if isinstance(step, plan.Post) and (step.abort or plan.is_rejected(step.claim)):
@@ -169,7 +168,7 @@ def _end(entry: Part | Chunk, turns: Int) -> tuple[int | None, str]:
 
 
 def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
-    """A number of entries that the device decides. What it is counted from tells which limit it is held against."""
+    """A number of entries that depends on the device. Its expression tells which limit it is compared with."""
     members = _live_members(layout)
     if "max_inline_data" in members and "max_entries" not in members:
         rules = rules[:1]

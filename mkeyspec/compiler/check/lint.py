@@ -1,4 +1,4 @@
-"""Warnings (MKS06xx): what is allowed but hardly meant."""
+"""Warnings (MKS06xx): allowed, but probably a mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of what an mkey is in: created, configured, unknown after an abort, invalidated."""
+"""Rules of an mkey's state: created, configured, unknown after an abort, invalidated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mkeyspec.value.layout import Layout, Part
 
 
 def look_exists(look: Look, request: object, name: str) -> bool:
-    """False, and put down, if the thing's creation was claimed to fail."""
+    """False, and recorded, if the creation of the object was claimed to fail."""
     thing = look.state.things.get(name)
     if thing is None or getattr(thing, "created", True):
         return True
@@ -38,7 +38,7 @@ def needed(key: AbstractMkey, use: plan.Use | None) -> int:
 
 
 def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use | None) -> bool:
-    """Whether the mkey can be used as far as its state is concerned; if not, that is the one fault there is.
+    """Whether the state of the mkey allows its use; if not, that is the only fault.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
     re-configured or reset, as required" (sig_block(3), Notes): property by property, only what the use relies on.
@@ -68,12 +68,12 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
 
 
 def is_as_open(look: Look, key: AbstractMkey) -> bool:
-    """Whether the step may be refused itself, and the key is unknown since a statement of which that is so."""
+    """Whether the step may be refused, and the key is unknown since a statement that may be refused."""
     return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
 
 
 def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> bool:
-    """False, and put down, if the layout leads through an mkey that has no layout that is known."""
+    """False, and recorded, if the layout contains an mkey without a known layout."""
     left, seen = [key], {part.name}
     while left:
         for name in _keys_of(left.pop().layout):

@@ -78,7 +78,7 @@ def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: 
 
 
 def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, member: str) -> None:
-    """A driver may make a QP for more than was asked, so that neither success nor a refusal can be claimed."""
+    """A driver may create a QP with more SGEs than requested, so neither success nor a refusal can be claimed."""
     if pieces > most:
         look.broken(
             "too_many_sges",

@@ -1,4 +1,4 @@
-"""One end of a pair of QPs, at a point of a row: what waits in its queues."""
+"""One end of a pair of QPs at a point of a row: the contents of its queues."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TARGETS: Queue = ("the case's DCTs", True)
 
 
 class Sent(NamedTuple):
-    """Requests that no completion has told to be over: WQEs, those after the last signaled request, and the names that
-    they use, or write to."""
+    """Requests that no completion has shown to be complete: WQEs, those after the last signaled request, and the
+    names that they use or write to."""
 
     wqes: int = 0
-    behind: int = 0
+    later: int = 0
     touched: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
 
@@ -29,10 +29,10 @@ NOTHING_SENT = Sent()
 class QueueEnd(NamedTuple):
     """The account of one end; replaced, never changed.
 
-    `waiting`: receives posted by hand that no message has met. `perhaps`: receives that a cancelled SEND has met, or
-    not. `unread`: receives that a message has met, whose completion nobody has waited for. `receives`: those
-    that wait, in order; None where a cancelled request or a failed one leaves open which are left. `met`: ids of
-    the SENDs of this end that have met a receive. `pending`: completions that nobody has waited for.
+    `waiting`: receives of the case that no message has consumed. `perhaps`: receives that a cancelled SEND may have
+    consumed. `unread`: consumed receives whose completion was not waited for. `receives`: those that wait, in order;
+    None where a cancelled request or a failed one leaves open which are left. `met`: ids of the SENDs of this end
+    that have consumed a receive. `pending`: completions that were not waited for.
     """
 
     waiting: int = 0

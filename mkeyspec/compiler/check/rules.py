@@ -1,7 +1,7 @@
-"""The rules of the man pages as data, and what a broken one looks like.
+"""The rules of the man pages as data, and the record of a broken rule.
 
-A rule says what the pages forbid, never what a driver happens to refuse: which errno a driver
-answers with is in `mkeyspec.device.profile.errno`, by the rule's name.
+A rule states what the pages forbid, not what a driver refuses. The errno that a driver returns is in
+`mkeyspec.device.profile.errno`, by the rule's name.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ _TABLE = (
 )
 
 RULES: dict[str, Rule] = {rule.name: rule for rule in _TABLE}
-"""Every rule by its name (the name a claim is pinned to, `plan.Rejected.rule`)."""
+"""Every rule by its name (the name in a claim, `plan.Rejected.rule`)."""
 
 
 class BrokenRule(NamedTuple):

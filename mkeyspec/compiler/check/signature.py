@@ -87,7 +87,7 @@ def look_signature(look: Look, request: plan.Configure, setter: plan.SetSignatur
     for side, domain in (("mem", setter.mem), ("wire", setter.wire)):
         if domain is not None:
             _domain(_Place(look, request, setter, side), domain)
-    # A domain that is wrong in itself is one fault; that the other one differs from it then is no second.
+    # A domain that is wrong in itself is one fault; that the other one differs from it then is not a second.
     if flags is not None and flags & _COPY_MASK and len(look.found) == before:
         _structure(look, request, setter, forced)
 

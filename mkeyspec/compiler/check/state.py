@@ -1,7 +1,7 @@
-"""What is so at a point of one row, as far as the text tells: memories, mkeys, QPs.
+"""The abstract state at a point of one row: memories, mkeys, QPs.
 
-What it holds is immutable and replaced, never changed, so that a copy is a copy of two tables. It follows
-the pages: what they leave open is `None` or *unknown* here, and no rule is broken by it.
+Its values are immutable and replaced, so a copy is a copy of two tables. What the pages leave open is `None` or
+*unknown*, and breaks no rule.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RC_OVERHEAD = 192
 
 
 class MemoryState(NamedTuple):
-    """`access` None: everything; `pd` None: the side's own. `misaligned`: bytes behind a page's beginning."""
+    """`access` None: everything; `pd` None: the side's own. `misaligned`: bytes after a page's beginning."""
 
     at: plan.At
     length: int
@@ -210,7 +210,7 @@ class AbstractState:
         self.things[request.mkey] = key._replace(**changes)
 
     def invalidate(self, name: str, at: plan.At) -> None:
-        """Its configuration is cleared (mkey_configure(3), Usage); it must be configured anew."""
+        """Its configuration is cleared (mkey_configure(3), Usage); it must be configured again."""
         key = self.mkey(name)
         if key is not None:
             self.things[name] = AbstractMkey(

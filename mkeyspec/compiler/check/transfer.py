@@ -1,6 +1,6 @@
 """Rules of data work requests: an mkey's layout, its length against the blocks, crypto units
 
-Lengths of a request on an mkey count wire bytes (HW-12); what that takes in memory follows from the domains.
+Lengths of a request on an mkey count wire bytes (HW-12); the length in memory follows from the domains.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _look_mkey(
 
 
 def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int) -> None:
-    """A plain buffer must have the bytes: behind it lie its guard, which the MR covers too, so no device refuses."""
+    """A plain buffer must have the bytes. Its guard is in the same MR, so no device refuses a longer access."""
     reach = _reach(request, part, use, length)
     if reach.forced or not is_known(reach.start) or not is_known(reach.length):
         return
@@ -106,7 +106,7 @@ def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state
 
 
 class MkeyAccess(NamedTuple):
-    """What a request asks of an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
+    """The access of a request to an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
 
     start: Int
     length: Int
@@ -173,7 +173,7 @@ def look_bounds(
             fallback=request,
             notes=(
                 Note(
-                    f"{domain} stores {count(key.mem.signature.field_size, 'byte')} behind each block"
+                    f"{domain} stores {count(key.mem.signature.field_size, 'byte')} after each block"
                     if key.mem
                     else f"the {reach.length} bytes on the wire are {count(need.blocks, 'block')} and their fields"
                 ),

@@ -1,7 +1,7 @@
-"""`but` that sets a member to what it is without it (MKS0327), in every row that has the statement.
+"""`but` that sets a member to its own value (MKS0327), in every row that has the statement.
 
-One row may do so, as the right one among wrong ones (`for n in 0, 1 … but inline n`); a case in which all do has
-nothing wrong in it, and passes.
+One row may do so, as the right one among wrong ones (`for n in 0, 1 … but inline n`); if all rows do, the case has no
+wrong member, and passes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Values = Mapping[str, Int]
 
 
 class _Set(NamedTuple):
-    """An override of `thing`, and what is there without it: None if that can't be told."""
+    """An override of `thing`, and the value without it: None if unknown."""
 
     thing: object
     member: str
@@ -51,7 +51,7 @@ def look_same(rows: Sequence[plan.Row], diagnostics: Diagnostics) -> None:
         if not some:
             diagnostics.error(
                 "MKS0327",
-                f"`but {member}` has no effect: that is what stands there without it",
+                f"`but {member}` has no effect: that is its value without it",
                 span,
                 help="leave it out, or set another value",
             )
@@ -107,7 +107,7 @@ def _request(request: plan.Wr, mkeys: frozenset[str]) -> Iterator[_Set]:
 
 
 def _part(part: Part, mkeys: frozenset[str]) -> dict[str, Int]:
-    """The members of an SGE, or of a remote end, that stand for a part."""
+    """The members of an SGE, or of a remote end, for a part."""
     there: dict[str, Int] = {"length": part.length, "lkey": Live(part.name, "lkey"), "rkey": Live(part.name, "rkey")}
     if part.name in mkeys:
         there["addr"] = part.start

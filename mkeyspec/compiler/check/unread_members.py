@@ -1,6 +1,6 @@
-"""`but` that nothing reads (MKS0327): a member of a struct that its place in a request doesn't pass on.
+"""`but` without effect (MKS0327): a member that is not passed on in this part of a request.
 
-Such a `but` is not a weaker case but another one: what is wrong on purpose isn't wrong, and the case passes.
+With such a `but` nothing is wrong in the request, and the case passes.
 """
 
 from __future__ import annotations

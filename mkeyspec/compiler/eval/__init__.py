@@ -1,1 +1,1 @@
-"""Evaluation: what an expression means, and the values that only the compiler has."""
+"""Evaluation of expressions, and the values of the compiler."""

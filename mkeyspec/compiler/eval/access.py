@@ -1,4 +1,4 @@
-"""What stands behind a value: `.member`, `[index]`, `but member override`."""
+"""Suffixes of a value: `.member`, `[index]`, `but member override`."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def no_member(value: Value, span: Span, name: ast.Name, members: tuple[str, ...]
 def index(value: Value, expr: ast.Index, scope: Scope, evaluate: Evaluate) -> Value:
     """A part of bytes, of a buffer or mkey, of the wire; an item or a part of a list.
 
-    A single int takes one byte, or one item. The end of `a[x..]` is the value's own. Parts of an mkey
-    are not held against its length: to go beyond it is a case of its own (LAY-05).
+    A single int takes one byte, or one item. The end of `a[x..]` is the value's own. Parts of an mkey are not
+    compared with its length: cases test accesses beyond it (LAY-05).
     """
     match value:
         case tuple():
@@ -236,7 +236,7 @@ def _minus(a: Int, b: Int) -> Int:
 
 
 def but(value: Value, expr: ast.But, override: Value, scope: Scope) -> Value:
-    """`value` with one member of its struct set wrong on purpose; its bytes stay what they were."""
+    """`value` with one member of its struct set wrong on purpose; its bytes do not change."""
     member = expr.member.text
     kind = _struct(value)
     if kind is not None:
@@ -266,7 +266,7 @@ def _check_member(value: Value, expr: ast.But, kind: str, scope: Scope) -> None:
 
 
 def _override(override: Value, expr: ast.But, value: Value, scope: Scope) -> Int:
-    """The number of an override; words that stand for numbers may be used as well."""
+    """The number of an override; words that have a number may be used as well."""
     what = f"`but {expr.member.text}`"
     of, bits = "", 64
     match value:

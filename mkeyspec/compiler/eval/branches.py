@@ -1,6 +1,6 @@
-"""Which way the conditions of a case went, over all of its rows: a branch that no row takes tests nothing.
+"""Records the values of a case's conditions over all of its rows: a branch that no row takes tests nothing.
 
-`if`, `where` and `when` are decided row by row, where nobody sees that they are always decided the same way; a text
+`if`, `where` and `when` are decided row by row, so a condition that is always the same is not noticed there; a text
 that a parameter never has, `if how == "tpyo"`, is one reason.
 """
 

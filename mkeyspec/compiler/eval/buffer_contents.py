@@ -1,8 +1,8 @@
-"""The ledger of a row: which bytes every buffer and the wire should hold, as far as the case has said.
+"""Known contents of a row: the expected bytes of every buffer and the wire, as far as the case states them.
 
-It holds the bytes a buffer was declared with, then what `store` wrote, then what an `expect` matched
-(language reference, "Time"). What nobody has said (a canary, a range last matched by `any`) can't be used
-as a value. An mkey is the bytes of its layout, strung together.
+It holds the bytes a buffer was declared with, then what `store` wrote, then what an `expect` matched (language
+reference, "Time"). Unknown content (a canary, a range last matched by `any`) can't be used as a value. An mkey is the
+bytes of its layout, concatenated.
 
 Everything in it is immutable and replaced, so that a copy of it is a copy of its tables.
 """
@@ -26,11 +26,11 @@ from mkeyspec.value.live import Int, LiveContent, is_known
 from mkeyspec.value.signature import Domain
 
 MAX_DEPTH = 8
-"""How deep mkeys may stand inside one another's layouts."""
+"""Greatest nesting of mkeys in layouts."""
 
 
 class Unsaid(NamedTuple):
-    """Why nobody can say what some bytes are; `span` is the statement that made it so."""
+    """Why some bytes are unknown; `span` is the statement that caused it."""
 
     why: str
     span: Span
@@ -61,7 +61,7 @@ class Shape(NamedTuple):
     wire_span: Span | None = None
     """Where its wire domain was written, for notes."""
     unread: Domain | None = None
-    """The input domain of a transfer before the last configuration, if nobody has called for its error."""
+    """The input domain of a transfer before the last configuration, if its error was not read."""
 
     @property
     def input(self) -> Domain | None:
@@ -71,7 +71,7 @@ class Shape(NamedTuple):
         return self.domains.wire if self.received else self.domains.mem
 
     def cleared(self) -> Shape:
-        """Its configuration is gone, or not known any more. The error that nobody has called for is still there."""
+        """Its configuration is cleared or unknown. An error that was not read is still there."""
         return Shape(unread=self.input or self.unread)
 
 
@@ -88,7 +88,7 @@ class OnWire(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """Bytes of a wire, each range with its end left out, that no statement has looked at; `span`: of the transmit."""
+    """Bytes of a wire, each range with its end left out, that no statement has checked; `span`: of the transmit."""
 
     span: Span
     ranges: tuple[tuple[int, int], ...]
@@ -105,7 +105,7 @@ class Doubt(NamedTuple):
 
 
 class BufferContents:
-    """See `scope.BufferContents` for what expressions ask of it."""
+    """See `scope.Contents` for the interface that expressions use."""
 
     __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires", "written")
 
@@ -123,7 +123,7 @@ class BufferContents:
         """Bytes that a statement has written unless it was refused, as its claim admits, and what was made of them."""
 
     def copy(self) -> BufferContents:
-        """The contents of this moment: a `let` keeps them, to say later what was there."""
+        """The current contents: a `let` keeps them."""
         other = BufferContents()
         other.buffers = self.buffers.copy()
         other.mkeys = self.mkeys.copy()
@@ -155,13 +155,13 @@ class BufferContents:
                 assert_never(of)
 
     def content(self, of: Reference, span: Span) -> ByteString:
-        """The bytes that should be there; `Fault` where nobody can know them."""
+        """The expected bytes; `Fault` if they are unknown."""
         if is_wire(of):
             return self._memory_content(*self.wire_segment(of, span), span)
         return join([self._memory_content(*segment, span) for segment in self.segments(of, span)])
 
     def then(self, of: Reference, moment: Moment, span: Span) -> ByteString | LiveContent:
-        """The bytes that `of`, of a `let` that stands at `moment`, had there."""
+        """The bytes of `of` at `moment`, the position of its `let`."""
         try:
             content = moment.ledger.content(of, span)
             if not moment.moved:
@@ -186,7 +186,7 @@ class BufferContents:
     # What lowering asks ------------------------------------------------------------------------
 
     def segments(self, of: Handle | Part, span: Span) -> list[Segment]:
-        """The parts of registered buffers behind a reference, in order; neighbours melted into one."""
+        """The parts of registered buffers of a reference, in order; adjacent ones are joined."""
         match of:
             case Handle("memory", name):
                 return [(name, 0, self.buffers[name].length)]
@@ -281,7 +281,7 @@ class BufferContents:
     # What statements write ---------------------------------------------------------------------
 
     def write(self, name: str, start: int, length: int, data: ByteString | None, unsaid: Unsaid | None) -> None:
-        """Bytes of a buffer are now `data`, or nobody knows (`unsaid` says why)."""
+        """Bytes of a buffer are now `data`, or unknown (`unsaid` says why)."""
         if not length:
             return
         buffer = self.buffers[name]
@@ -295,7 +295,7 @@ class BufferContents:
         self.buffers[name] = KnownBuffer(buffer.length, pieces)
 
     def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
-        """The same for parts strung together."""
+        """The same for concatenated parts."""
         at = 0
         for name, start, length in segments:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
@@ -304,14 +304,14 @@ class BufferContents:
     def doubt(self, segments: list[Segment], by: Span) -> None:
         """These bytes depend on whether the statement at `by` is refused."""
         unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", by)
-        unsaid = unsaid._replace(help="a `let` behind it takes what is there: let now = …")
+        unsaid = unsaid._replace(help="a `let` after it takes what is there: let now = …")
         self.settle(segments)
         for name, start, length in segments:
             self.write(name, start, length, None, unsaid)
             self.doubts = (*self.doubts, Doubt(name, start, start + length, by))
 
     def doubtful(self, segments: list[Segment]) -> Doubt | None:
-        """The first doubt there is about these bytes."""
+        """The first doubt about these bytes."""
         for doubt in self.doubts:
             for name, start, length in segments:
                 if name == doubt.name and max(doubt.start, start) < min(doubt.end, start + length):
@@ -319,7 +319,7 @@ class BufferContents:
         return None
 
     def settle(self, segments: list[Segment]) -> None:
-        """These bytes are written now, whatever became of the statements before."""
+        """These bytes are written now, whatever the outcome of earlier statements."""
         for name, start, length in segments if self.doubts else ():
             left: list[Doubt] = []
             for other, low, high, by in self.doubts:
@@ -329,11 +329,11 @@ class BufferContents:
             self.doubts = tuple(left)
 
     def write_into(self, name: str) -> None:
-        """A request may write into a buffer, or into those behind an mkey."""
-        self.written |= self.behind(name)
+        """A request may write into a buffer, or into those of an mkey's layout."""
+        self.written |= self.reached_by(name)
 
-    def behind(self, name: str) -> frozenset[str]:
-        """A buffer; of an mkey all that its layout leads to, itself among it."""
+    def reached_by(self, name: str) -> frozenset[str]:
+        """A buffer; for an mkey, it and all that its layout contains."""
         left, seen = [name], set[str]()
         while left:
             name = left.pop()
@@ -361,9 +361,8 @@ class BufferContents:
             return []
 
     def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
-        """A transmit through an mkey of that shape: its wire is `wire` from now on, and `LABEL.wire` for good.
-
-        Not `sure`: no claim has it go through.
+        """A transmit through an mkey of that shape: its wire is `wire` from now on, and always `LABEL.wire`. Not
+        `sure`: the claim allows that it fails.
         """
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
@@ -388,7 +387,7 @@ def start_of(of: Reference) -> Int:
 
 
 def names_in(layout: Layout) -> set[str]:
-    """What stands in a layout: buffers and mkeys."""
+    """The buffers and mkeys of a layout."""
     return {part.name for part in layout.targets()}
 
 

@@ -1,7 +1,7 @@
 """The words of the language that are values: `remote_read`, `zeros`, `send`, `bad_guard`, `any`…
 
 They are the identifiers of the pages, without prefix and in lower case. A user's name hides a word.
-Functions stand in `table.py`; verbs and the words of their lines in `verbs.py`.
+Functions are in `table.py`; verbs and the words of their lines in `verbs.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the value an expression has to the value a place wants, or a diagnostic in the language's words.
+"""Converts the value of an expression to the kind that its user takes, or gives a diagnostic.
 
 `what` names the place in messages, e.g. "`entries`" or "`data` of `framed`"; the message reads
 "`entries` takes an int, not text".
@@ -69,7 +69,8 @@ def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: 
             "MKS0309",
             f"{what} takes {wanted} known before the case runs, not {describe(value)}",
             span,
-            help=help or "live values may stand in WR arguments, `but`, list repetition, `be32(…)`, `expect`, `record`",
+            help=help
+            or "live values are allowed in WR arguments, `but`, list repetition, `be32(…)`, `expect`, `record`",
         )
     raise fault("MKS0302", f"{what} takes {wanted}, not {describe(value)}", span, help=help)
 
@@ -116,7 +117,7 @@ def as_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> 
 
 
 def as_live_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> Int:
-    """An int, or one that the rig reads when it gets there."""
+    """An int, or one that the rig reads when the case runs."""
     match value:
         case Live(subject, member) if (kind := MEMBER_TYPES.get(member)) is not None:
             raise fault("MKS0302", f"{what} takes a number, and `{subject}.{member}` is {LIVE_TYPES[kind]}", span)
@@ -173,7 +174,7 @@ def as_handle(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], wh
 
 
 def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -> ByteString:
-    """Bytes; of a buffer, an mkey or the wire those that the ledger says should be there."""
+    """Bytes; of a buffer, an mkey or the wire the expected ones."""
     if is_known_bytes(value):
         return value
     if is_reference(value):
@@ -193,11 +194,11 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
 
 
 def no_but(place: Reference, span: Span) -> None:
-    """`Fault` MKS0327 where a part with members set wrong stands for its bytes."""
+    """`Fault` MKS0327 if a part with overridden members is used as bytes."""
     if isinstance(place, Part) and place.but:
         raise fault(
             "MKS0327",
-            f"`but {place.but[0][0]}` has no effect: `{place.name}` stands for its bytes here",
+            f"`but {place.but[0][0]}` has no effect: `{place.name}` means its bytes here",
             span,
             help="it sets a member of a request or of a layout's entry wrong",
         )
@@ -222,7 +223,7 @@ def length_of(value: Union[Reference, Handle], scope: Scope) -> Optional[int]:
 
 
 def as_part(value: Value, scope: Scope, span: Span, what: str = "this place") -> Part:
-    """A part of a buffer or mkey; the whole of it where the name stands alone."""
+    """A part of a buffer or mkey; the whole of it if only the name is given."""
     match value:
         case PartThen():
             return Part(value.name, value.start, value.length, value.but)
@@ -303,7 +304,7 @@ def as_layout(value: Value, scope: Scope, span: Span, what: str = "`layout`") ->
 def layout_parts(
     values: Iterable[Value], scope: Scope, span: Span, what: str = "`list`"
 ) -> tuple[Union[Part, Repeated[Part]], ...]:
-    """The entries of a list layout; lists among them are strung out."""
+    """The entries of a list layout; nested lists are flattened."""
     parts: list[Union[Part, Repeated[Part]]] = []
     for value in values:
         match value:
@@ -361,7 +362,7 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
 
 
 def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right side") -> plan.Expected:
-    """What stands right of `expect`'s operator; a list is "one of these", a word or errno its name."""
+    """The value right of `expect`'s operator; a list is "one of these", a word or errno its name."""
     match value:
         case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | ByteString():
             return value

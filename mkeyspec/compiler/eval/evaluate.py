@@ -1,8 +1,7 @@
-"""What an expression means in a scope.
+"""Evaluates expressions in a scope.
 
-`evaluate` gives buffers, mkeys and the wire back as references (`Handle`, `Part`, `WireRef`): whoever
-wants their bytes, or a part, says so with one of the coercions of `coercion.py`. A mistake is a
-`diagnostic.Fault`; nothing else leaves this module.
+`evaluate` returns buffers, mkeys and the wire as references (`Handle`, `Part`, `WireRef`). The caller converts them
+to bytes or a part with `coercion.py`. A mistake raises `diagnostic.Fault`; no other exception leaves this module.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def evaluate(expr: ast.Expr, scope: Scope) -> Value:
 
 
 def decide(expr: ast.Expr, scope: Scope, what: str) -> bool:
-    """Whether a condition (of `if`, `where`, `when`) holds in this row; it is noted which way it went."""
+    """Whether a condition (of `if`, `where`, `when`) holds in this row; its value is recorded."""
     return scope.budget.outcomes.decided(expr, as_bool(evaluate(expr, scope), scope, expr.span, what))
 
 
@@ -201,7 +200,7 @@ def _any(expr: ast.Call, scope: Scope) -> Value:
 
 
 def _pick(function: Function, expr: ast.Call, scope: Scope) -> Value:
-    """Only the branch that is taken is evaluated, so that the other may make no sense."""
+    """Only the branch that is taken is evaluated, so the other may have no value."""
     by_name = _matched(function, expr)
     condition = by_name["condition"][0].value
     chosen = as_bool(evaluate(condition, scope), scope, condition.span, "`condition` of `pick`")
@@ -238,7 +237,7 @@ def _coerced(function: Function, parameter: Parameter, argument: ast.Argument, s
 
 
 def _matched(function: Function, expr: ast.Call) -> dict[str, list[ast.Argument]]:
-    """Which argument goes to which parameter; MKS0303 where that does not come out."""
+    """Which argument goes to which parameter; MKS0303 if they do not match."""
     parameters = function.parameters
     positional = [p for p in parameters if not p.keyword_only]
     found: dict[str, list[ast.Argument]] = {}

@@ -1,6 +1,6 @@
-"""Whether a number fits into the member of a struct, or the argument of a call, that it ends in.
+"""Checks that a number fits the member of a struct, or the argument of a call.
 
-What does not fit would reach a driver cut off: another number than the one that the case states.
+A number that does not fit would be truncated, so the driver would get another number than the case states.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Kind = TypeVar("Kind")
 
 
 def fitting(value: Kind, name: str, span: Span, of: str = "") -> Kind:
-    """`value`, unless it is a number that does not fit into `name`, of a record of that kind (`Fault` MKS0317); live
-    ones are the rig's."""
+    """`value`, unless it is a number that does not fit into `name`, of a record of that kind (`Fault` MKS0317); the
+    rig checks live ones."""
     bits = member_bits(name, of)
     if isinstance(value, int) and not 0 <= value < 1 << bits:
         shown = f"{value:#x}" if value > 0 else str(value)

@@ -1,8 +1,8 @@
-"""Types of what only the device knows, and what each is compared with.
+"""Types of live members, and the values that each is compared with.
 
 A live member is a number, an errno or a completion status. An errno is compared with errnos, by name or number, and
 with 0 (the call went through); a status with the words for statuses and their classes. Everything else is an error of
-the case: a rig that holds `22` against `EINVAL` finds them different, and an expectation by `!=` holds for ever.
+the case: a rig that compares `22` with `EINVAL` finds them different, and an expectation with `!=` always holds.
 """
 
 from __future__ import annotations

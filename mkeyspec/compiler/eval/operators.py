@@ -74,7 +74,7 @@ def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
 
 
 def _live(operator: str, a: Int, b: Int, expr: ast.Expr) -> LiveOp:
-    """Arithmetic that the rig does; what is wrong with it whatever the device says is wrong here."""
+    """Arithmetic of live values; errors that do not depend on the device are reported here."""
     if is_known(b):
         _defined(operator, b, expr)
     found = LiveOp(operator, (a, b))
@@ -184,7 +184,7 @@ def _sequence(pieces: tuple[_Piece, ...], expr: ast.Expr) -> plan.Sequence:
     items: list[Union[ByteString, plan.Any]] = []
     for piece in pieces:
         if is_live_bytes(piece):
-            raise fault("MKS0309", "live bytes and `any(n)` cannot stand in one pattern", expr.span)
+            raise fault("MKS0309", "live bytes and `any(n)` cannot be in one pattern", expr.span)
         for item in piece.items if isinstance(piece, plan.Sequence) else (piece,):
             last = items[-1] if items else None
             if is_known_bytes(item) and is_known_bytes(last):
@@ -233,7 +233,7 @@ def _few(items: tuple[Value, ...], expr: ast.Expr, scope: Scope) -> Value:
 def _every(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     """`SIGNATURE every N`: a domain."""
     if left is None:
-        raise fault("MKS0302", "`none` has no blocks", expr.span, help="`none` is a domain as it stands")
+        raise fault("MKS0302", "`none` has no blocks", expr.span, help="`none` is a domain by itself")
     if isinstance(left, Domain):
         raise fault("MKS0302", "this is a domain already", expr.left.span, help="its block size is its `.block`")
     if not is_signature(left):
@@ -302,7 +302,7 @@ def _is_bytes(value: Value) -> bool:
 
 
 def _sort(value: Value) -> str:
-    """What a value can be equal to: two of different sorts never are."""
+    """The sort of a value: two values of different sorts are never equal."""
     match value:
         case bool():
             return "truth"

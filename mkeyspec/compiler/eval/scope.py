@@ -1,7 +1,7 @@
 """Names and what they mean: one namespace per case over one per file over the language's words.
 
-A scope also carries the ledger of the row that is being expanded, because a buffer used as bytes
-means what the ledger says it should hold *there* (language reference, "Time").
+A scope also has the known contents of the row that is being expanded, because a buffer used as bytes means its
+expected content *at that point* (language reference, "Time").
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from mkeyspec.value.live import LiveContent
 
 
 class LookedAt(NamedTuple):
-    """What evaluating expressions leaves in a ledger: bytes at a `let` that are used, and bytes of a wire that no
-    statement has looked at."""
+    """Effects of evaluating expressions on the known contents: bytes of a `let` that are used, and bytes of a wire
+    that no statement has checked."""
 
     saved: Mapping[str, Moment] = {}
     unseen: Mapping[str, Any] = {}
 
 
 class Contents(Protocol):
-    """What every buffer, mkey and wire should hold at this point of a row."""
+    """The expected contents of every buffer, mkey and wire at this point of a row."""
 
     def content(self, of: Reference, span: Span) -> ByteString:
-        """The bytes that should be there; raises `Fault` (at `span`) where nobody can know them."""
+        """The expected bytes; raises `Fault` (at `span`) if they are unknown."""
         ...
 
     def then(self, of: Reference, moment: Moment, span: Span) -> Union[ByteString, LiveContent]:
@@ -52,7 +52,7 @@ class Contents(Protocol):
 
 
 class NoLedger:
-    """The ledger of a place where no buffer exists: file-level `let`s."""
+    """The contents if no buffer exists: for `let`s of a file."""
 
     def content(self, of: Reference, span: Span) -> ByteString:
         raise Fault(Diagnostic("MKS0302", "there are no buffers outside a case", span))
@@ -75,7 +75,7 @@ ROW_STEPS = 200
 
 
 class Budget:
-    """How much evaluation a file may still ask for; one for all of its scopes."""
+    """The remaining steps of evaluation of a file; one for all of its scopes."""
 
     __slots__ = ("device_numbers", "left", "measured", "outcomes", "spent")
 
@@ -91,7 +91,7 @@ class Budget:
         """Where it ran out; said once, though nothing can be evaluated from there on."""
 
     def row(self) -> None:
-        """A row is done: it has paid for itself by being one of a limited number."""
+        """A row is done: its steps are not counted, since the number of rows is limited."""
         self.left = min(self.left + ROW_STEPS, EVALUATION_STEPS.most)
 
     def spend(self, steps: int, span: Span) -> None:

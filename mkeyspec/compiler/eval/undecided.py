@@ -1,6 +1,6 @@
-"""What depends on an outcome that a case leaves open: `accepted or rejected …`, or lists that differ in it.
+"""Values that depend on an outcome which a case leaves open: `accepted or rejected …`, or lists that differ in it.
 
-Behind such a statement nothing is judged that is one thing if it is accepted and another if it is refused: what it
+After such a statement nothing is judged that is one thing if it is accepted and another if it is refused: what it
 writes, what its label shows, what a check of its key tells, and whatever is made of these. Such bytes may be opened
 (`any`), be one of several with what was there before (`in [x, unchanged]`), be taken (`let now = m`) or recorded.
 
@@ -32,7 +32,7 @@ WHY = "this may be accepted or refused"
 
 
 class Undecided(NamedTuple):
-    """Of one row; replaced, never changed.
+    """The open outcomes of one row; replaced, never changed.
 
     `labels`: members of a label that are there whichever outcome comes, and the statement. `keys`: with a signature
     that a transfer may have used, or a check read, or not. `qps`: posted to, so that an event may come, or not.
@@ -235,7 +235,7 @@ def left_open(waiting: Iterable[bool], span: Span) -> None:
             CODE,
             f"a receive still waits at the {'peer' if peer else 'owner'}, and is flushed if this fails",
             span,
-            help="post it behind this, or let its message come first, or use another qp",
+            help="post it after this, or let its message come first, or use another qp",
         )
 
 

@@ -1,6 +1,6 @@
-"""How large a value is when it is written out, with every part as often as it stands in it.
+"""The size of a value when it is written out, with every part as often as it occurs.
 
-Values share their parts, so a few dozen lines can make one that no machine can write down: each `let b = [a, a]`
+Values share their parts, so a few dozen lines can make one that is too large for any machine: each `let b = [a, a]`
 doubles it. What is large or deep is refused when it is made, which keeps every later walk over a value short.
 """
 

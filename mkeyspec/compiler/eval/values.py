@@ -1,8 +1,7 @@
-"""What an expression of the language may mean: the values between the tree and the plan.
+"""Values of expressions: between the tree and the plan.
 
-Values that reach the plan are the classes of `mkeyspec.value` and `mkeyspec.plan` themselves. This
-module adds those that live in the compiler only: words, flag sets, handles of declared objects,
-functions. Every value is immutable.
+Values that reach the plan are the classes of `mkeyspec.value` and `mkeyspec.plan` themselves. This module adds those
+of the compiler: words, flag sets, handles of declared objects, functions. Every value is immutable.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 class Word:
     """A word of the pages: `send` (kind op), `remote_read` (kind access, value 4), `zeros` (kind seed)…
 
-    `value` is the page's number where the word stands for one.
+    `value` is the page's number if the word has one.
     """
 
     kind: str
@@ -58,10 +57,10 @@ class Errno:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A declared object as such: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
+    """A declared object: memory, mkey, qp, pd, dek, dct, label, or the word `device`.
 
     `length` in bytes where it is fixed at the declaration (memory); an mkey's is its layout's, which
-    `BufferContents.length` knows. `peer`: it lives on the other endpoint. Of a label, `step`: the verb of the
+    `BufferContents.length` knows. `peer`: it belongs to the other endpoint. Of a label, `step`: the verb of the
     statement, and `shows`: the members that it has.
     """
 
@@ -86,16 +85,16 @@ class WireRef:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PartThen(Part):
-    """A part that a `let` has named: never in a plan, where only its place is of use."""
+    """A part that a `let` has named; a plan has only its place."""
 
     moment: Optional[Moment] = field(default=None, compare=False)
 
 
 class Moment(NamedTuple):
-    """Where a `let` of a place stands: before step `position` of the row; `ledger` is what was known there.
+    """The position of a `let` of a place: before step `position` of the row; `ledger` is the content known there.
 
     `name` is what the bytes are called in the plan, `place` all that the `let` (or this item of its list) names.
-    `moved`: a request has written there and no expectation has looked since, so that only the rig knows what is there.
+    `moved`: a request has written there and no expectation has looked since, so only the rig knows the bytes.
     """
 
     name: str
@@ -155,7 +154,7 @@ class UserFunction:
 
 @dataclass(frozen=True, slots=True)
 class Poison:
-    """The meaning of a name whose value could not be made out: using it repeats the diagnostic, which is kept once."""
+    """The meaning of a name whose value is in error: using it repeats the diagnostic, which is kept once."""
 
     diagnostic: Diagnostic
 
@@ -164,7 +163,7 @@ Signature = Union[Crc, T10Dif]
 Layout = Union[List, Interleaved]
 Pattern = Union[plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence]
 Reference = Union[Handle, Part, WireRef]
-"""What stands for bytes that are somewhere: in a buffer, behind an mkey, on the wire."""
+"""A reference to bytes: in a buffer, in an mkey's layout, on the wire."""
 
 Value = Union[
     int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
@@ -180,7 +179,7 @@ BUFFER_KINDS = ("memory", "mkey")
 """Kinds of handle that are byte strings."""
 
 FLAG_KINDS = ("access", "t10dif_flag", "mask", "qp_op", "mkey_flag", "send_flag")
-"""Kinds of word that are ORed with `|` and may stand for their number."""
+"""Kinds of word that are ORed with `|` and can be used as a number."""
 
 
 # What a value is. A value that is narrowed by a TypeGuard may be of the same class where the answer is no.
@@ -220,7 +219,7 @@ def is_wire(value: object) -> TypeIs[WireRef]:
 
 
 def is_reference(value: object) -> TypeGuard[Reference]:
-    """A buffer, an mkey, a part of one, or the wire: bytes that are somewhere."""
+    """A buffer, an mkey, a part of one, or the wire."""
     return is_wire(value) or is_buffer(value)
 
 
@@ -244,14 +243,14 @@ def is_flags(value: object) -> TypeGuard[Union[Word, Flags]]:
 
 
 def number_of(value: object) -> Optional[int]:
-    """The number that a value stands for: of an int, or of flags. None: of none."""
+    """The number of an int or of flags; None for other values."""
     if isinstance(value, Flags) or is_word(value, *FLAG_KINDS):
         return value.value
     return int(value) if is_number(value) else None
 
 
 def moment_of(value: Value) -> Optional[Moment]:
-    """When the bytes of a place were meant: at the `let` that named it; None: now."""
+    """The time at which the bytes of a place count: at the `let` that named it; None: now."""
     return value.moment if isinstance(value, (PartThen, WireRef, Handle)) else None
 
 

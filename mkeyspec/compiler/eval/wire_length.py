@@ -12,7 +12,7 @@ from mkeyspec.value.signature import Domain
 
 
 class Uneven(Exception):
-    """A length that is no whole number of blocks; `message` says of which domain."""
+    """A length that is not a whole number of blocks; `message` names the domain."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ PLAIN = Domains()
 
 
 def wire_of_memory(length: int, domains: Domains) -> int:
-    """Wire bytes of `length` bytes of layout; `Uneven` if they are no whole number of the domains' blocks."""
+    """Wire bytes of `length` bytes of layout; `Uneven` if they are not a whole number of the domains' blocks."""
     mem, wire = domains
     raw = length
     if mem is not None:
@@ -41,7 +41,7 @@ def wire_of_memory(length: int, domains: Domains) -> int:
 def _whole(length: int, unit: int, which: str) -> int:
     count, rest = divmod(length, unit)
     if rest:
-        raise Uneven(f"{length} bytes are no whole number of {unit}, which is one block of {which}")
+        raise Uneven(f"{length} bytes are not a whole number of {unit}, which is one block of {which}")
     return count
 
 

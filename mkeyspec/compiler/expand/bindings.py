@@ -1,4 +1,4 @@
-"""What the variables of a case mean in a row, as its steps have it: the names that a generated module uses again."""
+"""The values of a case's variables in a row, as its steps use them; a generated module uses the names again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows a case would have, without lowering any: a runaway product is refused at once."""
+"""How many rows a case would have, without lowering any: a product that is too large is refused at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMBINATION_STEPS = 4
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """`rows`: that many, or more. `combinations`: of values that were tried, those included that `where` takes away."""
+    """`rows`: that many, or more. `combinations`: of values that were tried, including those that `where` removes."""
 
     rows: int
     combinations: int
@@ -64,7 +64,7 @@ class _Count:
         self.choices = ForValues()
         last = max((i for i, s in enumerate(self.body) if not isinstance(s, ast.Let)), default=0)
         self.last = last if self.body and isinstance(self.body[last], ast.For) else len(self.body)
-        """The `for` behind which no row is pruned: its values are counted, not walked."""
+        """The `for` after which no row is pruned: its values are counted, not walked."""
 
     def on(self, at: int, scope: Scope) -> None:
         for i in range(at, len(self.body)):

@@ -1,8 +1,8 @@
 """From a case to its rows: its body walked once for each combination of its `for` values.
 
-The walk knows values and names only; what a step or an expectation means is `RowLowering`'s. Values at the head of a
-body, above the first statement that does something, are the same for all rows below them, and are evaluated once.
-From the first such statement on, each row is walked by itself, with a lowering of its own.
+The walk handles values and names only; `RowLowering` handles steps and expectations. Values at the head of a body,
+above the first step, are the same for all rows below them, and are evaluated once. From the first such statement on,
+each row is walked by itself, with a lowering of its own.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def bind(let: ast.Let, scope: Scope, diagnostics: Diagnostics) -> bool:
 
 
 def report(mistake: Fault, diagnostics: Diagnostics) -> None:
-    """Add what is wrong, unless `resolve` has said better what is wrong with that name."""
+    """Add the diagnostic, unless `resolve` has already reported that name."""
     found = mistake.diagnostic
     if found.code == "MKS0202" and any(other.span == found.span for other in diagnostics.errors):
         return
@@ -129,7 +129,7 @@ class _Level:
     __slots__ = ("_number", "_values", "looked_at")
 
     def __init__(self, values: Sequence[ForValue], looked_at: LookedAt) -> None:
-        """`looked_at`: by the row up to here, in whose place a later row stands that takes another value."""
+        """`looked_at`: by the row up to here, which this row repeats with another value."""
         self._values = values
         self._number = 0
         self.looked_at = looked_at
@@ -170,7 +170,7 @@ class _Walk:
         """Combinations of values, those included that a `where` took away."""
 
     def head(self, at: int, scope: Scope, chosen: Chosen, sound: bool) -> None:
-        """Evaluate the head of the body from statement `at` on. Not `sound`: a mistake was found, the rest is looked at
+        """Evaluate the head of the body from statement `at` on. Not `sound`: an error was found; the rest is checked
         for more."""
         body = self.body
         while at < self.steps_from:
@@ -340,7 +340,7 @@ class _Walk:
 
 
 def _is_value(statement: ast.Statement) -> bool:
-    """Whether a statement only gives names to values, or chooses among them."""
+    """Whether a statement only names or selects values."""
     return not any(isinstance(line, (ast.Step, ast.Expect)) for line in flat((statement,)))
 
 

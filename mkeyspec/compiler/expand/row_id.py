@@ -1,8 +1,8 @@
-"""How a row's values are called in its id: `n=1,op=send,domain=crc32(ones)_every_512`.
+"""The names of a row's values in its id: `n=1,op=send,domain=crc32(ones)_every_512`.
 
-The text of a value is what stands in the file, short and on one line, or the value's own where it
-came out of a list: labels are for the rest. Ids are ASCII without blanks and quotes, so that they
-survive a shell, `pytest -k` and an XML report.
+The text of a value is the text in the file, if it is short and on one line, or the value's own text if it came from a
+list. Other values need labels. Ids are ASCII without blanks and quotes, so they are safe in a shell, in `pytest -k`
+and in an XML report.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def clean(text: str) -> str:
 
 
 def text_of(expr: ast.Expr) -> Optional[str]:
-    """The text of an expression as it stands in its file; None where it is too long."""
+    """The text of an expression in its file; None if it is too long."""
     match expr:
         case ast.Text(value=text):
             return _short(clean(text))

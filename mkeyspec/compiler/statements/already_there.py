@@ -1,4 +1,4 @@
-"""What requests bring into buffers: a warning where an expectation would find the same bytes without them (MKS0611)."""
+"""Bytes that requests write to buffers: warns if an expectation would hold without them (MKS0611)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_COMPARED = 1 << 16
 
 
 def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: ByteString | None = None) -> None:
-    """A request that goes through writes into `part`: an mkey's layout, or bytes of a buffer. It carries `data`."""
+    """A successful request writes `data` into `part`: an mkey's layout, or bytes of a buffer."""
     segments: list[Segment]
     _brought(row, part, data, span)
     try:
@@ -42,7 +42,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
 
 
 def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> None:
-    """Remember what a request brings. None: nobody has said."""
+    """Record what a request writes. None: unknown."""
     plain = part.name in row.ledger.buffers or row.ledger.mkeys[part.name].domains == PLAIN
     if plain and is_known(part.start):
         segments = row.ledger.targets(part, known_number(part.length) if data is None else data.length, span)
@@ -56,7 +56,7 @@ def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> 
 
 
 def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) -> Span | None:
-    """The last request that brings some of these bytes, where the one before it has brought the same."""
+    """The last request that writes some of these bytes, if the one before it has written the same."""
     at = 0
     for part in observed.parts:
         bounds = part.bounds()
@@ -75,7 +75,7 @@ def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) ->
 
 
 def _anything_known(row: RowState, mkey: str) -> bool:
-    """Whether any buffer right behind an mkey has bytes that somebody has said."""
+    """Whether any buffer right after an mkey has bytes that somebody has said."""
     shape = row.ledger.mkeys.get(mkey)
     layout = None if shape is None else shape.layout
     if layout is None:
@@ -88,7 +88,7 @@ def _anything_known(row: RowState, mkey: str) -> bool:
 
 
 def already_there(row: RowState, observed: plan.Content, expected: plan.Expected, span: Span) -> None:
-    """The bytes that are wanted, or one alternative of them, are those that something should have been moved over."""
+    """The expected bytes, or one alternative, equal the bytes before the transfer."""
     alternatives = plan.alternatives_of(expected)
     several = isinstance(expected, plan.OneOf)
     kept = several and plan.Unchanged() in alternatives
@@ -127,14 +127,13 @@ def _there_already(row: RowState, several: bool, span: Span, by: Span) -> None:
         ("one of these is" if several else "these bytes are") + " there already, whatever is moved",
         span,
         notes=(Note("before this moves them", by),),
-        help="other bytes before, or behind: counter(n), random(n, seed=1), or a memory without bytes",
+        help="other bytes before, or after: counter(n), random(n, seed=1), or a memory without bytes",
     )
 
 
 def _written_by(row: RowState, observed: plan.Content) -> Span | None:
-    """The statement that writes to these bytes since they were last looked at, unless its claim lets it do nothing.
-
-    For buffers of which nobody has said what they hold, which `moved` leaves out.
+    """The statement that writes to these bytes since they were last checked, unless its claim allows that it does
+    nothing. For buffers with unknown content, which `moved` does not have.
     """
     for step in reversed(row.steps):
         if isinstance(step, plan.Expect) and step.operator == "==" and covers(step.observed, observed):
@@ -156,7 +155,7 @@ def same(a: ByteString, b: ByteString) -> bool:
 
 
 def looked_at(row: RowState, observed: plan.Content) -> None:
-    """What stands there is known from here on: nothing that moved before is unseen."""
+    """What is there is known from here on: nothing that moved before is unseen."""
     row.brought = tuple(
         one
         for one in row.brought
@@ -171,7 +170,7 @@ def looked_at(row: RowState, observed: plan.Content) -> None:
 
 
 def written_by_host(row: RowState, segments: list[Segment]) -> None:
-    """The host has written there: what requests have brought is gone."""
+    """The host has written there: the bytes of requests are overwritten."""
     row.brought = tuple(
         one
         for one in row.brought

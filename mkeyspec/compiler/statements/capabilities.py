@@ -1,7 +1,7 @@
-"""The needs of a row: those that the case writes down, and those that its steps have.
+"""The needs of a row: those written in the case, and those of its steps.
 
-Most steps say theirs themselves (`plan.Step.needs`); what depends on the QP that they go over, or on a number that not
-every device tells, is found here. The names are those of `device.protocol.Capabilities.offers`.
+Most steps have them (`plan.Step.needs`). Needs that depend on the QP, or on a number that not every device reports,
+are found here. The names are those of `device.protocol.Capabilities.offers`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _named(expr: ast.Expr, scope: Scope) -> str:
 
 
 def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
-    """What a device must have for a step. A `record` needs nothing: it is absent where there is nothing to see.
+    """What a device must have for a step. A `record` needs nothing: it is absent if there is no value.
 
     `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.
     """
@@ -103,7 +103,7 @@ def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
 
 
 def _capability(name: str, expr: ast.Expr) -> str:
-    """A name that no device knows would skip the case for ever, unseen."""
+    """A name that no device has would always skip the case."""
     if name not in CAPABILITIES:
         help = did_you_mean(name, sorted(CAPABILITIES)) or "mkeyspec explain MKS0222 shows them"
         raise fault("MKS0222", f"no device offers `{name}`", expr.span, help=help)

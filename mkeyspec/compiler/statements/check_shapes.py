@@ -1,4 +1,4 @@
-"""The sentences of a case held against the shapes of their verbs.
+"""Checks the statements of a case against the shapes of their verbs.
 
 None of this depends on a row's values, so it is done once per statement of a case, and `check_sentences` finds all of
 a file's mistakes of this kind in one pass.
@@ -96,7 +96,7 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
         where = " or ".join(elsewhere)
         return fault(
             "MKS0215",
-            f"`{word}` stands in {where}, not in {place.name}",
+            f"`{word}` belongs in {where}, not in {place.name}",
             node.verb.span,
             help=guess,
         )
@@ -119,9 +119,7 @@ def _operand_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:
     if node.operand is None and verb.operand is not None and verb.operand.required:
         yield _missing(verb, verb.operand.what, node.verb.span)
     elif node.operand is not None and verb.operand is None:
-        yield fault(
-            "MKS0216", f"`{verb.name}` stands without an operand", node.operand.span, help=verb.example, page=verb.page
-        )
+        yield fault("MKS0216", f"`{verb.name}` takes no operand", node.operand.span, help=verb.example, page=verb.page)
     if node.value is None and verb.value is not None and verb.value.required:
         yield _missing(verb, f"`=` ({verb.value.what})", node.verb.span)
     elif node.value is not None and verb.value is None:
@@ -156,7 +154,7 @@ def _phrase_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]
                 help="post on q as l { … }",
             )
     if not seen.keys() <= verb.phrases.keys():
-        return  # one wrong word is one mistake: what is missing is likely behind it
+        return  # one wrong word is one mistake: what is missing is likely after it
     for word, slot in verb.phrases.items():
         if slot.required and word not in seen:
             yield _missing(verb, f"`{word}` ({slot.what})", node.verb.span)
@@ -182,7 +180,7 @@ def _modifier_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:
             continue
         slot = verb.modifiers[word]
         if slot is None and modifier.value is not None:
-            yield fault("MKS0216", f"`{word}` stands alone, without a value", modifier.value.span, help=f", {word}")
+            yield fault("MKS0216", f"`{word}` takes no value", modifier.value.span, help=f", {word}")
         elif slot is not None and modifier.value is None:
             yield fault("MKS0213", f"`{word}` lacks {slot.what}", modifier.name.span, help=f", {word} …")
 
@@ -228,7 +226,7 @@ def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
             "MKS0219",
             f"`{verb.name}` has no `peer`",
             node.span,
-            help="`peer` stands before what the other end declares or posts",
+            help="`peer` is written before what the other end declares or posts",
         )
     elif node.peer and place is SECTION:
         yield fault("MKS0219", "a section is posted by one end", node.span, help="peer post { … }")
@@ -275,9 +273,9 @@ def _claim_faults(claim: ast.Claim, verb: Shape, place: Place) -> Iterable[Fault
         inside = verb.name in SECTION.shapes
         yield fault(
             "MKS0510",
-            "a claim is about the whole section" if inside else "a claim stands behind a whole statement",
+            "a claim is about the whole section" if inside else "a claim must follow the whole statement",
             claim.span,
-            help="write it behind the closing brace",
+            help="write it after the closing brace",
         )
         return
     for outcome in claim.outcomes:

@@ -1,4 +1,4 @@
-"""A step held against the rules of the man pages, in the state that the steps before it left."""
+"""Checks a step against the rules of the man pages, in the state that the previous steps left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def broken_by(state: AbstractState, step: plan.Step, origin: Origin) -> list[Bro
 
 
 def apply(state: AbstractState, step: plan.Step) -> None:
-    """Change `state` to what it is after `step`. `accepted or rejected …` goes on as if accepted."""
+    """Change `state` to what it is after `step`. `accepted or rejected …` continues as if accepted."""
     record = record_of(step)
     if record is not None and record.effect is not None:
         record.effect(state, step)

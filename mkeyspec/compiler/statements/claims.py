@@ -50,7 +50,7 @@ COMPLETES = Place(
 
 
 def claim(node: ast.Claim | None, scope: Scope, sentences: Sentences, verb: str = "") -> plan.Claim:
-    """What a statement claims in this row; nothing where `when` is false: plain success is claimed then."""
+    """The claim of a statement in this row; empty if `when` is false: then success is expected."""
     if node is None:
         return ()
     if node.when is not None and not decide(node.when, scope, "`when`"):

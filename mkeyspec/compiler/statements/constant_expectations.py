@@ -48,7 +48,7 @@ def _one_of(observed: plan.Observed, operator: str, expected: plan.OneOf) -> tup
     if not expected.alternatives:
         return never, "the list is empty"
     if observed in expected.alternatives:
-        return always, "one of the alternatives is what stands on the other side"
+        return always, "one of the alternatives equals the other side"
     mine = bounds(observed) if is_live(observed) else None
     known = {one for one in expected.alternatives if isinstance(one, int)}
     if mine is not None and mine[1] - mine[0] < len(known) and all(n in known for n in range(mine[0], mine[1] + 1)):
@@ -61,7 +61,7 @@ def _holds(operator: str, a: int, b: int) -> bool:
 
 
 def bounds(value: Int) -> tuple[int, int] | None:
-    """The least and the largest number that `value` may be, or a wider range; None where that can't be told."""
+    """The least and the largest number that `value` may be, or a wider range; None if that is unknown."""
     match value:
         case int():
             return value, value

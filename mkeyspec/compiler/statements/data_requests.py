@@ -75,7 +75,7 @@ def _check_send(look: Look, request: plan.Send) -> None:
 
 
 def _check_receive(look: Look, request: plan.Send) -> None:
-    """The receive that a SEND meets must have room for it, in its buffers or behind its mkeys."""
+    """The receive that a SEND consumes must be large enough, in its buffers or mkeys."""
     step = look.step
     if not isinstance(step, plan.Post) or request.options.dct is not None:
         return

@@ -326,7 +326,7 @@ DEK = Statement(
 
 
 def _dct(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`dct t { key n }`: a target at the peer; its key is 0 unless said."""
+    """`dct t { key n }`: a target at the peer; its key is 0 by default."""
     name = sentence.new_name()
     line = fields(row, sentence, scope).get("key")
     key = (

@@ -26,7 +26,7 @@ _ALL_OPS = MKEY_OPS | int(QpOps.RAW_WQE | QpOps.MEMCPY)
 
 _OPERATIONS = {
     "rc": _ALL_OPS,
-    # "The available builders and setters for DCI QP are the same as RC QP", but mr_* stand under "RC QPs" alone
+    # "The available builders and setters for DCI QP are the same as RC QP", but mr_* are under "RC QPs" alone
     # (mlx5dv_wr_post(3), X-DIFF-14): what only the first sentence gives is left open, see `_OPEN`.
     "dci": _ALL_OPS,
     "uc": int(QpOps.RAW_WQE),
@@ -48,7 +48,7 @@ _OPERATION_NAMES = {
 
 
 def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`qp q { … }`: a pair of the case's own; only the members that the case names are in the plan."""
+    """`qp q { … }`: a pair of the case; only the members that the case names are in the plan."""
     name = sentence.new_name()
     members: list[tuple[str, int | str | bool]] = []
     pd: str | None = None
@@ -63,7 +63,7 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
             )
         expr = line.node.operand
         if expr is None:
-            members.append((word, True))  # a switch: the table lets nothing else stand alone
+            members.append((word, True))  # a switch: the table allows no other word without a value
             continue
         value = evaluate(expr, scope)
         if word == "pd":

@@ -1,6 +1,6 @@
 """A warning about data whose blocks are all equal: a device that swaps two of them, or sends one twice, passes.
 
-It is looked for where the data goes through a key with a signature, however the case has put the bytes together.
+It is checked where the data goes through a key with a signature, however the bytes were composed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString, Framed, Repeat, Slice, repeat, slice_of
 
 MEANT = frozenset({"CRC-05", "DIF-06"})
-"""Requirements (a seed starts every block anew) whose cases want blocks that are all equal."""
+"""Requirements (a seed starts every block again) whose cases want blocks that are all equal."""
 
 
 def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
@@ -26,7 +26,7 @@ def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
     except Fault:
         return
     frame = domain.frame if mem is not None else domain.block
-    if length is not None:  # a part of the layout may stay behind
+    if length is not None:  # a part of the layout may remain
         raw = length if wire is None else length // wire.frame * wire.block
         if raw // domain.block < data.length // frame:
             data = slice_of(data, 0, raw // domain.block * frame)
@@ -34,7 +34,7 @@ def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
 
 
 def look_received(row: RowState, mkey: str, data: ByteString | None, span: Span) -> None:
-    """Data arrives through an mkey; None: nobody has said what."""
+    """Data arrives through an mkey; None: unknown."""
     mem, wire = row.ledger.mkeys[mkey].domains
     domain = wire or mem
     if domain is not None and data is not None and not _is_meant(row):

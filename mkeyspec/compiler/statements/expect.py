@@ -1,4 +1,4 @@
-"""`expect` and `record`: what is observed, what should be there, and what the ledger learns from it."""
+"""`expect` and `record`: what is observed, what is expected, and what is known afterwards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
-    """`expect LEFT == RIGHT known …`: judged where it stands; what it matched is the truth from here on."""
+    """`expect LEFT == RIGHT known …`: judged where it is; what it matched is the truth from here on."""
     found = condition(node.condition, scope)
     operator, right, right_span = found.operator, found.right, found.right_span
     observed = observe(row, found.left, scope)
@@ -45,7 +45,7 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     if observed is None:
         if not is_live(right):
             raise nothing_observed(left_expr, scope, node.span)
-        # The device's number stands on the right: `expect 4 <= k.max_entries`.
+        # The device's number is on the right: `expect 4 <= k.max_entries`.
         observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
         operator = _MIRRORED[operator]
     expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
@@ -63,7 +63,7 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
 
 
 def observe(row: RowState, expr: ast.Expr, scope: Scope) -> plan.Observed | None:
-    """What `expr` names as something to look at when the rig gets there; None if it is no such thing."""
+    """The object that the rig reads for `expr`; None if it is not readable."""
     value = evaluate(expr, scope)
     if is_live(value):
         return value
@@ -83,7 +83,7 @@ def nothing_observed(expr: ast.Expr, scope: Scope, span: Span) -> Fault:
         "MKS0322",
         f"nothing is observed here: this is {describe(value)}",
         expr.span,
-        help="a buffer, an mkey, `wire` or a live value (`k.max_entries`) stands left of the operator",
+        help="a buffer, an mkey, `wire` or a live value (`k.max_entries`) is expected left of the operator",
     )
 
 
@@ -97,7 +97,7 @@ def _text(span: Span) -> str:
 def _expected(
     row: RowState, observed: plan.Observed, operator: str, right: Value, condition: ast.Expr, span: Span, scope: Scope
 ) -> plan.Expected:
-    """What stands on the other side: as many bytes, by == and != only; of a live value, one of its type."""
+    """What is on the other side: as many bytes, by == and != only; of a live value, one of its type."""
     if not plan.is_bytes(observed):
         return comparable(observed, operator, right, scope, span)
     if operator not in ("==", "!="):
@@ -171,7 +171,7 @@ def _learn(
     segments = undecided.segments_of(row.ledger, observed)
     if known is not None:
         why = f"on a device that departs here ({known.id}) something else is there"
-        unsaid = Unsaid(why, span, "a `let` behind it takes what is there: let now = …")
+        unsaid = Unsaid(why, span, "a `let` after it takes what is there: let now = …")
         row.ledger.write_segments(segments, None, unsaid)
         return
     if expected == plan.Unchanged():
@@ -190,7 +190,7 @@ def _learn(
 
 
 def _cut(segments: list[Segment], start: int, length: int) -> list[Segment]:
-    """Bytes [start, start + length) of segments strung together."""
+    """Bytes [start, start + length) of segments concatenated."""
     if start == 0 and length == sum(size for _, _, size in segments):
         return segments
     return window(segments, start, length)
@@ -215,7 +215,7 @@ def _known(row: RowState, node: ast.Expect, observed: plan.Observed, scope: Scop
 
 
 def _record(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`record name = observed`: a value, or the truth of a comparison, for the report. It judges nothing."""
+    """`record name = observed`: a value, or the result of a comparison, for the report. It checks nothing."""
     unseen = row.ledger.unseen.copy()
     _observe(row, sentence, scope)
     row.ledger.unseen = unseen

@@ -1,6 +1,6 @@
 """Lowering: the statements of one row, in order, to the steps of a plan.
 
-`expand` walks the body of a case once for each row, and hands over every `expect` and every sentence.
+`expand` walks the body of a case once for each row, and passes every `expect` and every step to this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 
 ENTRIES_UNIT = 4
-"""Entries that nobody asked for are rounded up to this: drivers grant them in fours (X-LIM)."""
+"""A default number of entries is rounded up to this: drivers grant them in fours (X-LIM)."""
 
 
 class Lowering(RowState):
@@ -89,7 +89,7 @@ class Lowering(RowState):
         return cast("plan.Step", replace(cast("Any", step), origin=self.origin))
 
     def _forget_receives(self, step: plan.Step) -> None:
-        """After a claimed error the pair is connected anew: no receive waits there."""
+        """After a claimed error the pair is reconnected: no receive waits there."""
         if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
             return
         if plan.rejected_at(step.claim, "completion"):

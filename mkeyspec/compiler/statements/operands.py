@@ -1,6 +1,6 @@
 """Parts of buffers and mkeys as work requests take them: whose they are, and how long.
 
-A buffer that stands alone means all of it. An mkey that stands alone means all of its layout, in the bytes
+A buffer without a range means all of it. An mkey without a range means all of its layout, in the bytes
 that a work request counts: those on the wire.
 """
 
@@ -26,7 +26,7 @@ OVERRIDES = ("lkey", "rkey", "addr", "length", "tag")
 
 
 class Operand(NamedTuple):
-    """A part, where it stands in the text, and whether its length was written (`whole`: it was not)."""
+    """A part, where it is in the text, and whether its length was written (`whole`: it was not)."""
 
     part: Part
     span: Span
@@ -34,7 +34,7 @@ class Operand(NamedTuple):
 
 
 def place(expr: ast.Expr, scope: Scope, ledger: BufferContents, what: str) -> Operand:
-    """The buffer, mkey or part of one that `expr` names; `but` behind it goes along."""
+    """The buffer, mkey or part of one that `expr` names; `but` after it goes along."""
     inner, overrides = without_but(expr, scope)
     value = evaluate(inner, scope)
     return _place_of(value, overrides, inner.span, scope, ledger, what)

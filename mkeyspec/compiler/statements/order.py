@@ -2,7 +2,7 @@
 
 A READ, an atomic and a memcpy write into local memory when they end, and nothing but IBV_SEND_FENCE has a later request
 of the section wait for that (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. Of two
-parts of one layout that are the same bytes, either may be written last. What is cancelled waits behind a fence, or has
+parts of one layout that are the same bytes, either may be written last. What is cancelled waits after a fence, or has
 left (mlx5dv_qp_cancel_posted_send_wrs(3)).
 """
 
@@ -64,7 +64,7 @@ class SectionOrder:
 
 
 def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> None:
-    """A `cancel`: a request may have left unless it, or one before it, waits behind a fence."""
+    """A `cancel`: a request may have left unless it, or one before it, waits after a fence."""
     fenced = False
     for step in row.steps:
         if not isinstance(step, plan.Post) or step.qp != qp or step.peer or step.abort:

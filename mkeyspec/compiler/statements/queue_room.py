@@ -1,7 +1,7 @@
 """The room in the queues of a row's QPs: a right device refuses a request that finds none (ibv_post_recv(3), ENOMEM).
 
 A driver may give more room than was asked for, so that no claim can say what becomes of it. A queue has room again once
-the completion of a request has been waited for, or one behind it.
+the completion of a request has been waited for, or one after it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, spa
         case plan.Poll():
             queue = step.qp, step.peer
             sent = state.end(queue).sent
-            left = sent._replace(wqes=sent.behind) if not step.claim and sent.behind else NOTHING_SENT
+            left = sent._replace(wqes=sent.later) if not step.claim and sent.later else NOTHING_SENT
             state.ends[queue] = state.end(queue)._replace(sent=left)
             _read(state, state.receive_queue(*queue))
         case plan.Expect() | plan.Record():
@@ -72,14 +72,14 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     if refused or listed:
         _over(state, queue)  # what is under way comes to its end before
     sent = state.end(queue).sent
-    wqes, behind = sent.wqes, sent.behind
+    wqes, after = sent.wqes, sent.later
     for one in step.requests:
-        wqes, behind = wqes + _wqes(one), behind + _wqes(one)
+        wqes, after = wqes + _wqes(one), after + _wqes(one)
         if one.options.signaled or qp.sq_sig_all:
-            behind = 0
+            after = 0
     if wqes > qp.max_send_wr and not refused:
         raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
-    waited = step.wait and behind != wqes
+    waited = step.wait and after != wqes
     far = state.receive_queue(step.qp, not step.peer)
     if plan.is_rejected(step.claim) and plan.rejected_at(step.claim, "completion"):
         for side in (False, True):
@@ -87,7 +87,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     elif refused or listed:
         _read(state, far)
     else:
-        now = Sent(behind if waited else wqes, behind, sent.touched | touched, sent.written | written)
+        now = Sent(after if waited else wqes, after, sent.touched | touched, sent.written | written)
         state.ends[queue] = state.end(queue)._replace(sent=now)
         messages = sum(one.takes_receive() for one in step.requests)
         unread = 0 if waited else state.end(far).unread + messages
@@ -150,7 +150,7 @@ def _wqes(request: plan.Wr) -> int:
 
 
 def _names(ledger: BufferContents, request: plan.Wr, span: Span) -> set[str]:
-    """The keys of a request, and the buffers behind what it names."""
+    """The keys of a request, and the buffers of what it names."""
     names = {getattr(request, "mkey", "")}
     for end in request.ends():
         names |= _behind(ledger, end.part.name, span)

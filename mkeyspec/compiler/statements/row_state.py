@@ -105,7 +105,7 @@ class RowState(ABC):
         self.said: frozenset[str] = frozenset()
         """Buffers of which an expectation has said what they hold."""
         self.records: dict[str, Span] = {}
-        """Names of `record`s, and where each stands."""
+        """Names of `record`s, and where each is."""
         self.entries: dict[str, tuple[int, int]] = {}
         """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
 

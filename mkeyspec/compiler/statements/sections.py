@@ -1,4 +1,4 @@
-"""Sections of work requests: `post`, `abort`, and a request that stands alone."""
+"""Sections of work requests: `post`, `abort`, and a request that is alone."""
 
 from __future__ import annotations
 

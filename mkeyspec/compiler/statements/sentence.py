@@ -95,7 +95,7 @@ def not_a_line(line: ast.Statement, place: Place) -> Fault:
     word = type(line).__name__.lower()
     return fault(
         "MKS0215",
-        f"`{word}` can't stand in {place.name}",
+        f"`{word}` is not allowed in {place.name}",
         line.span,
-        help=f"`{word}` belongs to the case's own lines; `if` and sentences may stand here",
+        help=f"`{word}` belongs to the case's own lines; `if` and statements are allowed here",
     )

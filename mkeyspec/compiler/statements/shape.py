@@ -1,6 +1,6 @@
 """The shape of a statement: which operand, prepositions, modifiers, lines and claims it takes, as data.
 
-The grammar knows one form of sentence (`ast.Step`). A `Shape` says what one word makes of it, and stands with the
+The grammar knows one form of sentence (`ast.Step`). A `Shape` describes the form for one word, and is with the
 statement's record; `check_shapes` holds the sentences of a case against the shapes. A line inside braces is a sentence
 too: the `Place` that the braces are says which words may begin it.
 """
@@ -46,7 +46,7 @@ class Shape:
 
 
 class Place:
-    """A case's top level, a section, or the braces of one word; and the shapes of the lines that may stand there."""
+    """A case's top level, a section, or the braces of one word; and the shapes of the lines that may be there."""
 
     __slots__ = ("name", "shapes", "word")
 
@@ -117,7 +117,7 @@ def request_shape(
     lines: Place | None = None,
     shows: tuple[str, ...] = WR_SHOWS,
 ) -> Shape:
-    """A work request: `on q as l` go with it where it stands alone; `check_shapes` refuses them in a section."""
+    """A work request: `on q as l` go with it where it is alone; `check_shapes` refuses them in a section."""
     return Shape(
         name,
         example,

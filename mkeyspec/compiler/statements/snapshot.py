@@ -34,7 +34,7 @@ _PLACES = (Part, Handle, WireRef)
 
 
 def take(row: RowState, name: ast.Name, scope: Scope) -> None:
-    """Give the places that the `let` of `name` means the moment at which it stands."""
+    """Give the places that the `let` of `name` means the moment at which it is."""
     value = scope.names[name.text]
     if type(value) is tuple or type(value) in _PLACES:
         scope.names[name.text] = _Taking(row, name).of(value, name.text)

@@ -128,7 +128,7 @@ def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others:
     other = "receive" if verb == "transmit" else "transmit"
     raise fault(
         "MKS0302",
-        f"`{word}` is no way to {verb}",
+        f"`{word}` is not a way to {verb}",
         expr.span,
         help=f"{', '.join(these)}" + (f"; `{other}` goes by {word}" if word in others else ""),
     )

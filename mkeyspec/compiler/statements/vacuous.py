@@ -1,4 +1,4 @@
-"""Warnings about expectations that no device can fail, and about what nobody looks at."""
+"""Warnings about expectations that no device can fail, and about what no statement checks."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _look_echoes(row: RowState) -> None:
         )
 
 
-# What nobody looks at ----------------------------------------------------------------------------
+# What no statement checks ----------------------------------------------------------------------------
 
 
 def look_finished(row: RowState) -> None:
@@ -268,11 +268,13 @@ def look_finished(row: RowState) -> None:
     """
     _look_echoes(row)
     for *_, moved in row.moved:
-        row.held.warning("MKS0616", "nobody looks at what this moves", moved, help="expect what is there behind it")
+        row.held.warning(
+            "MKS0616", "no statement checks what this moves", moved, help="add an `expect` of these bytes after it"
+        )
     for unseen in row.ledger.unseen.values():
         row.held.warning(
             "MKS0616",
-            "nobody looks at "
+            "no statement checks "
             + ("" if unseen.whole else f"bytes {', '.join(f'{a}..{b}' for a, b in unseen.ranges)} of ")
             + "what this puts on the wire",
             unseen.span,

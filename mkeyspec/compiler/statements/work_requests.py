@@ -28,7 +28,7 @@ SECTION = Place("section", (shape for record in RECORDS for shape in record.shap
 SHAPES: tuple[Shape, ...] = tuple(
     shape for record in RECORDS if record.request is not plan.StraySetter for shape in record.shapes
 )
-"""Of the requests that may stand alone: a setter may not."""
+"""Of the requests that may be alone: a setter may not."""
 
 
 def record_of(request: plan.Wr) -> Request[Any]:

@@ -73,7 +73,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     """`buffer`: the ledger's name of its wire."""
     wire = [(buffer, 0, length)]
     span = row.origin.get(step)
-    sent = row.ledger.behind(step.part.name) & row.ledger.written
+    sent = row.ledger.reached_by(step.part.name) & row.ledger.written
     if sent:  # who says what is on the wire says what these hold
         row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
     if plan.is_undecided(step.claim):
@@ -125,10 +125,10 @@ def _waited_for(step: plan.Post) -> bool:
 
 def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
     """Whether the requests of that number have been cancelled since, for sure."""
-    behind = row.steps[row.steps.index(posted) :]
+    after = row.steps[row.steps.index(posted) :]
     return any(
         isinstance(step, plan.Cancel) and step.qp == posted.qp and step.id == id and not plan.is_undecided(step.claim)
-        for step in behind
+        for step in after
     )
 
 

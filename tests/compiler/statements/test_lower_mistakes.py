@@ -22,7 +22,7 @@ configure k { access remote_write; layout list(m) }
         ("mkey j { block_signatur }", "MKS0212 `mkey { }` has no line `block_signatur`"),
         (
             "configure k { signature { memory crc32(ones) every 512 } }",
-            "MKS0215 `memory` stands in a case, not in `signature { }`",
+            "MKS0215 `memory` belongs in a case, not in `signature { }`",
         ),
         ("transmit k", "MKS0213 `transmit` lacks `by` (send, send_imm, write, write_imm, peer_read)"),
         ("store m", "MKS0213 `store` lacks `=` (bytes)"),
@@ -33,11 +33,11 @@ configure k { access remote_write; layout list(m) }
         ("memory z", "MKS0213 how large is `z`?"),
         ("write m into w", "MKS0214 `write` takes no `into`"),
         ("access 0", "MKS0215 the setter `access` belongs into a configuration"),
-        ("entries 4", "MKS0215 `entries` stands in `mkey { }`, not in a case"),
-        ("post { transmit k by send }", "MKS0215 `transmit` stands in a case, not in a section"),
-        ("post m { access 0 }", "MKS0216 `post` stands without an operand"),
+        ("entries 4", "MKS0215 `entries` belongs in `mkey { }`, not in a case"),
+        ("post { transmit k by send }", "MKS0215 `transmit` belongs in a case, not in a section"),
+        ("post m { access 0 }", "MKS0216 `post` takes no operand"),
         ("transmit k by send { access 0 }", "MKS0216 `transmit` takes no braces"),
-        ("write m to w, fence 1", "MKS0216 `fence` stands alone, without a value"),
+        ("write m to w, fence 1", "MKS0216 `fence` takes no value"),
         ("write m to w = m", "MKS0216 `write` takes no `=`"),
         ("write m to w, fence, fence", "MKS0217 `fence` is said twice"),
         ("write m to w to w", "MKS0217 `to` is said twice"),
@@ -104,7 +104,7 @@ configure k { access remote_write; layout list(m) }
         ("peer recv w\nqp q\nsend m on q", "MKS0511 nothing is posted to receive this"),
         ("recv m\nsend m", "MKS0511 nothing is posted to receive this"),
         ("peer recv w\ntransmit k by send", "MKS0512 a receive of yours still waits at the peer, and would take this"),
-        ("transmit k by recv", "MKS0302 `recv` is no way to transmit"),
+        ("transmit k by recv", "MKS0302 `recv` is not a way to transmit"),
         ("transmit m by send", "MKS0302 `transmit` takes an mkey or a part of one, not the memory `m`"),
         ("transmit k but rkeys 1 by send", "MKS0205 a key or a part of a buffer has no `rkeys` to set wrong"),
         (
@@ -136,7 +136,7 @@ def test_layouts_that_are_no_whole_number_of_frames() -> None:
     found = the_error(body)
     assert found.code == "MKS0312"
     assert found.message == (
-        "how much is all of `k`? Its layout's 1000 bytes are no whole number of 516, "
+        "how much is all of `k`? Its layout's 1000 bytes are not a whole number of 516, "
         "which is one block of crc32(ones) every 512 in memory"
     )
 

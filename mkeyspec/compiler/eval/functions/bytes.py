@@ -8,7 +8,7 @@ from mkeyspec.value.bytestring import ByteString, Literal
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp, is_known
 
 MAX_INT_BYTES = 16
-"""As long as a number may be (limit INT_BITS)."""
+"""Greatest length of a number (limit INT_BITS)."""
 
 _DATA = Parameter("data", "bytes")
 _SEED = Parameter("seed", "int", keyword_only=True)
@@ -28,11 +28,11 @@ def _encode(encoding: str) -> Function:
 
 
 def _fits(encoding: str, value: Live | LiveOp) -> None:
-    """ValueError where most devices' number does not fit, which would be found by the rig only."""
+    """ValueError if the number does not fit on most devices; otherwise only the run would find it."""
     have = 8 * live.ENCODINGS[encoding]
     if isinstance(value, LiveOp) and len(value.args) == 1:
         sign = "-" if value.operator == "-" else "~"
-        raise ValueError(f"`{sign}` makes it negative, and {encoding} holds no negative number; & a mask behind it")
+        raise ValueError(f"`{sign}` makes it negative, and {encoding} holds no negative number; & a mask after it")
     bits = live.width(value)
     if bits is not None and bits > have:
         raise ValueError(f"a live number of up to {bits} bits does not fit into {encoding}; & {(1 << have) - 1:#x}")
@@ -101,7 +101,7 @@ BYTE_FUNCTIONS: tuple[Function, ...] = (
         "join",
         (Parameter("parts", "list of bytes"),),
         "bytes",
-        "The byte strings of a list, strung together.",
+        "The byte strings of a list, concatenated.",
         bytestring.join,
     ),
     Function(

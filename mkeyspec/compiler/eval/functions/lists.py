@@ -20,7 +20,7 @@ MAX_SUBSET_FLAGS = 16
 
 
 def _list(references: tuple[Value, ...]) -> Value:
-    """`list(a, [b, c])`: the parts in order, lists strung out."""
+    """`list(a, [b, c])`: the parts in order, nested lists flattened."""
     return List(tuple(_parts(references)))
 
 
@@ -53,7 +53,7 @@ def _chunks(entries: tuple[Value, ...]) -> Iterator[Chunk | Repeated[Chunk]]:
 
 
 def _cut(reference: Part, n: int) -> Value:
-    """As even as can be: the first `length % n` parts are one byte longer than the others."""
+    """As equal as possible: the first `length % n` parts are one byte longer than the others."""
     bounds = reference.bounds()
     if bounds is None:
         raise ValueError("a part of live length cannot be cut")
@@ -92,7 +92,7 @@ def _subsets(flags: Value) -> Value:
         case int():
             return _subsets_of_number(flags)
         case _:
-            raise TypeError(f"{flags!r} are no flags")  # the coercion lets none pass
+            raise TypeError(f"{flags!r} are not flags")  # the coercion lets none pass
 
 
 def _subsets_of_words(flags: Flags) -> Value:
@@ -147,7 +147,7 @@ LIST_FUNCTIONS: tuple[Function, ...] = (
         "list",
         (Parameter("ref", "reference", several=True),),
         "layout",
-        "A list layout: the parts strung together.",
+        "A list layout: the parts concatenated.",
         _list,
     ),
     Function(
