@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.compiler.check.queue_end import EMPTY, TARGETS, Queue, QueueEnd
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout
-from mkeyspec.value.live import Int
+from mkeyspec.value.live import Int, known_number
 from mkeyspec.value.signature import Domain
 
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
@@ -133,8 +135,8 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
     """The member's value as it reaches the struct (None when live), and whether `but` set it."""
     for name, value in but:
         if name == member:
-            return (value if isinstance(value, int) else None), True
-    return (written if isinstance(written, int) else None), False
+            return known_number(value), True
+    return known_number(written), False
 
 
 class AbstractState:
@@ -192,20 +194,21 @@ class AbstractState:
             changes.update(mem=None, wire=None, check_mask=0, copy_mask=None)
             unknown &= ~SIGNATURE
         for setter in request.setters:
-            if isinstance(setter, plan.SetAccess):
-                changes["access"] = setter.flags
-                unknown &= ~ACCESS
-            elif isinstance(setter, plan.SetLayout):
-                changes.update(layout=setter.layout, length=setter.layout.length())
-                unknown &= ~LAYOUT
-            elif isinstance(setter, plan.SetSignature):
-                changes.update(
-                    mem=setter.mem, wire=setter.wire, check_mask=setter.check_mask, copy_mask=setter.copy_mask
-                )
-                unknown &= ~SIGNATURE
-            else:
-                changes["crypto"] = setter
-                unknown &= ~CRYPTO
+            match setter:
+                case plan.SetAccess(flags):
+                    changes["access"] = flags
+                    unknown &= ~ACCESS
+                case plan.SetLayout(layout):
+                    changes.update(layout=layout, length=layout.length())
+                    unknown &= ~LAYOUT
+                case plan.SetSignature(mem, wire, check_mask, copy_mask):
+                    changes.update(mem=mem, wire=wire, check_mask=check_mask, copy_mask=copy_mask)
+                    unknown &= ~SIGNATURE
+                case plan.SetCrypto():
+                    changes["crypto"] = setter
+                    unknown &= ~CRYPTO
+                case _:
+                    assert_never(setter)
         changes["unknown"] = unknown
         self.things[request.mkey] = key._replace(**changes)
 
@@ -226,7 +229,7 @@ class AbstractState:
 
 def may_be_refused(claim: plan.Claim) -> bool:
     """The claim names a refusal, and something else."""
-    return any(isinstance(outcome, plan.Rejected) for outcome in claim) and not plan.is_rejected(claim)
+    return plan.may_be_rejected(claim) and not plan.is_rejected(claim)
 
 
 def qp_state(step: plan.Qp) -> QpState:

@@ -22,7 +22,8 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Interleaved, Layout, Repeated
+from mkeyspec.value.layout import Layout
+from mkeyspec.value.live import known_number
 
 
 class CaseState:
@@ -184,11 +185,9 @@ class RowState(ABC):
         if pending is None:
             return
         count = 0
-        for entry in layout.entries if isinstance(layout, Interleaved) else layout.parts:
-            times = entry.times if isinstance(entry, Repeated) else 1
-            count += times if isinstance(times, int) else 0
-        if isinstance(layout, Interleaved):
-            count += 1
+        for entry in layout.given():
+            count += known_number(entry.repetitions()) or 0
+        count += layout.strided
         if count > pending[1]:
             self.entries[mkey] = (pending[0], count)
 
