@@ -17,6 +17,7 @@ from mkeyspec.device.model.queue import Queue
 from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.protocol import (
+    CompareSwap,
     Completion,
     FetchAdd,
     Memcpy,
@@ -72,7 +73,7 @@ class LateReads(Model):
         for queue, work in taken:
             if work.flags & SendFlag.FENCE:
                 turns, late = turns + late, []
-            (late if isinstance(work, (Read, FetchAdd, Memcpy)) else turns).append((queue, work))
+            (late if isinstance(work, (Read, FetchAdd, CompareSwap, Memcpy)) else turns).append((queue, work))
         for queue, work in turns + late:
             take(queue, work)
         order = [work.wr_id for _, work in taken]
