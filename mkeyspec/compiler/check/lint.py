@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
+from mkeyspec.compiler.check.masks import look_masks
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
@@ -34,6 +35,7 @@ def lint_case(rows: Sequence[plan.Row], verifies: tuple[str, ...], span: Span, d
             help="expect …, check …, or a claim",
         )
     look_same(rows, diagnostics)
+    look_masks(rows, verifies, diagnostics)
 
 
 # Steps -----------------------------------------------------------------------------------------

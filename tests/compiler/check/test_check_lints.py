@@ -10,9 +10,10 @@ from mkeyspec.compiler.check import lint_case
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import Counter
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import Crc, Domain
 from tests.compiler.check.check_steps import (
     CRC,
+    CRC_C,
     DIF,
     SOURCE,
     access,
@@ -32,6 +33,7 @@ from tests.compiler.check.check_steps import (
 
 M = memory()
 KEEP = Domain(DIF.signature, 4096)
+CRC_64 = Domain(Crc(2, 0), 512)
 
 
 def armed(domain: Domain, mask: int = 0xFF) -> tuple[plan.Step, ...]:
@@ -102,6 +104,25 @@ def test_an_error_that_cannot_be_reported() -> None:
     assert check(DIF, 0x10, "bad_apptag") == []
     assert check(DIF, 0x0F, "bad_guard", "bad_reftag") == ["MKS0605"], "one of the list that can never be"
     assert check(CRC, 0, "ok") == []
+
+
+def test_a_mask_that_covers_no_byte() -> None:
+    def codes(setter: plan.SetSignature, *verifies: str) -> list[str]:
+        check = plan.Check(at(), "k", ("ok",))
+        return case_codes(M, mkey(), configure(setter), check, verifies=verifies or ("MSK-01",))
+
+    assert codes(plan.SetSignature(CRC, None, 0x0F)) == ["MKS0620"]
+    assert codes(plan.SetSignature(None, CRC_C, 0x01)) == ["MKS0620"]
+    assert codes(plan.SetSignature(CRC, None, 0x1F)) == codes(plan.SetSignature(CRC, None, 0)) == []
+    assert codes(plan.SetSignature(CRC_64, None, 0x01)) == codes(plan.SetSignature(DIF, None, 0x01)) == []
+    assert codes(plan.SetSignature(CRC_64, CRC, 0x01)) == [], "the memory is the input of what is sent"
+    assert codes(plan.SetSignature(CRC, CRC_64, 0x01)) == [], "the wire is the input of what arrives"
+    assert codes(plan.SetSignature(None, None, 0x01)) == [], "no domain, no field: the pages are silent (X-DIFF-13)"
+    assert codes(plan.SetSignature(CRC, CRC, 0xF0, 0x0F)) == ["MKS0620"]
+    assert codes(plan.SetSignature(CRC, CRC, 0xF0, 0x0F, (("flags", 0),))) == [], "copy_mask is ignored anyway"
+    assert codes(plan.SetSignature(CRC, CRC, 0x0F, 0x0F), "MSK-03", "MSK-15") == []
+    forced = Domain(Crc(0, 0, (("type", 2),)), 512)
+    assert codes(plan.SetSignature(forced, None, 0x0F)) == [], "the device is told another type"
 
 
 def test_a_case_without_observation() -> None:
