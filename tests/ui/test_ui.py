@@ -68,6 +68,7 @@ def test_ui(path: Path) -> None:
             blessed.write_text(text, encoding="utf-8")
         else:
             blessed.unlink(missing_ok=True)
+    assert blessed.exists() or not text, f"{blessed.name} is not there yet; BLESS=1 writes it. Read it then."
     before = blessed.read_text(encoding="utf-8") if blessed.exists() else ""
     assert text == before, f"{blessed.name} differs; BLESS=1 writes it again"
 

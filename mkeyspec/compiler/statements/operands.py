@@ -94,7 +94,7 @@ def without_but(expr: ast.Expr, scope: Scope) -> tuple[ast.Expr, Overrides]:
 
 
 def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
-    """Wire bytes of all of an mkey (language reference, short forms, rule 11)."""
+    """Wire bytes of all of an mkey."""
     shape = ledger.mkeys[mkey]
     if shape.layout is None:
         raise fault(

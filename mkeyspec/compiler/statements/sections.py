@@ -96,7 +96,7 @@ def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> b
 
 
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
-    """Every SEND (and WRITE with immediate) meets a receive that was posted before it (rule 14)."""
+    """Every SEND (and WRITE with immediate) meets a receive that was posted before it (ibv_post_recv(3))."""
     for one in requests:
         if not one.takes_receive():
             continue

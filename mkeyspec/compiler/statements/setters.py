@@ -117,7 +117,7 @@ def _signature(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
     mem, wire = domains["mem"], domains["wire"]
     check = masks["check_mask"]
     if check is None:
-        # All bytes that mean something for the configured domains, whichever of them is the input (rule 16).
+        # The default: every byte that has a meaning in the configured domains, whichever of them is the input.
         check = (mem.signature.relevant_mask if mem is not None else 0) | (
             wire.signature.relevant_mask if wire is not None else 0
         )
