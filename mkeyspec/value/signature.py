@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Optional
 
 from mkeyspec.abi.constants import BLOCK_ENUM, BgType, CrcType, SigType, T10difFlag
 from mkeyspec.value.expression import HEX, SEED, Expression, Style
@@ -211,3 +211,14 @@ class Domain(Expression):
 def _nearest(length: int, unit: int) -> int:
     """The whole number of units, at least one, that is nearest to `length`; of two, the greater."""
     return max(1, (2 * length + unit) // (2 * unit)) * unit
+
+
+class Domains(NamedTuple):
+    """The two signature domains of an mkey; None: no signature there."""
+
+    mem: Optional[Domain] = None
+    wire: Optional[Domain] = None
+
+
+PLAIN = Domains()
+"""No signature on either side."""

@@ -7,9 +7,9 @@ from typing_extensions import assert_never
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.state import AbstractMkey, overridden
+from mkeyspec.compiler.check.state import CRYPTO, SIGNATURE, AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import PLAIN, Domain
 
 AES_XTS = 0
 KEYTAG_BYTES = 8
@@ -86,7 +86,8 @@ def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key
 
 def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
     """The order against the signature domains as they are after this configuration, whoever set them (XCRY-07)."""
-    crypto, mem, wire = key.crypto, key.mem, key.wire
+    crypto = None if key.lost(CRYPTO) else key.crypto
+    mem, wire = PLAIN if key.lost(SIGNATURE) else key.domains
     touched: plan.Setter | None = None
     if request.reset_signature:
         mem, wire = None, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look, count
-from mkeyspec.compiler.check.state import QpState
+from mkeyspec.compiler.check.state import LAYOUT, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Chunk, Layout, Part
 from mkeyspec.value.live import Int, is_known, lives_in
@@ -116,7 +116,7 @@ def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layou
             )
             return
         key = look.mkey(name)
-        if name not in above and key is not None and key.layout is not None:
+        if name not in above and key is not None and key.layout is not None and not key.lost(LAYOUT):
             above.add(name)
             left |= _keys_of(look, key.layout)
 

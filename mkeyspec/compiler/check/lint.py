@@ -8,11 +8,12 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
 from mkeyspec.compiler.check.masks import look_masks
 from mkeyspec.compiler.check.origin import Origin
-from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.check.state import SIGNATURE, AbstractState
 from mkeyspec.compiler.check.unchanged_members import look_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.layout import Part
+from mkeyspec.value.signature import PLAIN
 
 _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 
@@ -45,7 +46,7 @@ def lint_use(
     state: AbstractState, request: plan.Wr | plan.Step, part: Part, origin: Origin, diagnostics: Diagnostics
 ) -> None:
     key = state.mkey(part.name)
-    if key is None or (key.mem is None and key.wire is None):
+    if key is None or key.domains == PLAIN or key.lost(SIGNATURE):
         return
     if part.start != 0:
         diagnostics.warning(
@@ -82,10 +83,11 @@ def lint_both_ends(
     if not far and request.meets_receive():
         waiting = state.receive((step.qp, not step.peer))
         far = () if waiting is None else waiting.into
-    wires = {key.wire for key in map(state.mkey, (part.name for part in far)) if key is not None}
+    there = map(state.mkey, (part.name for part in far))
+    wires = {key.wire for key in there if key is not None and not key.lost(SIGNATURE)}
     for part in request.local():
         key = state.mkey(part.name)
-        if key is not None and key.wire is not None and key.wire in wires:
+        if key is not None and key.wire is not None and key.wire in wires and not key.lost(SIGNATURE):
             diagnostics.warning(
                 "MKS0601",
                 "this case cannot see what it claims: both ends apply "

@@ -12,11 +12,13 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, QpOps
+from mkeyspec.compiler.check.origin import origin_of
 from mkeyspec.compiler.check.queue_end import EMPTY, TARGETS, Queue, QueueEnd
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.layout import Layout
+from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int, known_number
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import Domain, Domains
 
 ACCESS, LAYOUT, SIGNATURE, CRYPTO = 1, 2, 4, 8
 """Properties of an mkey, as bits of `AbstractMkey.unknown`."""
@@ -45,13 +47,14 @@ class MemoryState(NamedTuple):
 
 
 class AbstractMkey(NamedTuple):
-    """An mkey as its configurations left it.
+    """An mkey as its configurations left it, and what went through it.
 
-    `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it; `length`: of the
-    layout, None when there is none or it is live. `unknown`: properties that an abort or a refused
-    section left undefined at `unknown_at`, or one that may be refused (`unknown_by`: "abort", "section" or
-    "undecided"). `transfers`: since the last
-    configuration. `reported`: since it, a check found an error. `tag`: set by `retag`.
+    `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it. `signed_by`: the request
+    whose setter gave the domains, and that setter. `unknown`: properties that an abort or a refused section left
+    undefined at `unknown_at`, or one that may be refused (`unknown_by`: "abort", "section" or "undecided").
+    `transfers`: since the last configuration. `received`: whether the last of them was a receive; None: there was
+    none. `unread`: the input domain of a transfer before the last configuration, if nobody has called for its error.
+    `reported`: since the last configuration, a check found an error. `tag`: set by `retag`.
     """
 
     at: plan.At
@@ -60,12 +63,11 @@ class AbstractMkey(NamedTuple):
     peer: bool = False
     pd: str | None = None
     created: bool = True
-    configured: bool = False
     access: Int | None = None
     layout: Layout | None = None
-    length: int | None = None
     mem: Domain | None = None
     wire: Domain | None = None
+    signed_by: tuple[plan.Configure, plan.SetSignature] | None = None
     check_mask: int = 0
     copy_mask: int | None = None
     crypto: plan.SetCrypto | None = None
@@ -74,12 +76,51 @@ class AbstractMkey(NamedTuple):
     unknown_at: plan.At | None = None
     unknown_by: str = ""
     transfers: int = 0
+    received: bool | None = None
+    unread: Domain | None = None
     reported: bool = False
     tag: Int = 0
 
     def has(self, flag: MkeyFlag) -> bool:
         """Created with `flag`; an mkey whose flags are live has them all."""
         return self.flags is None or bool(self.flags & flag)
+
+    def lost(self, properties: int) -> bool:
+        """Whether one of these is unknown. Behind a statement that may be refused the case goes on as if accepted."""
+        return bool(self.unknown & properties) and self.unknown_by != "undecided"
+
+    @property
+    def length(self) -> int | None:
+        """In bytes, of its layout; None: it has none, or its length is live."""
+        return None if self.layout is None else self.layout.length()
+
+    @property
+    def domains(self) -> Domains:
+        return Domains(self.mem, self.wire)
+
+    @property
+    def wire_span(self) -> Span | None:
+        """Where its wire domain was written, for notes."""
+        if self.signed_by is None:
+            return None
+        request, setter = self.signed_by
+        return origin_of(request).get(setter, "wire")
+
+    @property
+    def input(self) -> Domain | None:
+        """The domain of the data of which a check tells: the input of the last transfer, which is the wire domain if it
+        was a receive and else the memory domain. An error that nobody has called for outlives a configuration. None:
+        there was no transfer, or it had no signature."""
+        if self.received is None:
+            return self.unread
+        return (self.wire if self.received else self.mem) or self.unread
+
+    def cleared(self) -> AbstractMkey:
+        """As it was created: its configuration is gone, or not known any more. The error that nobody has called for is
+        still there."""
+        return AbstractMkey(
+            self.at, self.flags, self.entries, self.peer, self.pd, self.created, unread=self.input, tag=self.tag
+        )
 
 
 class QpState(NamedTuple):
@@ -183,12 +224,8 @@ class AbstractState:
         key = self.mkey(request.mkey)
         if key is None:
             return
-        announced, _ = overridden(request.options.but, "num_setters", len(request.setters))
-        if announced != len(request.setters):
-            # Setters are missing: no page says what became of the request.
-            self.things[request.mkey] = key._replace(unknown=ALL, unknown_at=request.at, unknown_by="section")
-            return
-        changes: dict[str, Any] = {"configured": True, "invalidated": None, "transfers": 0, "reported": False}
+        changes: dict[str, Any] = {"invalidated": None, "transfers": 0, "reported": False}
+        changes |= {"received": None, "unread": key.input}
         unknown = key.unknown
         if request.reset_signature:
             changes.update(mem=None, wire=None, check_mask=0, copy_mask=None)
@@ -199,16 +236,22 @@ class AbstractState:
                     changes["access"] = flags
                     unknown &= ~ACCESS
                 case plan.SetLayout(layout):
-                    changes.update(layout=layout, length=layout.length())
+                    changes["layout"] = layout
                     unknown &= ~LAYOUT
                 case plan.SetSignature(mem, wire, check_mask, copy_mask):
-                    changes.update(mem=mem, wire=wire, check_mask=check_mask, copy_mask=copy_mask)
+                    changes.update(mem=mem, wire=wire, signed_by=(request, setter))
+                    changes.update(check_mask=check_mask, copy_mask=copy_mask)
                     unknown &= ~SIGNATURE
                 case plan.SetCrypto():
                     changes["crypto"] = setter
                     unknown &= ~CRYPTO
                 case _:
                     assert_never(setter)
+        announced, _ = overridden(request.options.but, "num_setters", len(request.setters))
+        if announced != len(request.setters):
+            # Setters are missing: no page says what became of the request.
+            changes.update(unknown_at=request.at, unknown_by="section")
+            unknown = ALL
         changes["unknown"] = unknown
         self.things[request.mkey] = key._replace(**changes)
 
@@ -216,9 +259,24 @@ class AbstractState:
         """Its configuration is cleared (mkey_configure(3), Usage); it must be configured again."""
         key = self.mkey(name)
         if key is not None:
-            self.things[name] = AbstractMkey(
-                key.at, key.flags, key.entries, key.peer, key.pd, key.created, invalidated=at, tag=key.tag
-            )
+            self.things[name] = key.cleared()._replace(invalidated=at)
+
+    def forget(self, requests: tuple[plan.Wr, ...], at: plan.At, by: str, cleared: bool) -> None:
+        """The mkeys that these requests configure are in an unknown state since `at`. `cleared`: their configuration is
+        not known any more; else the case goes on as if they had it."""
+        for request in plan.configuring(requests):
+            key = self.mkey(request.mkey)
+            if key is not None:
+                left = key.cleared() if cleared else key
+                self.things[request.mkey] = left._replace(unknown=ALL, unknown_at=at, unknown_by=by)
+
+    def moved(self, parts: tuple[Part, ...], received: bool) -> None:
+        """Data went through the mkeys among these parts, into memory (`received`) or out of it: that decides which
+        domain is the input."""
+        for part in parts:
+            key = self.mkey(part.name)
+            if key is not None and key.received is not received:
+                self.things[part.name] = key._replace(received=received)
 
     def used(self, *names: str) -> None:
         for name in names:

@@ -2,7 +2,8 @@
 
 It holds the bytes a buffer was declared with, then what `store` wrote, then what an `expect` matched (language
 reference, "Time"). Unknown content (a canary, a range last matched by `any`) can't be used as a value. An mkey is the
-bytes of its layout, concatenated.
+bytes of its layout, concatenated; what it is configured to is kept by the state of the row, and asked for by name
+(`Mkeys`).
 
 Everything in it is immutable and replaced, so that a copy of it is a copy of its tables.
 """
@@ -14,16 +15,16 @@ from typing import NamedTuple
 from typing_extensions import assert_never
 
 from mkeyspec.compiler.eval.coercion import fault
+from mkeyspec.compiler.eval.mkeys import Mkey, Mkeys
 from mkeyspec.compiler.eval.scope import LookedAt
 from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef, is_wire
-from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveContent, is_known
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import PLAIN, Domains
 
 MAX_DEPTH = 8
 """Greatest nesting of mkeys in layouts."""
@@ -49,30 +50,6 @@ class KnownPiece(NamedTuple):
 class KnownBuffer(NamedTuple):
     length: int
     pieces: tuple[KnownPiece, ...]
-
-
-class Shape(NamedTuple):
-    """What a case has configured an mkey to: `layout` None until a layout was set."""
-
-    layout: Layout | None = None
-    domains: Domains = PLAIN
-    received: bool | None = None
-    """Was its last transfer a receive? None: there was none. The input domain is wire then, else memory."""
-    wire_span: Span | None = None
-    """Where its wire domain was written, for notes."""
-    unread: Domain | None = None
-    """The input domain of a transfer before the last configuration, if its error was not read."""
-
-    @property
-    def input(self) -> Domain | None:
-        """The domain of the data that came in with the last transfer; None: there was none, or it had no signature."""
-        if self.received is None:
-            return None
-        return self.domains.wire if self.received else self.domains.mem
-
-    def cleared(self) -> Shape:
-        """Its configuration is cleared or unknown. An error that was not read is still there."""
-        return Shape(unread=self.input or self.unread)
 
 
 class OnWire(NamedTuple):
@@ -109,13 +86,14 @@ class BufferContents:
 
     __slots__ = ("buffers", "doubts", "mkeys", "saved", "unseen", "wires", "written")
 
-    def __init__(self) -> None:
+    def __init__(self, mkeys: Mkeys) -> None:
+        self.mkeys = mkeys
+        """As they are here; while a section is lowered, as its requests so far leave them."""
         self.saved: dict[str, Moment] = {}
         """Bytes at a `let` that are used and that only the rig can know, by their name in the plan."""
         self.unseen: dict[str, Unseen] = {}
         """Wires with bytes that no statement has looked at, by the buffer that holds them."""
         self.buffers: dict[str, KnownBuffer] = {}
-        self.mkeys: dict[str, Shape] = {}
         self.wires: dict[str | None, OnWire] = {}
         self.written: frozenset[str] = frozenset()
         """Buffers that some request may have written into."""
@@ -124,9 +102,8 @@ class BufferContents:
 
     def copy(self) -> BufferContents:
         """The current contents: a `let` keeps them."""
-        other = BufferContents()
+        other = BufferContents(self.mkeys.copy())
         other.buffers = self.buffers.copy()
-        other.mkeys = self.mkeys.copy()
         other.wires = self.wires.copy()
         other.saved = self.saved.copy()
         other.unseen = self.unseen.copy()
@@ -149,7 +126,7 @@ class BufferContents:
             case Handle("memory", name):
                 return self.buffers[name].length
             case Handle(kind, name):
-                layout = self.mkeys[name].layout if kind == "mkey" else None
+                layout = self.mkey(name).layout if kind == "mkey" else None
                 return None if layout is None else layout.length()
             case _:
                 assert_never(of)
@@ -185,6 +162,13 @@ class BufferContents:
 
     # What lowering asks ------------------------------------------------------------------------
 
+    def mkey(self, name: str) -> Mkey:
+        """The mkey of that name; KeyError if there is none."""
+        found = self.mkeys.mkey(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
     def segments(self, of: Handle | Part, span: Span) -> list[Segment]:
         """The parts of registered buffers of a reference, in order; adjacent ones are joined."""
         match of:
@@ -207,7 +191,7 @@ class BufferContents:
 
     def _through(self, mkey: str, start: int, length: int | None, span: Span, depth: int) -> list[Segment]:
         """Bytes [start, start + length) of an mkey's layout as parts of buffers."""
-        layout = self.mkeys[mkey].layout
+        layout = self.mkey(mkey).layout
         if layout is None:
             raise fault("MKS0323", f"`{mkey}` has no layout here, so it has no bytes", span, help="configure it first")
         total = layout.length()
@@ -337,12 +321,12 @@ class BufferContents:
         left, seen = [name], set[str]()
         while left:
             name = left.pop()
-            shape = self.mkeys.get(name)
+            key = self.mkeys.mkey(name)
             if name in seen:
                 continue
             seen.add(name)
-            if shape is not None and shape.layout is not None:
-                left += names_in(shape.layout)
+            if key is not None and key.layout is not None:
+                left += names_in(key.layout)
         return frozenset(seen)
 
     def targets(self, part: Part, length: int | None, span: Span) -> list[Segment]:
@@ -353,16 +337,15 @@ class BufferContents:
                 if is_known(start) and length is not None:
                     return [(part.name, start, length)]
                 return [(part.name, 0, self.buffers[part.name].length)]
-            shape = self.mkeys[part.name]
-            if shape.domains == PLAIN and is_known(start) and length is not None:
+            if self.mkey(part.name).domains == PLAIN and is_known(start) and length is not None:
                 return self.segments(Part(part.name, start, length), span)
             return self.segments(Handle("mkey", part.name), span)
         except (Fault, KeyError):
             return []
 
-    def new_wire(self, label: str | None, length: int | None, shape: Shape, span: Span, sure: bool = True) -> None:
-        """A transmit through an mkey of that shape: its wire is `wire` from now on, and always `LABEL.wire`. Not
-        `sure`: the claim allows that it fails.
+    def new_wire(self, label: str | None, length: int | None, key: Mkey, span: Span, sure: bool = True) -> None:
+        """A transmit through that mkey: its wire is `wire` from now on, and always `LABEL.wire`. Not `sure`: the claim
+        allows that it fails.
         """
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
@@ -370,7 +353,7 @@ class BufferContents:
             self.buffers[buffer] = KnownBuffer(length, (KnownPiece(0, length, None, unsaid),))
         if sure and length != 0:
             self.unseen[buffer] = Unseen(span, ((0, 1 if length is None else length),))
-        self.wires[None] = wire = OnWire(buffer, length, shape.domains, shape.wire_span)
+        self.wires[None] = wire = OnWire(buffer, length, key.domains, key.wire_span)
         if label is not None:
             self.wires[label] = wire
 

@@ -255,7 +255,8 @@ def names_of(step: plan.Step) -> Iterator[str]:
 def reached(ledger: BufferContents, part: Part, span: Span) -> list[Segment]:
     """The bytes that a request may read from `part`: of an mkey whose offsets count otherwise, all of it."""
     length = part.length if is_known(part.length) else None
-    if part.name in ledger.mkeys and ledger.mkeys[part.name].layout is None:
+    key = ledger.mkeys.mkey(part.name)
+    if key is not None and key.layout is None:
         return []
     try:
         return ledger.targets(part, length, span)

@@ -6,9 +6,7 @@ data without any fields is `raw` bytes, memory holds raw / B_m * (B_m + s_m), th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from mkeyspec.value.signature import Domain
+from mkeyspec.value.signature import Domains
 
 
 class Uneven(Exception):
@@ -17,16 +15,6 @@ class Uneven(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-
-
-class Domains(NamedTuple):
-    """The two signature domains of an mkey; None: no signature there."""
-
-    mem: Domain | None = None
-    wire: Domain | None = None
-
-
-PLAIN = Domains()
 
 
 def wire_of_memory(length: int, domains: Domains) -> int:

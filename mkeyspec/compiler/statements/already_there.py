@@ -5,7 +5,6 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.eval.buffer_contents import names_in
 from mkeyspec.compiler.eval.values import Handle, is_known_bytes
-from mkeyspec.compiler.eval.wire_length import PLAIN
 from mkeyspec.compiler.statements.order import look_arrival
 from mkeyspec.compiler.statements.row_state import Brought, RowState
 from mkeyspec.diagnostics.diagnostic import Fault, Note
@@ -14,6 +13,7 @@ from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import is_known, known_number
+from mkeyspec.value.signature import PLAIN
 
 MOST_COMPARED = 1 << 16
 """Bytes of two expressions that are computed to see whether they are the same; longer ones are compared as written."""
@@ -43,7 +43,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
 
 def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> None:
     """Record what a request writes. None: unknown."""
-    plain = part.name in row.ledger.buffers or row.ledger.mkeys[part.name].domains == PLAIN
+    plain = part.name in row.ledger.buffers or row.ledger.mkey(part.name).domains == PLAIN
     if plain and is_known(part.start):
         segments = row.ledger.targets(part, known_number(part.length) if data is None else data.length, span)
     else:
@@ -75,9 +75,9 @@ def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) ->
 
 
 def _anything_known(row: RowState, mkey: str) -> bool:
-    """Whether any buffer right after an mkey has bytes that somebody has said."""
-    shape = row.ledger.mkeys.get(mkey)
-    layout = None if shape is None else shape.layout
+    """Whether any buffer right after an mkey has known bytes."""
+    key = row.ledger.mkeys.mkey(mkey)
+    layout = None if key is None else key.layout
     if layout is None:
         return False
     for name in names_in(layout):

@@ -8,12 +8,10 @@ from mkeyspec.compiler.check import mkey_state
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.posting import look_posted, look_type
 from mkeyspec.compiler.check.state import AbstractState
-from mkeyspec.compiler.eval.buffer_contents import Shape as Known
 from mkeyspec.compiler.eval.coercion import as_word, wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.wire_length import PLAIN, Domains
 from mkeyspec.compiler.statements.request_parts import configured_mkey, missing
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -32,17 +30,10 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
     if all(modifier.name.text != "num_setters" for modifier in sentence.but):
         fitting(len(setters), "num_setters", sentence.span)
     reset = "reset_signature" in sentence.modifiers
-    shape = row.ledger.mkeys[mkey.name]
-    layout, domains, span = shape.layout, (PLAIN if reset else shape.domains), shape.wire_span
     for one in setters:
-        given, signatures = one.layout_given(), one.domains_given()
-        if given is not None:
-            layout = given
+        layout = one.layout_given()
+        if layout is not None:
             row.want_entries(mkey.name, layout)
-        if signatures is not None:
-            domains = Domains(*signatures)
-            span = row.origin.get(one, "wire")
-    row.ledger.mkeys[mkey.name] = Known(layout, domains, None, span, shape.input or shape.unread)
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 
 
@@ -107,8 +98,6 @@ def _registration(row: RowState, sentence: Sentence, scope: Scope) -> tuple[str,
     if access is None or access.value is None:
         raise missing(sentence, "access")
     row.want_entries(mkey.name, layout)
-    shape = row.ledger.mkeys[mkey.name]
-    row.ledger.mkeys[mkey.name] = shape._replace(layout=layout, received=None, unread=shape.input or shape.unread)
     return mkey.name, layout, access_flags(access.value, scope)
 
 
@@ -174,7 +163,6 @@ def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Opti
     if "by" in sentence.phrases:
         expr = sentence.phrases["by"]
         by = as_word(evaluate(expr, scope), scope, expr.span, ("builder",), "`by`").name
-    row.ledger.mkeys[mkey.name] = row.ledger.mkeys[mkey.name].cleared()
     return plan.Invalidate(sentence.at, mkey.name, by, opts)
 
 

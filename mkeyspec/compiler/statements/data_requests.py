@@ -16,7 +16,6 @@ from mkeyspec.compiler.statements.request_parts import (
     live_int,
     local_parts,
     missing,
-    note_direction,
     other_end,
     remote_part,
 )
@@ -44,7 +43,6 @@ PAGE = "ibv_wr_post(3)"
 
 def _send(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Send:
     data = local_parts(row, places(sentence.operand, scope, row.ledger, f"`{sentence.verb.name}`"))
-    note_direction(row, data, False)
     imm: Int | None = None
     key: str | None = None
     if sentence.verb.name == "send_imm":
@@ -52,19 +50,17 @@ def _send(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -
         if imm is None:
             raise missing(sentence, "imm")
     elif sentence.verb.name == "send_inv":
-        key = _invalidated(row, sentence, scope)
+        key = _invalidated(sentence, scope)
     return plan.Send(sentence.at, data, imm, key, opts)
 
 
-def _invalidated(row: RowState, sentence: Sentence, scope: Scope) -> str:
+def _invalidated(sentence: Sentence, scope: Scope) -> str:
     modifier = sentence.modifiers.get("key")
     if modifier is None or modifier.value is None:
         raise missing(sentence, "key")
     value = evaluate(modifier.value, scope)
     if not is_handle(value, *BUFFER_KINDS):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
-    if value.kind == "mkey":
-        row.ledger.mkeys[value.name] = row.ledger.mkeys[value.name].cleared()
     return value.name
 
 
@@ -130,6 +126,7 @@ def _check_invalidated(look: Look, request: plan.Send) -> None:
 
 
 def _after_send(state: AbstractState, request: plan.Send) -> None:
+    state.moved(request.data, received=False)
     name = request.invalidate
     key = None if name is None else state.mkey(name)
     if name is not None and key is not None and key.has(MkeyFlag.REMOTE_INVALIDATE):
@@ -161,11 +158,14 @@ SEND_RECORD = Request(
 
 def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -> plan.Write:
     data = local_parts(row, places(sentence.operand, scope, row.ledger, "`write`"))
-    note_direction(row, data, False)
     target = other_end(row, sentence, scope, "to", plan.known_total(data))
     to = remote_part(row, target, plan.known_total(data))
-    note_direction(row, (to,), True)
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
+
+
+def _after_write(state: AbstractState, request: plan.Write) -> None:
+    state.moved(request.data, received=False)
+    state.moved((request.to,), received=True)
 
 
 WRITE_RECORD = Request(
@@ -173,7 +173,7 @@ WRITE_RECORD = Request(
     shapes=(request_shape("write", "write m to w", REFS, {"to": REF}, PAGE, IMM, REMOTE_BUT),),
     lower=_write,
     check=transfer.look_request,
-    effect=None,
+    effect=_after_write,
 )
 
 
@@ -188,10 +188,13 @@ def _read(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) -
         if is_known(whole.length) and source.part.length < whole.length:
             into = (Part(whole.name, whole.start, source.part.length, whole.but),)
             length = source.part.length
-    note_direction(row, into, True)
     remote = remote_part(row, source, length)
-    note_direction(row, (remote,), False)
     return plan.Read(sentence.at, into, remote, opts)
+
+
+def _after_read(state: AbstractState, request: plan.Read) -> None:
+    state.moved(request.into, received=True)
+    state.moved((request.source,), received=False)
 
 
 READ_RECORD = Request(
@@ -199,5 +202,5 @@ READ_RECORD = Request(
     shapes=(request_shape("read", "read m from w", REFS, {"from": REF}, PAGE, None, REMOTE_BUT, shows=ANSWERED_SHOWS),),
     lower=_read,
     check=transfer.look_request,
-    effect=None,
+    effect=_after_read,
 )

@@ -15,7 +15,6 @@ from mkeyspec.compiler.check.state import (
     overridden,
 )
 from mkeyspec.compiler.eval.buffer_contents import KnownBuffer, KnownPiece, Unsaid
-from mkeyspec.compiler.eval.buffer_contents import Shape as Known
 from mkeyspec.compiler.eval.coercion import as_bytes, as_flags, as_int, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
@@ -181,7 +180,6 @@ def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if entries is None:
         row.entries[name.text] = (len(row.steps), 0)
     row.add(step, sentence)
-    row.ledger.mkeys[name.text] = Known()
     row.declare(name, Handle("mkey", name.text, None, peer), scope)
 
 

@@ -17,7 +17,7 @@ MEANT = frozenset({"CRC-05", "DIF-06"})
 
 def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
     """Data leaves through an mkey; `length` of it on the wire, None: not known."""
-    mem, wire = row.ledger.mkeys[mkey].domains
+    mem, wire = row.ledger.mkey(mkey).domains
     domain = mem or wire
     if domain is None or _is_meant(row):
         return
@@ -35,7 +35,7 @@ def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
 
 def look_received(row: RowState, mkey: str, data: ByteString | None, span: Span) -> None:
     """Data arrives through an mkey; None: unknown."""
-    mem, wire = row.ledger.mkeys[mkey].domains
+    mem, wire = row.ledger.mkey(mkey).domains
     domain = wire or mem
     if domain is not None and data is not None and not _is_meant(row):
         _look(row, data, domain.block, domain.frame if wire is not None else domain.block, span)

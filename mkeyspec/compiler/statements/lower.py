@@ -78,6 +78,7 @@ class Lowering(RowState):
                 self.origin.put(found, written.span)
             when_false = node.when is not None and not getattr(step, "claim", ())
             settled = check_step(self.state, step, self.origin, self.diagnostics, when_false)
+        self.ledger.mkeys = self.state
         self.steps.append(settled)
         self._forget_receives(settled)
         self._need(settled)

@@ -44,15 +44,16 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     value = evaluate(expr, scope)
     items = value if is_list(value) else (value,)
     kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
-    shape = row.ledger.mkeys[mkey.name]
-    domain = shape.input or shape.unread  # an error that nobody has read outlives a configuration
+    key = row.state.mkey(mkey.name)
+    assert key is not None, mkey
+    domain = key.input
     block = _int(sentence, scope, "block")
     found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
     departed = sentence.node.known
     other = {} if departed is None else {modifier.name.text: modifier for modifier in departed.modifiers}
     of_block = [here[name] for here in (sentence.modifiers, other) for name in _OF_BLOCK if name in here]
     if domain is None and of_block:
-        why = "it had no transfer" if shape.received is None else "its data came without a signature"
+        why = "it had no transfer" if key.received is None else "its data came without a signature"
         span = of_block[0].span
         raise fault(
             "MKS0326",
@@ -74,7 +75,7 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         for name, said in known.members:
             if domain is not None and is_known_bytes(said):
                 # A driver may decode an unread error by what the key has now (X-DIFF-29).
-                now = (one for one in (shape.domains.mem, shape.domains.wire) if one is not None)
+                now = (one for one in key.domains if one is not None)
                 _right_size((domain, *now), seen, name, said, other)
     step = plan.Check(
         sentence.at,
@@ -91,7 +92,6 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         known,
         row.label(sentence, scope),
     )
-    row.ledger.mkeys[mkey.name] = shape._replace(unread=None)
     row.origin.put_member(step, "mkey", sentence.operand.span)
     row.origin.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
@@ -211,8 +211,9 @@ def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:
 
 def _effect(state: AbstractState, step: plan.Check) -> None:
     key = state.mkey(step.mkey)
-    if key is not None and any(kind != "ok" for kind in step.kind):
-        state.things[step.mkey] = key._replace(reported=True)
+    if key is not None:
+        reported = key.reported or any(kind != "ok" for kind in step.kind)
+        state.things[step.mkey] = key._replace(reported=reported, unread=None)
 
 
 CHECK = Statement(

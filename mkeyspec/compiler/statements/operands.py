@@ -70,7 +70,7 @@ def mkey_place(
     value = evaluate(inner, scope)
     if is_handle(value, "mkey"):
         return value.name, 0, None, overrides
-    if not isinstance(value, Part) or value.name not in ledger.mkeys:
+    if not isinstance(value, Part) or ledger.mkeys.mkey(value.name) is None:
         wrong(value, scope, inner.span, f"`{verb}`", "an mkey or a part of one", help)
     return value.name, value.start, value.length, value.but + overrides
 
@@ -95,19 +95,19 @@ def without_but(expr: ast.Expr, scope: Scope) -> tuple[ast.Expr, Overrides]:
 
 def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
     """Wire bytes of all of an mkey."""
-    shape = ledger.mkeys[mkey]
-    if shape.layout is None:
+    key = ledger.mkey(mkey)
+    if key.layout is None:
         raise fault(
             "MKS0308",
             f"`{mkey}` has no layout here, so nothing says how long it is",
             span,
             help=f"configure it, or say which part: {mkey}[0 +: 512]",
         )
-    length = shape.layout.length()
+    length = key.layout.length()
     if length is None:
         raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help=f"{mkey}[0 +: 512]")
     try:
-        return wire_of_memory(length, shape.domains)
+        return wire_of_memory(length, key.domains)
     except Uneven as uneven:
         raise fault(
             "MKS0312",

@@ -86,7 +86,7 @@ def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> No
 def look_arrival(row: RowState, part: Part, length: int | None, span: Span) -> None:
     """Something arrives in `part` of an mkey: no two of the bytes that it leads to may be the same."""
     ledger = row.ledger
-    layout = ledger.mkeys[part.name].layout
+    layout = ledger.mkey(part.name).layout
     if layout is None or not _repeats(layout):
         return
     last = ("", 0)

@@ -158,8 +158,8 @@ def _names(ledger: BufferContents, request: plan.Wr, span: Span) -> set[str]:
 
 
 def _behind(ledger: BufferContents, name: str, span: Span) -> set[str]:
-    shape = ledger.mkeys.get(name)
-    if shape is None or shape.layout is None:
+    key = ledger.mkeys.mkey(name)
+    if key is None or key.layout is None:
         return {name}
     return {name, *(segment[0] for segment in ledger.targets(Part(name, 0, 0), None, span))}
 

@@ -24,10 +24,6 @@ def _recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     into = tuple(one.part for one in found)
     for one in found:
         row.origin.put(one.part, one.span)
-    for part in into:
-        shape = row.ledger.mkeys.get(part.name)
-        if shape is not None:
-            row.ledger.mkeys[part.name] = shape._replace(received=True)
     options = PLAIN_OPTIONS
     if sentence.but or "id" in sentence.modifiers:
         options = plan.Options(id=fixed_int(sentence, scope, "id"), but=row.overrides(sentence, scope))
@@ -61,6 +57,7 @@ def _effect(state: AbstractState, step: plan.Recv) -> None:
     if end.receives is not None:
         state.ends[queue] = end._replace(receives=(*end.receives, step))
     state.used(*(part.name for part in step.into))
+    state.moved(step.into, received=True)
 
 
 RECV = Statement(

@@ -72,15 +72,6 @@ def configured_mkey(row: RowState, sentence: Sentence, scope: Scope) -> Handle:
     return row.handle(sentence.operand, scope, "mkey", f"`{sentence.verb.name}`")
 
 
-def note_direction(row: RowState, parts: tuple[Part, ...], received: bool) -> None:
-    """Remember which way data went through the mkeys of a request: it decides which domain is the input."""
-    mkeys = row.ledger.mkeys
-    for part in parts:
-        shape = mkeys.get(part.name)
-        if shape is not None:
-            mkeys[part.name] = shape._replace(received=received)
-
-
 def local_parts(row: RowState, found: tuple[Operand, ...]) -> tuple[Part, ...]:
     """The parts of the poster's own end, each with its place in the text."""
     for one in found:

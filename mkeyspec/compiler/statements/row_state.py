@@ -91,7 +91,7 @@ class RowState(ABC):
         """Of the statement that is lowered, or of a request of its section."""
         self.sentences = of.sentences
         self.state = AbstractState()
-        self.ledger = BufferContents()
+        self.ledger = BufferContents(self.state)
         self.steps: list[plan.Step] = []
         self.needs = dict.fromkeys(of.needs)
         self.moved: tuple[tuple[str, int, int, Span], ...] = ()
@@ -133,6 +133,13 @@ class RowState(ABC):
     def signals_all(self, qp: str) -> bool:
         """Whether the QP was declared with sq_sig_all."""
         return any(isinstance(s, plan.Qp) and s.name == qp and ("sq_sig_all", True) in s.members for s in self.steps)
+
+    def look_ahead(self) -> AbstractState:
+        """A copy of the state, in which the requests of a section are carried out as they are lowered: until the step
+        is added, the ledger finds the mkeys as they are there."""
+        ahead = self.state.copy()
+        self.ledger.mkeys = ahead
+        return ahead
 
     # Parts of sentences ------------------------------------------------------------------------
 

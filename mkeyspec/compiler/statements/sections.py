@@ -6,7 +6,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
 from mkeyspec.compiler.check.origin import Origin
-from mkeyspec.compiler.check.state import ALL, AbstractState, may_be_refused
+from mkeyspec.compiler.check.state import AbstractState, may_be_refused
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
@@ -28,11 +28,13 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     lines = [] if block is None else lines_of(block, SECTION, scope)
     requests = []
     order = SectionOrder(row)
+    ahead = row.look_ahead()
     for line in lines:
         requests.append(request(row, row.sentences.read(line), scope, False))
+        _carry_out(ahead, requests[-1])
         order.take(requests[-1])
     wait, abort = "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
-    if _finish(row, sentence, scope, qp, tuple(requests), wait, abort):
+    if _finish(row, ahead, sentence, scope, qp, tuple(requests), wait, abort):
         for found in order.found:
             row.diagnostics.add(found)
 
@@ -40,11 +42,15 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
 def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """A work request standing alone: a section of one, signaled and waited for."""
     qp = row.qp(sentence, scope)
-    _finish(row, sentence, scope, qp, (request(row, sentence, scope, True),), True, False)
+    ahead = row.look_ahead()
+    only = request(row, sentence, scope, True)
+    _carry_out(ahead, only)
+    _finish(row, ahead, sentence, scope, qp, (only,), True, False)
 
 
 def _finish(
     row: RowState,
+    ahead: AbstractState,
     sentence: Sentence,
     scope: Scope,
     qp: str | None,
@@ -52,13 +58,11 @@ def _finish(
     wait: bool,
     abort: bool,
 ) -> bool:
-    """Whether it may go through."""
+    """Whether it may go through. `ahead`: the state after its requests."""
     claim = row.claim(sentence, scope)
     peer = sentence.node.peer
-    if abort or (plan.is_rejected(claim) and plan.rejected_at(claim, "complete")):
-        # The pages leave every mkey of the section in an unknown state (sig_block(3), Notes).
-        for one in plan.configuring(requests):
-            row.ledger.mkeys[one.mkey] = row.ledger.mkeys[one.mkey].cleared()
+    if abort or _is_refused_whole(claim):
+        ahead.forget(requests, sentence.at, "abort" if abort else "section", cleared=True)
     else:
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
@@ -158,18 +162,20 @@ def _lint(state: AbstractState, step: plan.Post, origin: Origin, diagnostics: Di
 
 
 def _effect(state: AbstractState, step: plan.Post) -> None:
-    rejected = plan.is_rejected(step.claim)
-    if step.abort or (rejected and _at_complete(step)):
+    if step.abort or _is_refused_whole(step.claim):
         # "the MKey may be left in an unknown state" (sig_block(3), Notes).
-        _unknown(state, step, "abort" if step.abort else "section")
+        state.forget(step.requests, step.at, "abort" if step.abort else "section", cleared=True)
         return
     for one in step.requests:
         _after_request(state, step, one)
-    if rejected:
+    rejected = plan.is_rejected(step.claim)
+    if rejected and len(plan.configuring(step.requests)) == len(step.requests):
+        state.forget(step.requests, step.at, "section", cleared=False)
+    elif rejected:
         for side in (False, True):
             state.ends[step.qp, side] = state.end((step.qp, side))._replace(receives=None)
     elif may_be_refused(step.claim):
-        _unknown(state, step, "undecided")
+        state.forget(step.requests, step.at, "undecided", cleared=False)
 
 
 def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
@@ -178,24 +184,20 @@ def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
     end = state.end(far)
     if end.receives and one.meets_receive():
         state.ends[far] = end._replace(receives=end.receives[1:])
+    _carry_out(state, one)
+
+
+def _carry_out(state: AbstractState, one: plan.Wr) -> None:
+    """What a request does to the mkeys."""
     state.used(*(end.part.name for end in one.ends()))
     effect = record_of(one).effect
     if effect is not None:
         effect(state, one)
 
 
-def _unknown(state: AbstractState, step: plan.Post, by: str) -> None:
-    for one in plan.configuring(step.requests):
-        key = state.mkey(one.mkey)
-        if key is not None:
-            state.things[one.mkey] = key._replace(unknown=ALL, unknown_at=step.at, unknown_by=by)
-
-
-def _at_complete(step: plan.Post) -> bool:
-    """Refused as a section; or, if later, in requests that do nothing but configure."""
-    if any(outcome.phase != "completion" for outcome in plan.rejections(step.claim)):
-        return True
-    return len(plan.configuring(step.requests)) == len(step.requests)
+def _is_refused_whole(claim: plan.Claim) -> bool:
+    """Refused as a section: nothing of it is carried out."""
+    return plan.is_rejected(claim) and plan.rejected_at(claim, "complete")
 
 
 POST = Statement(

@@ -63,20 +63,19 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     imm = _imm(sentence, scope, op)
     opts = options(row, sentence, scope, True)
     known = row.known(sentence, scope)
-    shape = row.ledger.mkeys[name]
-    if length is None and shape.layout is None:
+    key = row.ledger.mkey(name)
+    if length is None and key.layout is None:
         step = plan.Transmit(sentence.at, Part(name, start, 1, but), op, imm, qp, None, opts, claim, known)
         raise _nothing_to_move(row, step, name, expr.span)
     if length is None:
         length = whole_length(name, row.ledger, expr.span)
     part = Part(name, start, length, but)
     row.origin.put(part, expr.span)
-    row.ledger.mkeys[name] = shape._replace(received=False)
     label = row.label(sentence, scope, claim)
     if plan.is_rejected(claim) and not plan.rejected_at(claim, "completion"):
         row.ledger.wires.pop(None, None)  # nothing was posted
     else:
-        row.ledger.new_wire(label, known_number(length), shape, sentence.span, sure=plan.may_succeed(claim))
+        row.ledger.new_wire(label, known_number(length), key, sentence.span, sure=plan.may_succeed(claim))
     step = plan.Transmit(sentence.at, part, op, imm, qp, label, opts, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
@@ -108,7 +107,6 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     known = row.known(sentence, scope)
     part = Part(name, start, data.length if length is None else length, but)
     row.origin.put(part, into.span)
-    row.ledger.mkeys[name] = row.ledger.mkeys[name]._replace(received=True)
     label = row.label(sentence, scope, claim)
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.origin.put_member(step, "data", expr.span)
@@ -188,6 +186,7 @@ def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, origin: Orig
 
 def _effect(state: AbstractState, step: plan.Transmit | plan.Receive) -> None:
     state.used(step.part.name)
+    state.moved((step.part,), received=step.end().use.writes)
 
 
 _MKEY = Slot("an mkey, or a part of one")

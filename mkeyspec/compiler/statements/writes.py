@@ -14,7 +14,6 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached
-from mkeyspec.compiler.eval.wire_length import PLAIN
 from mkeyspec.compiler.statements.already_there import moved_into
 from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.row_state import RowState
@@ -24,6 +23,7 @@ from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, known_number
+from mkeyspec.value.signature import PLAIN
 
 Transfer = plan.Post | plan.Transmit | plan.Receive
 
@@ -61,10 +61,10 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
             changes = isinstance(request, plan.Atomic) and target.part == request.source and not nothing
             if not changes:  # an atomic brings its sum there, and the old bytes to its other end
                 moved_into(row, target.part, target.length, row.origin.get(request), data)
-            if target.part.name in row.ledger.mkeys and not target.part.start:
+            if _is_mkey(row, target.part) and not target.part.start:
                 look_received(row, target.part.name, data, row.origin.get(request))
         for end in request.ends():
-            if not end.use.writes and end.part.name in row.ledger.mkeys and not end.part.start:
+            if not end.use.writes and _is_mkey(row, end.part) and not end.part.start:
                 length = known_number(end.length)
                 look_sent(row, end.part.name, length, row.origin.get(request))
 
@@ -207,13 +207,18 @@ def _write(row: RowState, target: Target, by: Span | None, span: Span, *, exact:
 def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:
     """The bytes that a request brings to `target`; None where nobody has said, or a signature counts otherwise."""
     ledger = row.ledger
-    if any(part.name in ledger.mkeys and ledger.mkeys[part.name].domains != PLAIN for part in target.sources):
+    keys = [ledger.mkeys.mkey(part.name) for part in target.sources]
+    if any(key is not None and key.domains != PLAIN for key in keys):
         return None
     try:
         whole = join([ledger.content(part, span) for part in target.sources])
     except Fault:
         return None
     return whole if whole.length == target.length else None
+
+
+def _is_mkey(row: RowState, part: Part) -> bool:
+    return row.state.mkey(part.name) is not None
 
 
 def _everything(row: RowState) -> list[Segment]:
