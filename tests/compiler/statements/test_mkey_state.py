@@ -93,3 +93,24 @@ def test_layout_of_a_key_in_an_unknown_state_leads_nowhere() -> None:
     configure j { layout list(k[0 +: 8]) }
     """
     assert errors(BASE + body) == []
+
+
+# What is forgotten, and what is not -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("section", NOT_CARRIED_OUT.values(), ids=NOT_CARRIED_OUT)
+def test_key_of_a_section_that_is_not_carried_out_has_no_bytes(section: str) -> None:
+    found = errors(BASE + section.format("configure k { access 0 }") + "\nexpect k == any")
+    assert found == ["MKS0323 `k` has no layout here, so it has no bytes"]
+
+
+@pytest.mark.parametrize("clears", ["invalidate k", "abort { configure k { } }"])
+def test_unread_error_outlives_what_clears_the_key(clears: str) -> None:
+    (check,) = checks(f"transmit k by send\nexpect wire == any\n{clears}\ncheck k is ok")
+    assert check.domain is not None
+
+
+def test_configuration_that_is_refused_at_completion_leaves_the_state_unknown() -> None:
+    refused = "configure k { layout list(more) } rejected at completion with local_protection\n"
+    found = errors(BASE + refused + "transmit k[0 +: 512] by send")
+    assert found[0].startswith("MKS0506 `k` is in an unknown state")
