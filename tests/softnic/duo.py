@@ -479,9 +479,11 @@ def drained():
         attr, _ = end.qp.query(e.IBV_QP_STATE)
         seen += [attr.sq_draining, statuses(end, 1, 0.1)]
         os.kill(peer, signal.SIGCONT)
-        seen += [statuses(end, 6)]
+        # What the device had not begun yet waits until the queue is in RTS again.
+        begun = statuses(end, 6, 2.0)
         attr, _ = end.qp.query(e.IBV_QP_STATE)
-        return [*seen, attr.sq_draining]
+        end.qp.modify(QPAttr(qp_state=e.IBV_QPS_RTS), e.IBV_QP_STATE)
+        return [*seen, len(begun) > 0, begun + statuses(end, 6 - len(begun)), attr.sq_draining]
 
     return play(requester, receiver(0))
 

@@ -278,7 +278,7 @@ def test_nothing_lands_after_a_write_that_is_refused(personality: str) -> None:
 
 
 def test_a_send_queue_is_drained_with_its_last_answer() -> None:
-    assert duo("drained") == [[OK], 1, [], [OK] * 6, 0]
+    assert duo("drained") == [[OK], 1, [], True, [OK] * 6, 0]
 
 
 def test_a_read_between_writes_keeps_its_place() -> None:
