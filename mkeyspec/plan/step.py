@@ -12,7 +12,8 @@ from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.plan.claim import Claim, Known, is_rejected
 from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
-from mkeyspec.plan.request import PLAIN, Options, Overrides, Wr
+from mkeyspec.plan.request import PLAIN, Options, Wr
+from mkeyspec.plan.setter import Overrides
 from mkeyspec.plan.use import RECEIVE, TAKES_RECEIVE, TRANSMIT, End
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
