@@ -11,7 +11,7 @@ from mkeyspec.value.node import EMPTY, ByteString, Steps
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class XtsEncrypt(ByteString):
+class _Xts(ByteString):
     """AES-XTS over data units of `unit` bytes; unit i has the tweak `tweak + i`. `key` is both keys, 32 or 64 bytes."""
 
     of: ByteString
@@ -28,6 +28,11 @@ class XtsEncrypt(ByteString):
     def inside(self) -> tuple[object, ...]:
         return (self.of, self.key)
 
+
+@dataclass(frozen=True, slots=True, repr=False)
+class XtsEncrypt(_Xts):
+    """`of` enciphered."""
+
     def compute(self) -> bytes:
         from mkeyspec.reference import xts
 
@@ -38,22 +43,8 @@ class XtsEncrypt(ByteString):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class XtsDecrypt(ByteString):
-    """The inverse of XtsEncrypt, with the same members."""
-
-    of: ByteString
-    key: ByteString
-    tweak: int = 0
-    unit: int = 512
-
-    styles: ClassVar[Mapping[str, Style]] = {"tweak": HEX}
-
-    @property
-    def length(self) -> int:
-        return self.of.length
-
-    def inside(self) -> tuple[object, ...]:
-        return (self.of, self.key)
+class XtsDecrypt(_Xts):
+    """`of` deciphered: the inverse of XtsEncrypt."""
 
     def compute(self) -> bytes:
         from mkeyspec.reference import xts
@@ -64,7 +55,7 @@ class XtsDecrypt(ByteString):
         return (*_unit(self, i, "deciphered"), *self.of.explain(i))
 
 
-def _unit(value: XtsEncrypt | XtsDecrypt, i: int, done: str) -> Steps:
+def _unit(value: _Xts, i: int, done: str) -> Steps:
     unit, byte = divmod(i, value.unit)
     tweak = value.tweak + unit & (1 << 128) - 1
     return (f"data unit {unit}, byte {byte}", f"AES-XTS {done}, tweak {tweak:#x}")
