@@ -19,3 +19,7 @@ class Located:
     value, and None in a generated module."""
 
     origin: object = field(default=None, compare=False, repr=False)
+
+    def locate(self, origin: object) -> None:
+        """Give a step that was just made its origin. It is not a part of its value, so the step stays what it is."""
+        object.__setattr__(self, "origin", origin)

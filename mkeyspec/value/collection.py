@@ -2,6 +2,9 @@
 
 Values, trees and steps are immutable and hold no cycles: the collector walks all of them again and again, a quarter of
 the time of compiling, and finds nothing.
+
+What was made meanwhile counts as old afterwards (`gc.freeze`, then `gc.unfreeze`, move it there without a look at it):
+else the first collection that comes would walk all of it as young.
 """
 
 from __future__ import annotations
@@ -20,4 +23,7 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():  # what others have frozen stays frozen
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

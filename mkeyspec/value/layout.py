@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
 from mkeyspec.reference.layout import Segment, interleaved
@@ -131,6 +131,12 @@ class _Layout(Expression):
     strided: ClassVar[bool]
     """Whether its entries are taken in turn, with bytes left out (mlx5dv_wr_set_mkey_layout_interleaved)."""
 
+    length: int | None
+    """Bytes of the virtual space; None if it depends on the device."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", self._length())
+
     @abstractmethod
     def given(self) -> tuple[Entry, ...]:
         """The entries as they are given, repetitions not written out."""
@@ -143,8 +149,7 @@ class _Layout(Expression):
         """The part of each entry, in order."""
         return tuple([entry.target() for entry in self.given()])
 
-    def length(self) -> int | None:
-        """Bytes of the virtual space; None if it depends on the device."""
+    def _length(self) -> int | None:
         total = 0
         for entry in self.given():
             times, size = entry.repetitions(), entry.size()
@@ -160,6 +165,7 @@ class List(_Layout):
     strided: ClassVar[bool] = False
 
     parts: tuple[Part | Repeated[Part], ...]
+    length: int | None = field(init=False, repr=False, compare=False)
 
     def given(self) -> tuple[Entry, ...]:
         return self.parts
@@ -185,6 +191,7 @@ class Interleaved(_Layout):
 
     repeat: Int
     entries: tuple[Chunk | Repeated[Chunk], ...]
+    length: int | None = field(init=False, repr=False, compare=False)
 
     def given(self) -> tuple[Entry, ...]:
         return self.entries

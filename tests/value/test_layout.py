@@ -24,7 +24,7 @@ A, B = Part("a", 8, 1024), Part("b", 0, 16)
 )
 def test_walk(layout: Layout, segments: list[tuple[str, int, int]]) -> None:
     assert layout.walk() == segments
-    assert layout.length() == sum(length for _, _, length in segments)
+    assert layout.length == sum(length for _, _, length in segments)
     assert eval(repr(layout), globals()) == layout
 
 
@@ -45,19 +45,19 @@ def test_live_numbers(layout: Layout, segments: list[tuple[str, int, int]]) -> N
         asked.append((subject, member))
         return 3
 
-    assert layout.length() is None
+    assert layout.length is None
     with pytest.raises(ValueError, match="known to the device only"):
         layout.walk()
     known = layout.resolve(read)
     assert asked == [("k", "max_entries")]
     assert known.walk() == segments
-    assert known.length() == sum(length for _, _, length in segments)
+    assert known.length == sum(length for _, _, length in segments)
     assert eval(repr(layout), globals()) == layout
 
 
 def test_where_a_live_start_is_no_length() -> None:
     layout = List((Part("a", ENTRIES, 4),))
-    assert layout.length() == 4
+    assert layout.length == 4
     assert layout.resolve(lambda *_: 7).walk() == [("a", 7, 4)]
 
 

@@ -92,7 +92,7 @@ class AbstractMkey(NamedTuple):
     @property
     def length(self) -> int | None:
         """In bytes, of its layout; None: it has none, or its length is live."""
-        return None if self.layout is None else self.layout.length()
+        return None if self.layout is None else self.layout.length
 
     @property
     def domains(self) -> Domains:

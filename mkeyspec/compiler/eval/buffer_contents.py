@@ -127,7 +127,7 @@ class BufferContents:
                 return self.buffers[name].length
             case Handle(kind, name):
                 layout = self.mkey(name).layout if kind == "mkey" else None
-                return None if layout is None else layout.length()
+                return None if layout is None else layout.length
             case _:
                 assert_never(of)
 
@@ -194,7 +194,7 @@ class BufferContents:
         layout = self.mkey(mkey).layout
         if layout is None:
             raise fault("MKS0323", f"`{mkey}` has no layout here, so it has no bytes", span, help="configure it first")
-        total = layout.length()
+        total = layout.length
         if total is None or length is None:
             raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help="say it with numbers")
         if depth == MAX_DEPTH:

@@ -348,7 +348,7 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
         case ByteString() | Range() | LiveBytes() | LiveContent() | LiveJoin():
             return value.length
         case List() | Interleaved():
-            length = value.length()
+            length = value.length
         case _ if is_reference(value):
             length = length_of(value, scope)
         case _:

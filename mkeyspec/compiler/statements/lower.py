@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.origin import Origin
@@ -67,7 +66,7 @@ class Lowering(RowState):
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         look_step(self.undecided, step, sentence.span)
         take_room(self.state, self.ledger, step, sentence.span)
-        step = self._located(step, sentence.span)
+        self._locate(step, sentence.span)
         node = sentence.node.claim
         settled: plan.Step
         if node is None:
@@ -84,10 +83,10 @@ class Lowering(RowState):
         self._need(settled)
         return settled
 
-    def _located(self, step: plan.Step, span: Span) -> plan.Step:
-        """The step, which carries its origin from here on."""
+    def _locate(self, step: plan.Step, span: Span) -> None:
+        """The step carries its origin from here on."""
         self.origin.span = span
-        return cast("plan.Step", replace(cast("Any", step), origin=self.origin))
+        step.locate(self.origin)
 
     def _forget_receives(self, step: plan.Step) -> None:
         """After a claimed error the pair is reconnected: no receive waits there."""
@@ -99,9 +98,9 @@ class Lowering(RowState):
                 self.state.ends[queue] = self.state.end(queue)._replace(waiting=0, perhaps=0)
 
     def add_expect(self, step: plan.Expect, span: Span) -> None:
-        located = self._located(step, span)
-        take_room(self.state, self.ledger, located, span)
-        self.steps.append(check_step(self.state, located, self.origin, self.diagnostics))
+        self._locate(step, span)
+        take_room(self.state, self.ledger, step, span)
+        self.steps.append(check_step(self.state, step, self.origin, self.diagnostics))
         self._need(step)
 
     def _need(self, step: plan.Step) -> None:

@@ -103,7 +103,7 @@ def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
             span,
             help=f"configure it, or say which part: {mkey}[0 +: 512]",
         )
-    length = key.layout.length()
+    length = key.layout.length
     if length is None:
         raise fault("MKS0309", f"the layout of `{mkey}` depends on the device", span, help=f"{mkey}[0 +: 512]")
     try:

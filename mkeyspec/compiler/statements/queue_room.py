@@ -18,7 +18,6 @@ from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.value.layout import Part
 
 SHARED_RECEIVES = 64
 """Receives that it holds."""
@@ -61,11 +60,11 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     if step.abort:
         return
     queue = step.qp, step.peer
-    touched = frozenset(name for one in step.requests for name in _names(ledger, one, span))
+    touched = frozenset(name for one in step.requests for name in _names(ledger, one))
     parts = [part.name for one in step.requests for part in one.writes()]
     if any(one.meets_receive() for one in step.requests):
         parts += [part.name for one in state.end((step.qp, not step.peer)).receives or () for part in one.into]
-    written = frozenset(name for part in parts for name in _behind(ledger, part, span))
+    written = frozenset(name for part in parts for name in ledger.reached_by(part))
     _rest(state, touched, but=queue)
     qp = state.qp(step.qp)
     refused, listed = plan.may_be_rejected(step.claim), bool(plan.lists(step.claim))
@@ -97,7 +96,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
 def _short_form(state: AbstractState, ledger: BufferContents, step: plan.Transmit | plan.Receive, span: Span) -> None:
     peer = step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
     queue = step.qp, peer
-    _rest(state, _behind(ledger, step.part.name, span), but=queue)
+    _rest(state, ledger.reached_by(step.part.name), but=queue)
     qp = state.qp(step.qp)
     wqes = 1 + state.end(queue).sent.wqes
     if wqes > qp.max_send_wr and not step.claim:
@@ -149,19 +148,12 @@ def _wqes(request: plan.Wr) -> int:
             return 1
 
 
-def _names(ledger: BufferContents, request: plan.Wr, span: Span) -> set[str]:
+def _names(ledger: BufferContents, request: plan.Wr) -> set[str]:
     """The keys of a request, and the buffers of what it names."""
     names = {getattr(request, "mkey", "")}
     for end in request.ends():
-        names |= _behind(ledger, end.part.name, span)
+        names |= ledger.reached_by(end.part.name)
     return names
-
-
-def _behind(ledger: BufferContents, name: str, span: Span) -> set[str]:
-    key = ledger.mkeys.mkey(name)
-    if key is None or key.layout is None:
-        return {name}
-    return {name, *(segment[0] for segment in ledger.targets(Part(name, 0, 0), None, span))}
 
 
 def _full(qp: QpState, member: str, number: int, most: int, queue: str, span: Span) -> Exception:

@@ -42,15 +42,18 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
 def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """A work request standing alone: a section of one, signaled and waited for."""
     qp = row.qp(sentence, scope)
-    ahead = row.look_ahead()
+    # Nothing comes after it that could look at the mkeys, but for what is said of its outcome.
+    is_said = sentence.node.claim is not None or sentence.node.known is not None
+    ahead = row.look_ahead() if is_said else None
     only = request(row, sentence, scope, True)
-    _carry_out(ahead, only)
+    if ahead is not None:
+        _carry_out(ahead, only)
     _finish(row, ahead, sentence, scope, qp, (only,), True, False)
 
 
 def _finish(
     row: RowState,
-    ahead: AbstractState,
+    ahead: AbstractState | None,
     sentence: Sentence,
     scope: Scope,
     qp: str | None,
@@ -58,11 +61,12 @@ def _finish(
     wait: bool,
     abort: bool,
 ) -> bool:
-    """Whether it may go through. `ahead`: the state after its requests."""
+    """Whether it may go through. `ahead`: the state after its requests; None: nothing reads it."""
     claim = row.claim(sentence, scope)
     peer = sentence.node.peer
     if abort or _is_refused_whole(claim):
-        ahead.forget(requests, sentence.at, "abort" if abort else "section", cleared=True)
+        if ahead is not None:
+            ahead.forget(requests, sentence.at, "abort" if abort else "section", cleared=True)
     else:
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from mkeyspec import plan
@@ -44,6 +43,6 @@ def request(row: RowState, sentence: Sentence, scope: Scope, alone: bool) -> pla
     row.put_overrides(found, sentence)
     for word, modifier in sentence.modifiers.items():
         row.origin.put_member(found, word, modifier.span)
-    found = replace(found, origin=row.origin)
+    found.locate(row.origin)
     row.origin = section
     return found
