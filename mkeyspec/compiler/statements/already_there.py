@@ -33,7 +33,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
             look_arrival(row, part, length, span)
             if not _anything_known(row, part.name):
                 return
-            segments = row.ledger.segments(Handle("mkey", part.name), span)
+            segments = row.ledger.targets(part, length, span)
     except Fault:
         return
     for name, start, size in segments:
