@@ -369,13 +369,18 @@ class Retag(_Step):
 
 @dataclass(frozen=True, slots=True)
 class Expect(_Step):
-    """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it is here."""
+    """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it is here.
+
+    `writer`: the transfer that writes these bytes if it is accepted, and may be refused instead. Once it was accepted,
+    `Unchanged` is none of the alternatives.
+    """
 
     at: At
     observed: Observed
     operator: str
     expected: Expected
     known: Optional[Known] = None
+    writer: Optional[At] = None
 
 
 @dataclass(frozen=True, slots=True)

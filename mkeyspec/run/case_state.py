@@ -113,6 +113,8 @@ class CaseState:
         self.deks: Named[protocol.Dek] = Named()
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
+        self.accepted: set[At] = set()
+        """Statements with a claim that nothing has refused."""
         self.snapshots: dict[str, bytes] = {}
         """Bytes that a `let` of the case took, by the name in the plan."""
         self.wires: dict[str, WireView] = {}

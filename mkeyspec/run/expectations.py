@@ -7,7 +7,7 @@ found, so that one fault is reported once (docs/design/language.md, values).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 import numpy as np
@@ -166,8 +166,8 @@ def _sequence(expected: plan.Sequence, length: int) -> Pattern:
 
 
 def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
-    expected = step.expected
-    data = seen.data
+    expected: plan.Expected = step.expected
+    data, accepted = seen.data, False
     if step.operator == "==" and isinstance(expected, ByteString):
         want = expected.data
         if data.tobytes() == want:
@@ -176,6 +176,10 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
         admitted = [Pattern(want, (), ((0, expected.length, expected),))]
     else:
         got = data.tobytes()
+        accepted = step.writer is not None and step.writer in state.accepted
+        if accepted:
+            left = tuple(one for one in plan.alternatives_of(expected) if one != plan.Unchanged())
+            expected = plan.OneOf(left)
         admitted = patterns(state, expected, seen)
         found = next((pattern for pattern in admitted if pattern.matches(got)), None)
         if (found is not None) == (step.operator == "=="):
@@ -185,7 +189,12 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     if step.operator == "!=":
         message = f"{seen.name} holds exactly the bytes that it must not hold"
         return Failure(code, step.at, message, (("bytes", f"all {len(data)} are equal"),))
-    return different(code, step.at, seen, admitted)
+    failure = different(code, step.at, seen, admitted)
+    if accepted:
+        assert step.writer is not None
+        why = f"the transfer at {step.writer.line}:{step.writer.column} was accepted: `unchanged` is none of them"
+        failure = replace(failure, details=(*failure.details, ("outcome", why)))
+    return failure
 
 
 def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:

@@ -83,6 +83,8 @@ class Rulings:
         if attempt.phase == "complete":
             for moved in teardown_checks.moved(state, attempt.at):
                 self.fail(moved)
+        if attempt.phase is None and claimed:
+            state.accepted.add(attempt.at)
         return True
 
     def cut_short(self) -> None:

@@ -10,6 +10,7 @@ Everything in it is immutable and replaced, so that a copy of it is a copy of it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from typing_extensions import assert_never
@@ -296,11 +297,14 @@ class BufferContents:
 
     def doubtful(self, segments: list[Segment]) -> Doubt | None:
         """The first doubt about these bytes."""
+        return next(self.doubts_about(segments), None)
+
+    def doubts_about(self, segments: list[Segment]) -> Iterator[Doubt]:
         for doubt in self.doubts:
             for name, start, length in segments:
                 if name == doubt.name and max(doubt.start, start) < min(doubt.end, start + length):
-                    return doubt
-        return None
+                    yield doubt
+                    break
 
     def settle(self, segments: list[Segment]) -> None:
         """These bytes are written now, whatever the outcome of earlier statements."""

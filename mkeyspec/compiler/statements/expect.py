@@ -25,6 +25,7 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.compiler.statements.vacuous import look_expectation
+from mkeyspec.compiler.statements.writes import open_writer
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.plan import At
@@ -50,9 +51,8 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
         operator = _MIRRORED[operator]
     expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
     location = node.span.source.location(node.span.start)
-    step = plan.Expect(
-        At(location.line, location.column), observed, operator, expected, _known(row, node, observed, scope)
-    )
+    at, known = At(location.line, location.column), _known(row, node, observed, scope)
+    step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected))
     undecided.look_expectation(row.undecided, row.ledger, step, node.span)
     look_expectation(row, step, node.span)
     row.add_expect(step, node.span)

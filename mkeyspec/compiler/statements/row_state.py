@@ -80,6 +80,7 @@ class RowState(ABC):
         "state",
         "steps",
         "undecided",
+        "writers",
     )
 
     def __init__(self, of: CaseState) -> None:
@@ -100,6 +101,8 @@ class RowState(ABC):
         """What requests bring, in order, since somebody has looked there."""
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
+        self.writers: dict[Span, plan.At] = {}
+        """Transfers that may be refused, and that have moved all that they say if they are not."""
         self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
         """Bytes that an expectation holds against those at a `let` of which nobody has said what they are: both by the
         buffers that hold them. Without a span: what a transmit has put on the wire."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached
+from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached, segments_of
 from mkeyspec.compiler.statements.already_there import moved_into
 from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
 from mkeyspec.compiler.statements.row_state import RowState
@@ -45,9 +45,10 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
     span, both = row.origin.get(step), plan.is_undecided(step.claim)
     if both:
         _open(row, step, span)
+        if _waited_for(step) and not any(_is_wild(one) or one.options.but for one in step.requests):
+            _note_writer(row, step, span)
     for request in step.requests if through else ():
-        wild = isinstance(request, plan.RawWqe)
-        if both and (wild or _names_unknown(row, step)):
+        if both and (_is_wild(request) or _names_unknown(row, step)):
             row.ledger.doubt(_everything(row), span)
         for target in targets(request, waiting):
             if target.length == 0:
@@ -79,6 +80,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     if plan.is_undecided(step.claim):
         row.ledger.doubt(wire, span)
         _open(row, step, span)
+        _note_writer(row, step, span)
     elif doubt := row.ledger.doubtful(reached(row.ledger, step.part, span)) if row.ledger.doubts else None:
         row.ledger.doubt(wire, doubt.by)
 
@@ -89,6 +91,7 @@ def receive(row: RowState, step: plan.Receive, through: bool) -> None:
     row.ledger.write_into(step.part.name)
     if both:
         _open(row, step, span)
+        _note_writer(row, step, span)
         if _names_unknown(row, step):
             row.ledger.doubt(_everything(row), span)
     if both or (through and row.ledger.doubts):
@@ -219,6 +222,27 @@ def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:
 
 def _is_mkey(row: RowState, part: Part) -> bool:
     return row.state.mkey(part.name) is not None
+
+
+def open_writer(row: RowState, observed: plan.Observed, expected: plan.Expected) -> plan.At | None:
+    """The one transfer that leaves open whether these bytes are `unchanged`; None if it is not known to write them
+    wherever it is accepted."""
+    alternatives = plan.alternatives_of(expected)
+    if len(alternatives) < 2 or plan.Unchanged() not in alternatives or not row.ledger.doubts:
+        return None
+    by = {doubt.by for doubt in row.ledger.doubts_about(segments_of(row.ledger, observed))}
+    return row.writers.get(by.pop()) if len(by) == 1 else None
+
+
+def _note_writer(row: RowState, step: Transfer, span: Span) -> None:
+    """`step` leaves its outcome open. If it is accepted, it has moved all that it says when it is over."""
+    if not plan.lists(step.claim) and not _names_unknown(row, step):
+        row.writers[span] = step.at
+
+
+def _is_wild(request: plan.Wr) -> bool:
+    """What it writes, and where, is in its bytes."""
+    return isinstance(request, plan.RawWqe)
 
 
 def _everything(row: RowState) -> list[Segment]:

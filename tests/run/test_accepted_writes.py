@@ -1,0 +1,65 @@
+"""`in [x, unchanged]` after a transfer that may be refused: where it was accepted, the bytes have moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.protocol import Memory, Qp
+from tests.run.text import one, told
+
+OPEN = "    accepted or rejected at completion"
+
+
+class Idle(Model):
+    """Reports success, and leaves every buffer as it was."""
+
+    def __init__(self) -> None:
+        self.all: list[Memory] = []
+        super().__init__(Profile())
+
+    def memory(self, *args: Any, **options: Any) -> Memory:
+        found = super().memory(*args, **options)
+        self.all.append(found)
+        return found
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        before = [(one, bytes(self.read(one, 0, one.length))) for one in self.all]
+        try:
+            return super().post(qp, requests, abort=abort)
+        finally:
+            for memory, data in before:
+                self.write(memory, 0, data)
+
+
+TRANSFERS = {
+    "write": ("write m to w as s", OPEN, "expect w in [m, unchanged]", "record status = s.status"),
+    "section": ("post as s {", "    write m to w, signaled", "}", OPEN, "expect w in [m, unchanged]"),
+    "short form": ("transmit k by peer_read as t", OPEN, "expect t.wire in [m, unchanged]"),
+    "receive": ("receive counter(64) into k by recv as r", OPEN, "expect m in [counter(64), unchanged]"),
+}
+
+
+@pytest.mark.parametrize("what", TRANSFERS)
+def test_accepted_and_moved(what: str) -> None:
+    assert told(one(*TRANSFERS[what])) == ["pass"]
+
+
+@pytest.mark.parametrize("what", TRANSFERS)
+def test_accepted_and_not_moved(what: str) -> None:
+    [found] = told(one(*TRANSFERS[what]), Idle())
+    assert found.split(":")[0] in ("MKS2101", "MKS2102")
+
+
+def test_refused_and_not_moved() -> None:
+    text = one(
+        "mkey bare",
+        "configure bare { layout list(m) }",
+        "receive fill(0xee, 64) into bare by recv",
+        "    accepted or rejected at completion with local_protection",
+        "expect m in [fill(0xee, 64), unchanged]",
+    )
+    assert told(text) == ["pass"], "the model refuses: a layout alone gives no right to write"
