@@ -52,9 +52,10 @@ class AbstractMkey(NamedTuple):
     `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it. `signed_by`: the request
     whose setter gave the domains, and that setter. `unknown`: properties that an abort or a refused section left
     undefined at `unknown_at`, or one that may be refused (`unknown_by`: "abort", "section" or "undecided").
-    `transfers`: since the last configuration. `received`: whether the last of them was a receive; None: there was
-    none. `unread`: the input domain of a transfer before the last configuration, if nobody has called for its error.
-    `reported`: since the last configuration, a check found an error. `tag`: set by `retag`.
+    `transfers`: since the last configuration. `inputs`: the domains that the data of transfers came in, of which the
+    next check tells, oldest first; None: data that came without a signature. `called`: a check has called for them;
+    they stay until there is a newer one. `reported`: since the last configuration, a check found an error. `tag`: set
+    by `retag`.
     """
 
     at: plan.At
@@ -76,8 +77,8 @@ class AbstractMkey(NamedTuple):
     unknown_at: plan.At | None = None
     unknown_by: str = ""
     transfers: int = 0
-    received: bool | None = None
-    unread: Domain | None = None
+    inputs: tuple[Domain | None, ...] = ()
+    called: bool = False
     reported: bool = False
     tag: Int = 0
 
@@ -107,20 +108,16 @@ class AbstractMkey(NamedTuple):
         return origin_of(request).get(setter, "wire")
 
     @property
-    def input(self) -> Domain | None:
-        """The domain of the data of which a check tells: the input of the last transfer, which is the wire domain if it
-        was a receive and else the memory domain. An error that nobody has called for outlives a configuration. None:
-        there was no transfer, or it had no signature."""
-        if self.received is None:
-            return self.unread
-        return (self.wire if self.received else self.mem) or self.unread
+    def told(self) -> tuple[Domain, ...]:
+        """The different domains that a check may tell an error of: the wire domain of a receive, and else the memory
+        domain. An error that nobody has called for outlives transfers without one, and a configuration."""
+        return tuple(dict.fromkeys([one for one in self.inputs if one is not None]))
 
     def cleared(self) -> AbstractMkey:
         """As it was created: its configuration is gone, or not known any more. The error that nobody has called for is
         still there."""
-        return AbstractMkey(
-            self.at, self.flags, self.entries, self.peer, self.pd, self.created, unread=self.input, tag=self.tag
-        )
+        created = AbstractMkey(self.at, self.flags, self.entries, self.peer, self.pd, self.created, tag=self.tag)
+        return created._replace(inputs=self.inputs, called=self.called)
 
 
 class QpState(NamedTuple):
@@ -225,7 +222,8 @@ class AbstractState:
         if key is None:
             return
         changes: dict[str, Any] = {"invalidated": None, "transfers": 0, "reported": False}
-        changes |= {"received": None, "unread": key.input}
+        if key.called:
+            changes.update(inputs=(), called=False)
         unknown = key.unknown
         if request.reset_signature:
             changes.update(mem=None, wire=None, check_mask=0, copy_mask=None)
@@ -275,8 +273,12 @@ class AbstractState:
         domain is the input."""
         for part in parts:
             key = self.mkey(part.name)
-            if key is not None and key.received is not received:
-                self.things[part.name] = key._replace(received=received)
+            if key is None:
+                continue
+            domain = key.wire if received else key.mem
+            if key.called or domain not in key.inputs:
+                left = () if key.called else key.inputs
+                self.things[part.name] = key._replace(inputs=(*left, domain), called=False)
 
     def used(self, *names: str) -> None:
         for name in names:

@@ -46,20 +46,30 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     kinds = tuple(as_word(item, scope, expr.span, ("error",), "`is`").name for item in items)
     key = row.state.mkey(mkey.name)
     assert key is not None, mkey
-    domain = key.input
+    told = key.told
+    domain = told[-1] if told else None
     block = _int(sentence, scope, "block")
     found, computed = _bytes(sentence, scope, "found"), _bytes(sentence, scope, "computed")
     departed = sentence.node.known
     other = {} if departed is None else {modifier.name.text: modifier for modifier in departed.modifiers}
     of_block = [here[name] for here in (sentence.modifiers, other) for name in _OF_BLOCK if name in here]
     if domain is None and of_block:
-        why = "it had no transfer" if key.received is None else "its data came without a signature"
+        why = "its data came without a signature" if key.inputs else "it had no transfer"
         span = of_block[0].span
         raise fault(
             "MKS0326",
             f"no block of `{mkey.name}` can be bad: {why}",
             span,
             help="offset, expected and actual are the record's own members",
+            page="mlx5dv_mkey_check(3)",
+        )
+    if of_block and len({(one.frame, one.signature.kind) for one in told}) > 1:
+        came = ", then as ".join(one.describe() for one in told)
+        raise fault(
+            "MKS0326",
+            f"which block this is depends on the transfer: the data of `{mkey.name}` came as {came}",
+            of_block[0].span,
+            help="check it after each of them; or say offset, expected and actual, the record's own members",
             page="mlx5dv_mkey_check(3)",
         )
     if domain is not None:
@@ -213,7 +223,8 @@ def _effect(state: AbstractState, step: plan.Check) -> None:
     key = state.mkey(step.mkey)
     if key is not None:
         reported = key.reported or any(kind != "ok" for kind in step.kind)
-        state.things[step.mkey] = key._replace(reported=reported, unread=None)
+        inputs = key.inputs if key.transfers else ()
+        state.things[step.mkey] = key._replace(reported=reported, inputs=inputs, called=True)
 
 
 CHECK = Statement(
