@@ -3,7 +3,8 @@
 1. Load: the file and those that it uses are read and parsed (`loader`, `syntax.parser`).
 2. Resolve: every name is known, also in branches that no row takes (`resolve`).
 3. Evaluate the `let`s of the files (`expand.expand.library_scope`).
-4. Count: a file with too many rows is refused before any row is made (`expand.count`).
+4. Count: a file with too many rows is refused before any row is made (`expand.count`); the rows of a case with
+   `covering` are chosen (`expand.covering`).
 
 Then, case by case:
 
@@ -25,6 +26,7 @@ Bad input raises nothing: all errors are in the diagnostics. A file with an erro
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,14 +34,15 @@ from mkeyspec import plan
 from mkeyspec.compiler.check import lint_case
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.expand.count import count_rows, most_rows
-from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope
+from mkeyspec.compiler.expand.covering import CoveringCases, CoveringRows
+from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope, report
 from mkeyspec.compiler.loader import Loaded, load
 from mkeyspec.compiler.resolve import resolve
 from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.lower import Lowering
 from mkeyspec.compiler.statements.row_state import CaseState
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
-from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, TooManyErrors
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
 from mkeyspec.diagnostics.suggest import id_meant
 from mkeyspec.requirements import ledger
@@ -80,32 +83,52 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
     resolve(file, loaded.library, diagnostics)
     scope = library_scope(loaded.library, diagnostics)
     tally = RowTally()
-    found = () if _too_many_rows(file.cases, scope, diagnostics) else file.cases
-    cases = tuple(compile_case(case, scope, diagnostics, tally) for case in found)
+    covering = CoveringCases(scope)
+    found = () if _too_many_rows(file.cases, scope, covering, diagnostics) else file.cases
+    cases = tuple(compile_case(case, scope, diagnostics, tally, covering) for case in found)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
 
 
-def _too_many_rows(cases: tuple[ast.Case, ...], library: Scope, diagnostics: Diagnostics) -> bool:
+def _too_many_rows(
+    cases: tuple[ast.Case, ...], library: Scope, covering: CoveringCases, diagnostics: Diagnostics
+) -> bool:
     """Whether the file has more rows than it may have; found, and reported, before one of them is lowered."""
     bounds = [min(most_rows(case) or CASE_ROWS.most, CASE_ROWS.most) for case in cases]
     left = FILE_ROWS.most
     if sum(bounds) <= left:
         return False
     for case, bound in zip(cases, bounds, strict=True):
-        left -= count_rows(case, library, CASE_ROWS.most).rows if bound > 1 else bound
+        left -= _rows_of(case, library, covering) if bound > 1 else bound
         if left < 0:
             diagnostics.error(FILE_ROWS.code, FILE_ROWS.broken(), case.name.span, help="divide the file")
             return True
     return False
 
 
-def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally) -> plan.Case:
+def _rows_of(case: ast.Case, library: Scope, covering: CoveringCases) -> int:
+    """How many rows a case has; 0 where that is not known, or a mistake of `covering`, which is reported later."""
+    if case.covering is None:
+        return count_rows(case, library, CASE_ROWS.most).rows
+    with suppress(Fault):
+        return covering.of(case).rows
+    return 0
+
+
+def compile_case(
+    case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally, covering: CoveringCases
+) -> plan.Case:
     """A case with its rows; rows with a mistake are left out."""
     _check_ids(case, diagnostics)
     sentences = check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     shared = CaseState(case, sentences, diagnostics, library)
-    rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally)
+    rows: list[plan.Row] = []
+    chosen: CoveringRows | None = None
+    try:
+        chosen = None if case.covering is None else covering.of(case)
+        rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally, chosen)
+    except Fault as mistake:
+        report(mistake, diagnostics)
     verifies = tuple(name.text for name in case.verifies)
     if not any(found.severity == "error" and case.span.holds(found.span) for found in diagnostics.found):
         lint_case(rows, verifies, case.name.span, diagnostics)
@@ -115,7 +138,8 @@ def compile_case(case: ast.Case, library: Scope, diagnostics: Diagnostics, tally
                 diagnostics.add(held)
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value
-    return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated)
+    covered = None if chosen is None else chosen.covered
+    return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated, covered)
 
 
 # Requirement ids -----------------------------------------------------------------------------

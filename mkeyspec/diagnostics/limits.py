@@ -45,6 +45,8 @@ STATEMENT_TOKENS = Limit("MKS0715", 50_000, "words and signs in one statement")
 COMBINATIONS = Limit("MKS0716", 50_000, "combinations of values tried for one case")
 VALUE_PARTS = Limit("MKS0717", 500_000, "parts in one value")
 VALUE_DEPTH = Limit("MKS0718", 64, "values inside one another")
+COVERED_COMBINATIONS = Limit("MKS0719", 200_000, "combinations from which `covering` chooses")
+COVERED_TUPLES = Limit("MKS0720", 10_000_000, "tuples of values in the combinations from which `covering` chooses")
 
 ALL = (
     FILE_BYTES,
@@ -65,5 +67,7 @@ ALL = (
     COMBINATIONS,
     VALUE_PARTS,
     VALUE_DEPTH,
+    COVERED_COMBINATIONS,
+    COVERED_TUPLES,
 )
 """Every limit of the language."""

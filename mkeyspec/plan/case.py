@@ -46,6 +46,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Covered:
+    """The rows of a case with `covering` are so few: every `strength` values that occur together in one of
+    `combinations` occur together in a row. `combinations`: those that the case's `where`s leave."""
+
+    strength: int
+    combinations: int
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     at: At
     name: str
@@ -53,6 +62,8 @@ class Case:
     verifies: tuple[str, ...]
     rows: tuple[Row, ...]
     isolated: bool = False
+    covered: Covered | None = None
+    """None: a row for each combination."""
 
 
 @dataclass(frozen=True, slots=True)

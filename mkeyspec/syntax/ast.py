@@ -339,6 +339,14 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Covering:
+    """`covering 2`: rows in which all tuples of so many values occur, instead of all combinations."""
+
+    span: Span
+    strength: int
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     span: Span
     name: Name
@@ -348,6 +356,7 @@ class Case:
     isolated: bool
     body: tuple[Statement, ...]
     allows: tuple[Name, ...] = ()
+    covering: Optional[Covering] = None
 
 
 @dataclass(frozen=True, slots=True)

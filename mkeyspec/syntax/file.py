@@ -14,6 +14,10 @@ from mkeyspec.syntax.builder import Allow, CaseLine, Needs, Title, Verifies
 EDITION = 1
 """The edition of the language that this release reads."""
 
+STRONGEST = 6
+"""The largest strength of `covering`: no fault of the collections of Kuhn, Wallace and Gallo ("Software Fault
+Interactions and Implications for Software Testing", IEEE Trans. Software Eng. 30, 2004) needs more values together."""
+
 _RESERVED = re.compile(r"pytest_|pytestmark\Z")
 """Names that pytest reads of a module: a case of such a name would be taken for a hook, a list of plugins or marks."""
 
@@ -29,6 +33,7 @@ class _Case:
         self.needs: list[ast.Expr] = []
         self.isolated = False
         self.allows: list[Name] = []
+        self.covering: ast.Covering | None = None
         self.body: list[ast.Statement] = []
         self.fresh = line.title is None
         """No line yet: a title may come."""
@@ -43,6 +48,7 @@ class _Case:
             self.isolated,
             tuple(self.body),
             tuple(self.allows),
+            self.covering,
         )
 
 
@@ -128,6 +134,8 @@ class _Gathering:
             case.allows += line.codes
         elif isinstance(line, ast.Step) and line.verb.text == "isolated" and line.operand is None and not _more(line):
             case.isolated = True
+        elif isinstance(line, ast.Step) and line.verb.text == "covering":
+            self.covering(case, line)
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks"):
             self.error("MKS0117", f"`{line.verb.text}` must come before the first case", line.span)
         else:
@@ -139,6 +147,21 @@ class _Gathering:
                     help="move it before the first case, or indent it",
                 )
             case.body.append(line)
+
+    def covering(self, case: _Case, line: ast.Step) -> None:
+        number = line.operand
+        if not isinstance(number, ast.Int) or _more(line):
+            self.error("MKS0121", "`covering` takes one number, written out", line.span, help="covering 2")
+        elif not 1 <= number.value <= STRONGEST:
+            message = f"`covering` takes 1 to {STRONGEST}, not {number.value}"
+            help = "2: each two values of different `for`s are together in a row; 3: each three"
+            self.error("MKS0121", message, number.span, help=help)
+        elif case.covering is not None:
+            notes = (Note("the first one is here", case.covering.span),)
+            message = "a case has one `covering`, which is of all its `for`s"
+            self.diagnostics.error("MKS0121", message, line.span, notes=notes)
+        else:
+            case.covering = ast.Covering(line.span, number.value)
 
 
 def _more(line: ast.Step) -> bool:

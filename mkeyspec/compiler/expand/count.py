@@ -85,7 +85,7 @@ class _Count:
                     self.on(i + 1, inner)
                 return
             if isinstance(statement, ast.Let):
-                _bind(statement, scope)
+                bind_quietly(statement, scope)
             elif not as_bool(evaluate(statement.condition, scope), scope, statement.condition.span, "`where`"):
                 return
         self.leaves(1)
@@ -96,7 +96,8 @@ class _Count:
             raise _Enough
 
 
-def _bind(let: ast.Let, scope: Scope) -> None:
+def bind_quietly(let: ast.Let, scope: Scope) -> None:
+    """Give the name of a `let` its value; after a mistake it is poisoned, and nothing is reported."""
     name = let.name
     if let.parameters is not None:
         parameters = tuple(parameter.text for parameter in let.parameters)

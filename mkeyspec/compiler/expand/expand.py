@@ -22,7 +22,8 @@ from mkeyspec.compiler.eval.scope import Contents, LookedAt, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.bindings import lets
 from mkeyspec.compiler.expand.count import count_rows
-from mkeyspec.compiler.expand.for_values import ForValue, ForValues
+from mkeyspec.compiler.expand.covering import CoveringRows
+from mkeyspec.compiler.expand.for_values import ForValue, ForValues, no_values
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS
 from mkeyspec.syntax import ast
@@ -94,24 +95,25 @@ def report(mistake: Fault, diagnostics: Diagnostics) -> None:
 
 
 def expand(
-    case: ast.Case, library: Scope, begin: Begin, diagnostics: Diagnostics, tally: Optional[RowTally] = None
+    case: ast.Case,
+    library: Scope,
+    begin: Begin,
+    diagnostics: Diagnostics,
+    tally: Optional[RowTally] = None,
+    covering: Optional[CoveringRows] = None,
 ) -> list[plan.Row]:
-    """The rows of a case, in the order of its `for`s. A row with a mistake is left out, and its diagnostic added."""
-    walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally())
+    """The rows of a case, in the order of its `for`s; those of `covering`, if it is given.
+
+    A row with a mistake is left out, and its diagnostic added.
+    """
+    walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally(), covering)
     with suppress(_Enough):
         scope = library.inner(begin().ledger)
         if any(isinstance(line, ast.For) for line in case.body):
             scope.memo = Memo()
         walk.head(0, scope, (), True)
         if walk.walked and walk.without_values is not None:
-            statement, lost = walk.without_values
-            names = " and ".join(f"`{name.text}`" for name in statement.names)
-            diagnostics.error(
-                "MKS0333",
-                f"row `{lost}` is lost: there is no value for {names}",
-                statement.span,
-                help="if it is meant to have no rows, a `where` above says so",
-            )
+            diagnostics.add(no_values(*walk.without_values).diagnostic)
         if not walk.walked and not walk.mistaken:
             filtered = any(isinstance(line, ast.Where) for line in case.body)
             reason = "a `where` takes them all" if filtered else "a `for` has nothing to go through"
@@ -147,8 +149,17 @@ class _Level:
 
 
 class _Walk:
-    def __init__(self, case: ast.Case, library: Scope, begin: Begin, diagnostics: Diagnostics, tally: RowTally) -> None:
+    def __init__(
+        self,
+        case: ast.Case,
+        library: Scope,
+        begin: Begin,
+        diagnostics: Diagnostics,
+        tally: RowTally,
+        covering: Optional[CoveringRows],
+    ) -> None:
         self.case = case
+        self.covering = covering
         self.library = library
         self.begin = begin
         self.body = case.body
@@ -326,9 +337,11 @@ class _Walk:
             return ()
         if not values and chosen and self.without_values is None:
             self.without_values = (statement, _id_of(chosen))
+        if self.covering is not None:
+            values = self.covering.kept(chosen, values)
         if not self.walked:
             self.paths *= len(values)
-            if self.paths > CASE_ROWS.most and not self.counted:
+            if self.paths > CASE_ROWS.most and not self.counted and self.covering is None:
                 self.counted = True
                 count = count_rows(self.case, self.library, CASE_ROWS.most)
                 if count.rows > CASE_ROWS.most:

@@ -13,7 +13,7 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Value, is_list, is_live, is_live_bytes
 from mkeyspec.compiler.expand.bindings import planned
 from mkeyspec.compiler.expand.row_id import name_of, text_of
-from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.range import Range
@@ -123,6 +123,17 @@ class ForValues:
             items = ast.items_of(expr) if len(values) > 1 else (expr,)
             texts = self._texts[id(expr)] = [text_of(item) for item in items]
         return _choice(statement, values, texts, i, expr.span)
+
+
+def no_values(statement: ast.For, row_id: str) -> Fault:
+    """The mistake of a `for` that has nothing to go through in one row while other rows go on."""
+    names = " and ".join(f"`{name.text}`" for name in statement.names)
+    return fault(
+        "MKS0333",
+        f"row `{row_id}` is lost: there is no value for {names}",
+        statement.span,
+        help="if it is meant to have no rows, a `where` above says so",
+    )
 
 
 def _zipped(statement: ast.For, value: Value, expr: ast.Expr) -> tuple[Value, ...]:
