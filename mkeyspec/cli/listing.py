@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkeyspec.cli.covered_rows import alone_text, together, tuples_text
+
 if TYPE_CHECKING:
     from mkeyspec.compiler.compile import Compiled
-    from mkeyspec.plan import Need
+    from mkeyspec.plan import Case, Need
 
 
 def suite_data(path: Path, compiled: Compiled) -> dict[str, Any]:
@@ -18,18 +20,26 @@ def suite_data(path: Path, compiled: Compiled) -> dict[str, Any]:
     return {
         "file": os.path.relpath(path),
         "title": compiled.suite.title,
-        "cases": [
-            {
-                "name": case.name,
-                "line": case.at.line,
-                "title": case.title,
-                "verifies": list(case.verifies),
-                "isolated": case.isolated,
-                "rows": [{"id": row.id, "needs": [_need(need) for need in row.needs]} for row in case.rows],
-            }
-            for case in compiled.suite.cases
-        ],
+        "cases": [_case_data(case) for case in compiled.suite.cases],
     }
+
+
+def _case_data(case: Case) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "name": case.name,
+        "line": case.at.line,
+        "title": case.title,
+        "verifies": list(case.verifies),
+        "isolated": case.isolated,
+        "rows": [{"id": row.id, "needs": [_need(need) for need in row.needs]} for row in case.rows],
+    }
+    if case.covered is not None:
+        tuples, alone = together(case, case.covered)
+        strength, combinations = case.covered.strength, case.covered.combinations
+        data["covering"] = {"strength": strength, "combinations": combinations, "tuples": tuples}
+        for row, its in zip(data["rows"], alone, strict=True):
+            row["alone"] = its
+    return data
 
 
 def _need(need: Need) -> str:
@@ -43,14 +53,25 @@ def suite_text(suite: dict[str, Any], rows: bool) -> str:
     for case in suite["cases"]:
         needs = list(dict.fromkeys(need for row in case["rows"] for need in row["needs"]))
         count = len(case["rows"])
+        covering = case.get("covering")
         lines.append(f"  {case['line']:>4}  {case['name']}" + (f"  ({count} rows)" if count > 1 else ""))
+        if covering:
+            strength, there = covering["strength"], tuples_text(covering["tuples"], covering["strength"])
+            lines.append(
+                f"        covering {strength}: {count} of {covering['combinations']} combinations have all {there}"
+            )
         if case["verifies"]:
             lines.append(f"        verifies {', '.join(case['verifies'])}")
         if needs:
             lines.append(f"        needs {', '.join(needs)}")
         if rows:
-            lines += [f"        [{row['id']}]" for row in case["rows"] if row["id"]]
+            lines += [_row_text(row, covering) for row in case["rows"] if row["id"]]
     return "\n".join(lines) + "\n\n"
+
+
+def _row_text(row: dict[str, Any], covering: dict[str, Any] | None) -> str:
+    why = f"  {alone_text(row['alone'], covering['strength'])}" if covering else ""
+    return f"        [{row['id']}]{why}"
 
 
 def requirements_text(format: str) -> str:

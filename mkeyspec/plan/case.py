@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
@@ -52,6 +53,13 @@ class Covered:
 
     strength: int
     combinations: int
+    fors: tuple[tuple[str, ...], ...]
+    """The names of each `for`, in order."""
+
+    def values_of(self, row: Row) -> tuple[str, ...]:
+        """Of each `for`, the values of its names in a row, as the row's id says them."""
+        texts = {one.name: one.text for one in row.bindings if one.text is not None}
+        return tuple([_called(names, texts) for names in self.fors])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,10 @@ class Case:
     isolated: bool = False
     covered: Covered | None = None
     """None: a row for each combination."""
+
+
+def _called(names: tuple[str, ...], texts: Mapping[str, str]) -> str:
+    return ",".join([f"{name}={texts[name]}" for name in names])
 
 
 @dataclass(frozen=True, slots=True)

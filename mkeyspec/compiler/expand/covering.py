@@ -39,7 +39,8 @@ def covering_rows(case: ast.Case, library: Scope) -> CoveringRows:
     """
     assert case.covering is not None
     strength = case.covering.strength
-    fors = sum(isinstance(line, ast.For) for line in case.body)
+    names = tuple(tuple(name.text for name in line.names) for line in case.body if isinstance(line, ast.For))
+    fors = len(names)
     if strength > fors:
         raise fault(
             "MKS0334",
@@ -57,7 +58,7 @@ def covering_rows(case: ast.Case, library: Scope) -> CoveringRows:
         message = f"case {case.name.text}: {CASE_ROWS.broken()}"
         raise fault(CASE_ROWS.code, message, case.name.span, help="fewer values, or a smaller strength")
     rows = [found.texts_of(row) for row in array]
-    return CoveringRows(rows, plan.Covered(strength, len(found.table)))
+    return CoveringRows(rows, plan.Covered(strength, len(found.table), names))
 
 
 class CoveringCases:
