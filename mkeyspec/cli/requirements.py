@@ -20,6 +20,7 @@ from mkeyspec.requirements.coverage import Covered, count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.drift import drift, mark, sentences
 from mkeyspec.requirements.ledger import Requirement, requirements
+from mkeyspec.requirements.proofs import ProofsError, read
 from mkeyspec.store import compile_source
 
 _HELP = "the ledger: its entries, what the cases cover of them, what a newer man page changed"
@@ -94,7 +95,11 @@ def _coverage(options: argparse.Namespace) -> int:
     if not any(suite.cases for suite in suites):
         return NOTHING
     outcomes = _outcomes(Path(options.report))
-    found = cover(suites, requirements(), outcomes)
+    try:
+        proofs = read(project_root())
+    except ProofsError as error:
+        raise Failure("MKS0904", str(error)) from None
+    found = cover(suites, requirements(), outcomes, proofs)
     counted = count_bins(suites) if options.bins or options.format == "markdown" else Counter()
     lost = [entry for entry in found if entry.missing]
     if options.format == "json":
@@ -113,7 +118,9 @@ def _coverage(options: argparse.Namespace) -> int:
         cases = len({case for entry in found for case in entry.cases})
         print(
             f"mkeyspec: {len(testable) - len(lost)} of {len(testable)} testable entries have their cases "
-            f"({len(found) - len(testable)} are not testable), {cases} cases"
+            f"({len(found) - len(testable)} are not testable), {cases} cases; "
+            f"{sum(entry.supported for entry in found)} of {sum(len(entry.cases) for entry in found)} claims are "
+            "supported"
         )
     for entry in lost:
         print(f"mkeyspec: {entry.requirement.id} lacks a {entry.missing} case", file=sys.stderr)
@@ -131,7 +138,8 @@ def _line(entry: Covered) -> str:
         halves += " (none wanted)"
     ran = ", ".join(f"{number} {outcome}" for outcome, number in sorted(entry.outcomes.items())) or "not run"
     lack = f"  LACKS {entry.missing}" if entry.missing else ""
-    return f"{requirement.id:8} {halves:50} {len(entry.cases):3} cases; {ran}{lack}"
+    cases = f"{len(entry.cases):3} cases, {entry.supported:3} supported"
+    return f"{requirement.id:8} {halves:50} {cases}; {ran}{lack}"
 
 
 def _data(entry: Covered) -> dict[str, Any]:
@@ -144,6 +152,9 @@ def _data(entry: Covered) -> dict[str, Any]:
         "negative_judged": entry.requirement.negative_judged,
         "missing": entry.missing,
         "cases": entry.cases,
+        "supported": entry.supported,
+        "supported_positive": entry.supported_positive,
+        "supported_negative": entry.supported_negative,
         "outcomes": dict(entry.outcomes),
     }
 

@@ -24,8 +24,9 @@ example:
   $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
   $ mkeyspec sabotage --choose quick --from reports/matrix.json
   $ mkeyspec sabotage --conditions --sample 1000 --seed 1 -n 2  # faults that act under a condition only
-Exit code: 0 if every fault was killed (and, with --matrix, every case kills one), 1 if not, 2 for wrong input,
-3 if there are no cases."""
+  $ mkeyspec sabotage --claims -n 2                      # is each `verifies` supported by a fault of its entry?
+Exit code: 0 if every fault was killed (with --matrix: and every case kills one; with --claims: every claim is
+supported), 1 if not, 2 for wrong input, 3 if there are no cases."""
 
 
 def add(commands: Any) -> None:
@@ -33,7 +34,9 @@ def add(commands: Any) -> None:
     parser = command(commands, "sabotage", _sabotage, _HELP, _EXAMPLE)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: cases)")
     parser.add_argument("--device", default="model", metavar="NAME", help="model or soft (default: model)")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these faults")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="only these faults; with --claims: entries"
+    )
     parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
     parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
     parser.add_argument("--rows", type=int, metavar="N", help="N rows of each case, the others where they show nothing")
@@ -41,8 +44,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
     parser.add_argument("--conditions", action="store_true", help="faults that act under a condition, on the model")
-    parser.add_argument("--sample", type=int, metavar="N", help="with --conditions: N of them, drawn from all strata")
+    parser.add_argument("--sample", type=int, metavar="N", help="with --conditions or --claims: N of them")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="with --sample: which ones (default: 0)")
+    parser.add_argument("--claims", action="store_true", help="whether each `verifies` is supported, on the model")
+    parser.add_argument("--update", action="store_true", help="with --claims: write cases/claims.json")
     parser.add_argument("--list", action="store_true", help="name the faults, and run nothing")
     parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
     parser.add_argument("--deadline", type=float, metavar="S", help="longest wait for anything, in seconds")
@@ -54,10 +59,14 @@ def _sabotage(options: argparse.Namespace) -> int:
     from mkeyspec.cli import sabotage_command
 
     project = project_root()
+    if options.claims:
+        return _claims(options)
+    if options.update:
+        raise Failure("MKS0905", "--update: say --claims, too")
     if options.conditions:
         return _conditions(options)
     if options.sample is not None:
-        raise Failure("MKS0905", "--sample: say --conditions, too")
+        raise Failure("MKS0905", "--sample: say --conditions or --claims, too")
     if options.choose is not None:
         return sabotage_command.choose(options.choose, options.matrices, project)
     device = sabotage_command.device_named(options.device)
@@ -84,3 +93,13 @@ def _conditions(options: argparse.Namespace) -> int:
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
     return sabotage_conditions.Conditions(options, device, faults, sources_of(options.paths), project_root()).run()
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from mkeyspec.cli import sabotage_claims, sabotage_command
+
+    device = sabotage_command.device_named(options.device)
+    sabotage_claims.check(options, device)
+    if options.workers < 1:
+        raise Failure("MKS0905", f"-n {options.workers}: at least one process")
+    return sabotage_claims.Claims(options, device, sources_of(options.paths), project_root()).run()

@@ -2,7 +2,8 @@
 
 An item is negative if it claims a refusal or checks for a signature error; it is positive if it expects something
 to hold, or claims nothing negative. It may be both. A half of an entry is covered by at least one item of that
-kind among the cases that name it in `verifies`.
+kind among the cases that name it in `verifies`. A claim (a case and an entry of its `verifies`) is supported if
+`mkeyspec sabotage --claims` has proved it (`proofs.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import product
 
 from mkeyspec import plan
 from mkeyspec.requirements.ledger import Requirement
+from mkeyspec.requirements.proofs import NEGATIVE, POSITIVE, Proofs
 from mkeyspec.value.layout import Interleaved
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
@@ -28,6 +30,10 @@ class Covered:
     cases: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     """Of its items on the last run: passed, failed, skipped."""
+    supported: int = 0
+    """How many of its cases are proved to notice a fault of it; their halves: `supported_positive`, `_negative`."""
+    supported_positive: int = 0
+    supported_negative: int = 0
 
     @property
     def missing(self) -> str:
@@ -57,9 +63,13 @@ def is_positive(row: plan.Row) -> bool:
 
 
 def cover(
-    suites: Iterable[plan.Suite], requirements: dict[str, Requirement], outcomes: dict[str, str]
+    suites: Iterable[plan.Suite],
+    requirements: dict[str, Requirement],
+    outcomes: dict[str, str],
+    proofs: Proofs | None = None,
 ) -> list[Covered]:
-    """An entry each, in the ledger's order. `outcomes`: item id to passed, failed or skipped."""
+    """An entry each, in the ledger's order. `outcomes`: item id to passed, failed or skipped. `proofs`: those known."""
+    proofs = proofs or Proofs()
     found = {key: Covered(requirement) for key, requirement in requirements.items()}
     for suite in suites:
         for case in suite.cases:
@@ -77,6 +87,10 @@ def cover(
                 entry.negative += negative
                 entry.positive += positive
                 entry.outcomes += results
+                halves = [proofs.of(name, key, half) is not None for half in (POSITIVE, NEGATIVE)]
+                entry.supported += any(halves)
+                entry.supported_positive += halves[0]
+                entry.supported_negative += halves[1]
     return list(found.values())
 
 

@@ -18,7 +18,11 @@ if an entry has lost its case. Where driver and page part: [findings](findings/R
 
 An item is a row of a case. It is negative if it claims a refusal or asks for a signature error, positive if it expects
 something to hold; it may be both. *exactness*: the negative half of the entry needs no case of its own, because a byte
-or a completion that nothing names fails every positive one."""
+or a completion that nothing names fails every positive one.
+
+A claim is a case and an entry of its `verifies`. It is *supported* if the case reports a fault of that entry, by an
+expectation or a claim about it: [claims are proved](sabotage.md#claims). The last column has the supported claims, and
+how many of them are positive and negative ones."""
 
 _BINS = """\
 ## Parameter space
@@ -36,11 +40,13 @@ def coverage_page(entries: Iterable[Covered], bins: Counter[tuple[str, ...]]) ->
     lost = sum(bool(entry.missing) for entry in testable)
     cases = len({case for entry in entries for case in entry.cases})
     have = f"**{len(testable) - lost} of {len(testable)}** testable entries have their cases"
+    claims, supported = sum(len(entry.cases) for entry in entries), sum(entry.supported for entry in entries)
     text = [_HEAD, f"{have}; {len(entries) - len(testable)} are not testable. {cases} cases verify them."]
+    text += [f"**{supported} of {claims}** claims are supported."]
     pages = dict.fromkeys(entry.requirement.page for entry in entries)
     for page in pages:
         rows = [_row(entry) for entry in entries if entry.requirement.page == page]
-        text += [f"## {page}", _table(("id", "about", "positive", "negative", "cases"), rows)]
+        text += [f"## {page}", _table(("id", "about", "positive", "negative", "cases", "supported"), rows)]
     visited = sum(1 for corner in space() if bins[corner])
     text += [_BINS, f"**{visited} of {sum(1 for _ in space())}** corners are visited."]
     for direction in DIRECTIONS:
@@ -57,7 +63,7 @@ def coverage_page(entries: Iterable[Covered], bins: Counter[tuple[str, ...]]) ->
 def _row(entry: Covered) -> tuple[str, ...]:
     requirement = entry.requirement
     if requirement.treatment == "untestable":
-        return requirement.id, requirement.title, "–", "–", f"not testable: {requirement.reason}"
+        return requirement.id, requirement.title, "–", "–", f"not testable: {requirement.reason}", "–"
     positive = str(entry.positive) if requirement.positive or entry.positive else "–"
     if requirement.wants_negative:
         negative = str(entry.negative)
@@ -66,7 +72,8 @@ def _row(entry: Covered) -> tuple[str, ...]:
     else:
         negative = "–" if not requirement.negative_reason else f"not: {requirement.negative_reason}"
     cases = f"{len(entry.cases)} **lacks {entry.missing}**" if entry.missing else str(len(entry.cases))
-    return requirement.id, requirement.title, positive, negative, cases
+    supported = f"{entry.supported} (+{entry.supported_positive} −{entry.supported_negative})"
+    return requirement.id, requirement.title, positive, negative, cases, supported
 
 
 def _cell(bins: Counter[tuple[str, ...]], *corner: str) -> str:

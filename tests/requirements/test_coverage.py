@@ -16,6 +16,7 @@ from mkeyspec.compiler.compile import compile_file
 from mkeyspec.requirements.coverage import count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.ledger import Requirement, requirements
+from mkeyspec.requirements.proofs import Proof, Proofs, read
 from tests.shipped import suites
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,31 @@ def test_an_entry_without_a_case_lacks_both(suite: plan.Suite) -> None:
     assert halves(suite, requirements()["WRP-19"])["WRP-19"] == (0, 0, "positive, negative")
 
 
+def test_claims_that_are_proved_are_supported(
+    project: Path, suite: plan.Suite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {
+        ("cases/a.mks::goes_out", "SIG-01", "positive"): Proof("check_never", "", "MKS2106"),
+        ("cases/a.mks::reported", "SIG-01", "positive"): Proof("check_never", "bad=0", "MKS2101"),
+        ("cases/a.mks::reported", "SIG-01", "negative"): Proof("check_never", "bad=0", "MKS2106"),
+        ("cases/a.mks::gone", "SIG-01", "negative"): Proof("check_never", "", "MKS2106"),
+    }
+    (entry,) = cover([suite], {"SIG-01": requirements()["SIG-01"], **_others()}, {}, Proofs(known))[:1]
+    assert (len(entry.cases), entry.supported, entry.supported_positive, entry.supported_negative) == (2, 2, 2, 1)
+    (project / "cases" / "claims.json").write_text(Proofs(known).text())
+    _, out, _ = run(capsys, "coverage")
+    assert "2 cases,   2 supported" in next(line for line in out.splitlines() if line.startswith("SIG-01 "))
+    assert out.splitlines()[-1].endswith("3 cases; 2 of 5 claims are supported")
+    (project / "cases" / "claims.json").write_text("{")
+    code, _, err = run(capsys, "coverage")
+    assert code == 2
+    assert "holds no proofs" in err
+
+
+def _others() -> dict[str, Requirement]:
+    return {name: one for name, one in requirements().items() if name != "SIG-01"}
+
+
 def test_corners(suite: plan.Suite) -> None:
     corner = ("crc32 ones", "512", "mem", "tx", "list", "2")
     assert count_bins([suite]) == Counter({corner: 3})
@@ -139,8 +165,8 @@ def test_entries_that_lost_their_cases_fail_and_are_named(project: Path, capsys:
     line = next(line for line in out.splitlines() if line.startswith("SIG-01 "))
     assert "3 positive" in line
     assert "2 negative" in line
-    assert "2 cases; not run" in line
-    assert "not testable: " in next(line for line in out.splitlines() if line.startswith("MKY-02 "))
+    assert "2 cases,   0 supported; not run" in line
+    assert "not testable: " in next(line for line in out.splitlines() if line.startswith("MKY-07 "))
 
 
 def test_outcomes_of_the_last_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,5 +270,5 @@ def test_every_corner_of_the_parameter_space_is_visited(shipped: list[plan.Suite
 
 def test_the_page_is_fresh(shipped: list[plan.Suite]) -> None:
     """mkeyspec requirements coverage --format markdown > docs/coverage.md"""
-    page = coverage_page(cover(shipped, requirements(), {}), count_bins(shipped))
+    page = coverage_page(cover(shipped, requirements(), {}, read(ROOT)), count_bins(shipped))
     assert (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8") == page

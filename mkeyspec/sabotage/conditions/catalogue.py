@@ -57,15 +57,17 @@ def candidates() -> dict[str, ConditionalFault]:
             for name in space.classes:
                 for text in dimensions()[name].conditions:
                     one = ConditionalFault(fault, parse(text), requirement)
-                    if one.id not in found and _counts(space, one.condition):
+                    if one.id not in found and counts(space, one.condition):
                         found[one.id] = one
     return found
 
 
-def _counts(space: Space, condition: Condition) -> bool:
+def counts(space: Space, condition: Condition) -> bool:
     """Whether the condition holds somewhere in the entry's space."""
     dimension = dimensions()[condition.dimension]
-    labels = space.classes[condition.dimension]
+    labels = space.classes.get(condition.dimension)
+    if labels is None:
+        return False
     if dimension.values:
         return condition.value in labels
     firsts = [bound for bound, label in zip(dimension.bounds, dimension.classes, strict=True) if label in labels]

@@ -1,0 +1,326 @@
+"""The proof of the claims of a case: its rows against faults of the entries that it says it verifies, on the model.
+
+A claim is a case and an entry of its `verifies`. It is supported by a fault that violates the entry, if a row of the
+case reports the fault by what it says (`evidence.py`) in a way in which the ledger says that the entry is observed. Its
+positive half and, where the ledger has one, its negative half are proved each on their own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+from types import FrameType
+from typing import Any
+
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.plan import At, Expect, Step
+from mkeyspec.requirements.ledger import Requirement, requirements
+from mkeyspec.requirements.proofs import NEGATIVE, POSITIVE, Proof, Proofs
+from mkeyspec.requirements.space import spaces
+from mkeyspec.run.departures import Expectations
+from mkeyspec.run.rig import Rig
+from mkeyspec.run.verdict import Blocked, CaseFailed
+from mkeyspec.sabotage import catalogue, model
+from mkeyspec.sabotage.claims.evidence import Evidence, evidence, is_negative, statements
+from mkeyspec.sabotage.conditions import catalogue as conditions
+from mkeyspec.sabotage.conditions.reach import reach
+from mkeyspec.sabotage.suite import Item, outcome
+
+DEADLINE = 0.01
+"""Longest wait, in seconds: the model has done all its work before a call returns."""
+_HANG = 20.0
+"""Seconds of processor time after which a row counts as hung."""
+
+
+@dataclass(slots=True)
+class Claim:
+    """A case and an entry of its `verifies`. `halves`: those that its rows can show; `proofs`: of those that are."""
+
+    case: str
+    at: At
+    requirement: str
+    halves: tuple[str, ...] = ()
+    proofs: dict[str, Proof] = field(default_factory=dict)
+
+    @property
+    def supported(self) -> bool:
+        return bool(self.proofs)
+
+    def open(self) -> list[str]:
+        return [half for half in self.halves if half not in self.proofs]
+
+
+@dataclass(slots=True)
+class Proved:
+    """Of one case. `failing`: rows that fail without any fault."""
+
+    claims: list[Claim]
+    failing: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """`violates`: the entries that it is a fault of."""
+
+    id: str
+    violates: tuple[str, ...]
+    make: Callable[[Profile], Model]
+
+
+class WorkerEnded(Exception):
+    """A process that proves claims ended; `str()` is one line."""
+
+
+class _Hung(BaseException):
+    """Not an Exception: the rig catches those."""
+
+
+class _Watched(Rig):
+    """A rig that keeps the steps of its case."""
+
+    steps: list[Step]
+
+    def step(self, step: Step) -> None:
+        self.steps.append(step)
+        super().step(step)
+
+
+@cache
+def _base(requirement: str) -> tuple[_Fault, ...]:
+    """The faults of the catalogue that violate an entry."""
+    return tuple(_plain(one) for one in catalogue.faults().values() if requirement in one.violates)
+
+
+def _plain(one: catalogue.Fault) -> _Fault:
+    return _Fault(one.name, one.violates, lambda profile: model.bent(one.name, profile))
+
+
+def _conditional(one: conditions.ConditionalFault) -> _Fault:
+    spaced = tuple(
+        name for name in one.base.violates if name in spaces() and conditions.counts(spaces()[name], one.condition)
+    )
+    return _Fault(one.id, spaced, one.make)
+
+
+def _named(id: str) -> _Fault | None:
+    """None if there is no such fault any more."""
+    if id in catalogue.faults():
+        return _plain(catalogue.faults()[id])
+    found = conditions.faults().get(id)
+    return None if found is None else _conditional(found)
+
+
+class Case:
+    """The rows of one case, and what is proved of its claims."""
+
+    def __init__(self, items: Sequence[Item], wanted: Sequence[str], profile: Profile) -> None:
+        """`wanted`: entries of its `verifies`."""
+        self.items = items
+        self.profile = profile
+        self.claims = {name: Claim(items[0].case, items[0].info.at, name) for name in wanted}
+        self.failing: list[str] = []
+        self.rows: list[int] = []
+        """Those that pass without a fault."""
+        self.positive: set[int] = set()
+        self._straight()
+
+    def _straight(self) -> None:
+        """Run every row without a fault, and see which halves they can show."""
+        shown: set[str] = set()
+        rig = self._rig(Model(self.profile))
+        for row, item in enumerate(self.items):
+            how, _ = self._run(rig, item)
+            if how == "skip":
+                continue
+            if how != "pass":
+                self.failing.append(item.id)
+                rig = self._rig(Model(self.profile))
+                continue
+            self.rows.append(row)
+            negative = any(map(is_negative, rig.steps))
+            if not negative or any(isinstance(step, Expect) for step in rig.steps):
+                self.positive.add(row)
+                shown.add(POSITIVE)
+            if negative:
+                shown.add(NEGATIVE)
+        for name, claim in self.claims.items():
+            entry = requirements()[name]
+            if not entry.wants_negative:
+                claim.halves = (POSITIVE,)
+                continue
+            wants = {POSITIVE: bool(entry.positive), NEGATIVE: True}
+            claim.halves = tuple(half for half in wants if wants[half] and half in shown) or tuple(sorted(shown))
+
+    def _rig(self, device: Model) -> _Watched:
+        return _Watched(device, self.profile, Expectations.load([], device.info()), deadline=DEADLINE)
+
+    def _run(self, rig: _Watched, item: Item) -> tuple[str, list[Evidence]]:
+        """How a row ended, and what its failures say."""
+        rig.steps = []
+        signal.setitimer(signal.ITIMER_VIRTUAL, _HANG)
+        try:
+            return outcome(item, rig), []
+        except CaseFailed as failed:
+            said = evidence(failed.failures, statements(rig.steps), rig.verdict.statuses)
+            return failed.failures[0].code, said
+        except Blocked:
+            return "blocked", []
+        except _Hung:
+            return "hang", []
+        except Exception as error:
+            return f"error: {type(error).__name__}", []
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    def prove(self, hints: Proofs) -> None:
+        """First what is known to prove, then the catalogue, then faults under a condition."""
+        self._known(hints)
+        for name, claim in self.claims.items():
+            for fault in _base(name):
+                if not claim.open():
+                    break
+                self._against(fault, self.rows)
+        left = [name for name, claim in self.claims.items() if claim.open()]
+        if left and self.rows:
+            self._under_conditions(left)
+
+    def _known(self, hints: Proofs) -> None:
+        by_id = {item.id: row for row, item in enumerate(self.items)}
+        for claim in self.claims.values():
+            for half in claim.halves:
+                hint = hints.of(claim.case, claim.requirement, half)
+                fault = None if hint is None else _named(hint.fault)
+                if hint is None or fault is None or claim.requirement not in fault.violates:
+                    continue
+                row = by_id.get(hint.item(claim.case))
+                if row in self.rows:
+                    self._against(fault, [row], every=True)
+
+    def _under_conditions(self, left: Sequence[str]) -> None:
+        faults = [one for one in conditions.faults().values() if set(left).intersection(one.base.violates)]
+        items = [self.items[row] for row in self.rows]
+        reached = reach(items, faults, self.profile, DEADLINE, 1)
+        for one in faults:
+            fault = _conditional(one)
+            if any(self.claims[name].open() for name in fault.violates if name in self.claims):
+                self._against(fault, [self.rows[place] for place in sorted(reached.of(one))])
+
+    def _against(self, fault: _Fault, rows: Iterable[int], *, every: bool = False) -> None:
+        """Run rows on a device with a fault, until nothing is open that it could prove."""
+        rig: _Watched | None = None
+        for row in rows:
+            mine = [self.claims[name] for name in fault.violates if name in self.claims]
+            mine = [claim for claim in mine if claim.open()]
+            if not mine:
+                return
+            if rig is None:
+                rig = self._rig(fault.make(self.profile))
+            how, said = self._run(rig, self.items[row])
+            if how in ("pass", "skip"):
+                continue
+            rig = None
+            for claim in mine:
+                for one in said:
+                    self._enter(claim, fault, row, one)
+
+    def _enter(self, claim: Claim, fault: _Fault, row: int, said: Evidence) -> None:
+        entry = requirements()[claim.requirement]
+        half = NEGATIVE if said.negative else POSITIVE
+        if not entry.wants_negative:
+            half = POSITIVE  # an error record may be all that its sentence is about
+        elif half == POSITIVE and row not in self.positive:
+            return
+        if half in claim.open() and said.kinds.intersection(entry.observe):
+            name = self.items[row].id.removeprefix(claim.case)[1:-1]
+            claim.proofs[half] = Proof(fault.id, name, said.code)
+
+
+# The whole suite -------------------------------------------------------------------------------
+
+
+def prove(
+    items: Sequence[Item], wanted: Container[tuple[str, str]], hints: Proofs, profile: Profile, workers: int
+) -> Iterator[Proved]:
+    """The claims of each case, in the order of the suite. `wanted`: cases and entries. Raises WorkerEnded."""
+    groups = []
+    for _, group in groupby(items, key=lambda item: item.case):
+        rows = list(group)
+        names = [name for name in dict.fromkeys(rows[0].info.verifies) if (rows[0].case, name) in wanted]
+        if names:
+            groups.append((rows, names))
+    shares = [groups[first::workers] for first in range(workers)]
+    if workers == 1:
+        yield from _share(shares[0], hints, profile)
+        return
+    context = multiprocessing.get_context("fork")
+    pipes = []
+    for share in shares:
+        here, there = context.Pipe(duplex=False)
+        child = context.Process(target=_tell, args=(there, share, hints, profile), daemon=True)
+        child.start()
+        there.close()
+        pipes.append(here)
+    for number in range(len(groups)):
+        try:
+            yield pipes[number % workers].recv()
+        except EOFError:
+            case = groups[number][0][0].case
+            raise WorkerEnded(f"the process that proves {case} ended: run it alone, without -n") from None
+
+
+def _tell(pipe: Any, share: Sequence[Any], hints: Proofs, profile: Profile) -> None:
+    for proved in _share(share, hints, profile):
+        pipe.send(proved)
+
+
+def _share(share: Iterable[tuple[list[Item], list[str]]], hints: Proofs, profile: Profile) -> Iterator[Proved]:
+    before = signal.signal(signal.SIGVTALRM, _hung)
+    try:
+        for rows, names in share:
+            case = Case(rows, names, profile)
+            case.prove(hints)
+            yield Proved(list(case.claims.values()), case.failing)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _hung(number: int, frame: FrameType | None) -> None:
+    raise _Hung
+
+
+# What is lacking -------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Entry:
+    """Of one entry of the ledger: how many claims have their positive and their negative half supported."""
+
+    requirement: Requirement
+    claims: int = 0
+    positive: int = 0
+    negative: int = 0
+
+    @property
+    def missing(self) -> list[str]:
+        lacks = []
+        if self.requirement.wants_positive and not self.positive:
+            lacks.append(POSITIVE)
+        if self.requirement.wants_negative and not self.negative:
+            lacks.append(NEGATIVE)
+        return lacks
+
+
+def by_requirement(claims: Iterable[Claim]) -> dict[str, Entry]:
+    """Every entry of the ledger, in its order."""
+    found: Mapping[str, Entry] = {name: Entry(one) for name, one in requirements().items()}
+    for claim in claims:
+        entry = found[claim.requirement]
+        entry.claims += 1
+        entry.positive += POSITIVE in claim.proofs
+        entry.negative += NEGATIVE in claim.proofs
+    return dict(found)
