@@ -16,11 +16,27 @@ from mkeyspec.sabotage.faults import (
     driver,
     error_report,
     layout,
+    other_request,
     posting,
+    refusal,
     request,
 )
 
-ROOMS = (crypto, completion, crc, dif, driver, check_and_copy, layout, posting, error_report, request, access)
+ROOMS = (
+    access,
+    check_and_copy,
+    completion,
+    crc,
+    crypto,
+    dif,
+    driver,
+    error_report,
+    layout,
+    other_request,
+    posting,
+    refusal,
+    request,
+)
 """Importing them is what fills BENDS."""
 
 

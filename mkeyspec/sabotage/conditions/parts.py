@@ -39,6 +39,7 @@ OBSERVERS: dict[str, type[Any]] = {
 
 LEFT_OUT = {
     "dci_without_builders": "a point of the profile, which has one answer",
+    "destroy_refused": "the end of a case has no moment that a dimension speaks of",
     "ref_tag_never_restarts": "where the second message of one configuration begins is open (X-OPEN-07)",
 }
 """Faults without conditions, and why."""
