@@ -23,7 +23,7 @@ FINDINGS = ROOT / "docs" / "findings"
 LEVELS = {"must", "caller", "limit", "permission", "information"}
 OBSERVED = {
     "wire bytes", "memory bytes", "completion status", "completion opcode", "number of completions", "async event",
-    "ibv_wr_complete", "mlx5dv_mkey_check", "QP creation", "return value", "send queue bytes",
+    "ibv_wr_complete", "mlx5dv_mkey_check", "QP creation", "return value", "send queue bytes", "destruction",
 }  # fmt: skip
 FIELDS = {
     "title", "statement", "page", "section", "level", "observe", "positive", "negative", "negative_judged",
