@@ -7,7 +7,7 @@ holds the mkey (HW-04), before the completion.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -133,6 +133,8 @@ class Movement:
 
     def _turn(self, queue: Queue, place: TranslatedSge, stream: Bytes, before: Before, *, transmit: bool) -> Bytes:
         """Memory bytes to wire bytes, or back: signature and cipher, in the order of the page's table (ledger 3.7)."""
+        assert place.mkey is not None
+        within = before.get(place.mkey.index, (0, 0))[0]
         raw, coded = self._before(place, before)
         used, at = place.crypto, ""
         cipher: Between | None = None
@@ -146,6 +148,8 @@ class Movement:
                 stream, bad = self.arithmetic.transmit(place.signature, stream, place.length, raw, between)
             else:
                 stream, bad = self.arithmetic.receive(place.signature, stream, raw, between)
+            if bad is not None and self.profile.ref_tag_restart == "configuration":
+                bad = replace(bad, block=bad.block - (raw - within) // bad.domain.block)  # XCHK-08
             self._tell(queue, place, bad)
         elif cipher is not None and at == crypto.RAW:
             stream = cipher(stream)
@@ -164,10 +168,10 @@ class Movement:
         state, span = place.mkey.state, place.span
         raw, coded = before.get(place.mkey.index, (0, 0))
         if span is not None and state is not None:
+            before[place.mkey.index] = raw + span.raw, coded + place.coded
             if self.profile.ref_tag_restart == "configuration":
                 raw = state.moved
             state.moved += span.raw
-            before[place.mkey.index] = raw + span.raw, coded + place.coded
         else:
             before[place.mkey.index] = raw, coded + place.coded
         return raw, coded

@@ -187,6 +187,21 @@ def test_ref_tags_that_go_on_over_messages() -> None:
     assert bench.transmit(mkey.lkey, 520)[1][-1] == 5
 
 
+def test_an_offset_counts_in_its_own_message() -> None:
+    """Whatever the reference tags do, the offset is one of the transfer (mlx5dv_mkey_check(3), XCHK-08)."""
+    bench = Bench(Profile(ref_tag_restart="configuration"))
+    memory = bench.memory(A5 + bytes(4))
+    mkey = bench.over(memory, sig=signature(mem=crc("crc32")))
+    bench.device.write(memory, 512, bytes.fromhex("699aca21"))
+    bench.transmit(mkey.lkey, 512)
+    assert bench.check(mkey) is None
+    bench.device.write(memory, 512, b"bad.")
+    bench.transmit(mkey.lkey, 512)
+    error = bench.check(mkey)
+    assert error is not None
+    assert error.offset == 515
+
+
 def test_what_the_automatic_copy_compares() -> None:
     rows = [
         ("copy_compares_seed", crc("crc32"), crc("crc32", 0xFFFFFFFF), "aabbccdd", "88cb6093"),
