@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, list, explain, doctor, softnic.
+"""The command line: check, compile, run, list, explain, doctor, generate, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -21,14 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mkeyspec import __version__
-from mkeyspec.cli import check, doctor, explain, requirements, run, sabotage, softnic, stream
+from mkeyspec.cli import check, doctor, explain, generate, requirements, run, sabotage, softnic, stream
 from mkeyspec.cli import compile as compile_command
 from mkeyspec.cli import list as list_command
 from mkeyspec.cli.session import INTERNAL, INTERRUPTED, USAGE, Failure, told
 from mkeyspec.files.project import OtherCheckout, Unreadable
 from mkeyspec.store import Unwritable
 
-_COMMANDS = (check, compile_command, run, list_command, explain, doctor, requirements, sabotage, softnic)
+_COMMANDS = (check, compile_command, run, list_command, explain, doctor, requirements, sabotage, generate, softnic)
 """In the order that `mkeyspec --help` shows."""
 
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])

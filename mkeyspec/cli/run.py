@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.cli import soft_process, warning_options
+from mkeyspec.cli import generate, soft_process, warning_options
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source, default_paths
@@ -18,6 +19,7 @@ example:
   $ mkeyspec run cases
   $ mkeyspec run 'cases/signature/crc.mks::published_values' -x
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
+  $ mkeyspec run --generate 100 --seed 42    # cases that are drawn, not those of files
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
 Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
 errors in a .mks file or an option, 3 if nothing ran, 4 if mkeyspec or pytest failed."""
@@ -35,6 +37,7 @@ def add(commands: Any) -> None:
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
     run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
+    generate.add_drawing(run)
     run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
     run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
@@ -51,7 +54,13 @@ def _run(options: argparse.Namespace) -> int:
     arguments = list(options.rest)
     warning_options.levels(options)
     arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
-    given = options.paths or default_paths()
+    drawn = generate.drawing_of(options)
+    if drawn is not None:
+        return drawn.run(lambda paths, more: _session(options, paths, [*arguments, *more]))
+    return _session(options, options.paths or default_paths(), arguments)
+
+
+def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[str]) -> int:
     for path in given:
         if not Path(path.split("::", 1)[0]).exists():
             hint = "; write an option of pytest and its value as one word (--tb=short)" if options.rest else ""

@@ -90,6 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     # For `mkeyspec run`, which reports on the process that runs pytest.
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--drawn-from", metavar="SEED", help=argparse.SUPPRESS)  # the cases are those of this seed
     group.addoption("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)  # see docs/sabotage.md
     group.addoption(
         "--generated",

@@ -31,6 +31,8 @@ def session_properties(config: pytest.Config, info: Info) -> None:
     """Remember the device's information."""
     values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
     values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
+    if config.option.drawn_from:
+        values["seed"] = config.option.drawn_from
     config.stash[SESSION] = values
 
 
@@ -64,8 +66,9 @@ def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Prop
 
 
 def _seed(config: pytest.Config) -> object:
-    """The run's seed. The language has none: data is the same in every run; only an order of tests can be random."""
-    return getattr(config.option, "randomly_seed", None) or 0
+    """What the cases were drawn from. The language has no seed: the data of a case is the same in every run; beside
+    `mkeyspec run --generate` only an order of tests can be random."""
+    return config.option.drawn_from or getattr(config.option, "randomly_seed", None) or 0
 
 
 def verdict_properties(verdict: Verdict) -> Iterable[Property]:
