@@ -42,6 +42,14 @@ class Case:
         """What the space of each key holds, in words."""
         self.ready: dict[str, Message] = {}
         """The message that a key's layout holds, not sent yet."""
+        self._objects: dict[str, str] = {}
+
+    def one(self, stem: str, text: str) -> str:
+        """The name of the one object of its kind; declared by `text` when it is first asked for."""
+        if stem not in self._objects:
+            self._objects[stem] = self.script.name_of(stem)
+            self.script.line(text.format(self._objects[stem]))
+        return self._objects[stem]
 
     @property
     def on(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from mkeyspec.generate import life
+from mkeyspec.generate import life, refusals, requests, sections
 from mkeyspec.generate.case import Case
-from mkeyspec.generate.machine import Open
+from mkeyspec.generate.machine import Key, Open
 from mkeyspec.generate.seed import Seed
 
-STEPS = (("use", 8), ("change", 4), ("whole", 1.5), ("invalidate", 1), ("retag", 1))
+STEPS = {"use": 8.0, "change": 4.0, "whole": 1.5, "invalidate": 1.0, "retag": 1.0, "request": 1.5, "refuse": 1.6}
+"""What happens to a key, and how often."""
+KINDS = {"plain": 5, "signature": 8, "crypto": 2, "both": 2}
 
 
 def draw(seed: Seed, index: int) -> Case:
@@ -28,21 +30,41 @@ def _fill(case: Case) -> None:
         case.wide = True
         case.script.line("qp roomy { max_inline_data 828 }")
         case.script.draws("qp: roomy", "LST-04")
-    kind = rng.choices(("plain", "signature", "crypto", "both"), (4, 8, 2, 2))[0]
-    key = case.key(signature=kind in ("signature", "both"), crypto=kind in ("crypto", "both"))
-    life.begin(case, key)
-    for number in range(rng.choice((1, 2, 3, 4, 5, 6))):
-        step = "use" if not number else rng.choices([one for one, _ in STEPS], [share for _, share in STEPS])[0]
-        if step == "use":
-            life.use(case, key)
-        elif step == "change":
-            life.change(case, key)
-        elif step == "whole":
+    keys = [_key(case) for _ in range(rng.choices((1, 2, 3, 4), (10, 3, 2, 1))[0])]
+    case.script.draws(f"keys: {len(keys)}", "CFG-15")
+    if rng.random() < (0.6 if len(keys) > 1 else 0.08):
+        sections.in_flight(case, keys)
+    for number in range(rng.choice((1, 2, 3, 4, 5, 6)) + len(keys) - 1):
+        key = rng.choice(keys)
+        if not key.usable:
             life.begin(case, key)
-        elif step == "invalidate":
-            life.invalidate(case, key)
-        else:
-            life.retag(case, key)
-    if step != "use":
-        life.use(case, key)
+        _step(case, key, "use" if not number else rng.choices(list(STEPS), list(STEPS.values()))[0])
+    for key in keys:
+        if not key.usable or rng.random() < 0.5:
+            life.use(case, key)
     life.end(case)
+    if rng.random() < 0.12:
+        refusals.refuse_alone(case)
+
+
+def _key(case: Case) -> Key:
+    kind = case.rng.choices(list(KINDS), list(KINDS.values()))[0]
+    return case.key(signature=kind in ("signature", "both"), crypto=kind in ("crypto", "both"))
+
+
+def _step(case: Case, key: Key, step: str) -> None:
+    match step:
+        case "use":
+            life.use(case, key)
+        case "change":
+            life.change(case, key)
+        case "whole":
+            life.begin(case, key)
+        case "invalidate":
+            life.invalidate(case, key)
+        case "retag":
+            life.retag(case, key)
+        case "request":
+            requests.request(case, key)
+        case "refuse":
+            refusals.refuse(case, key)

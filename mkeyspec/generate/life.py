@@ -8,6 +8,7 @@ from mkeyspec.generate.case import Case, Message
 from mkeyspec.generate.layouts import Shape
 from mkeyspec.generate.machine import Key, Open, through
 from mkeyspec.generate.messages import amount, compose, outcome
+from mkeyspec.generate.services import service
 from mkeyspec.generate.values import Value, joined
 
 SETTERS = ("access", "layout", "signature", "crypto")
@@ -50,11 +51,11 @@ def configure(case: Case, key: Key, kinds: list[str], *, reset: bool = False) ->
             kinds, room = [*kinds, "layout"], None
     shape = None
     if "layout" in kinds:
-        shape = _laid(case, key)
+        shape = laid(case, key)
     attributes.post_configuration(case, key, kinds, shape, reset=reset)
 
 
-def _laid(case: Case, key: Key) -> Shape:
+def laid(case: Case, key: Key) -> Shape:
     """A new layout, whose memory holds a message; the keys that it goes through are configured."""
     length = amount(case, key)
     assert length is not None
@@ -142,21 +143,20 @@ def transmit(case: Case, key: Key) -> None:
             space = script.let("space", joined([space, case.noise(shape.length - len(space))]))
         case.fill(shape, space)
         case.held[key.name] = space
-    way = rng.choice(list(WAYS))
-    if WAYS[way] and WAYS[way] not in key.access:
-        if rng.random() < 0.3:
-            script.line(
-                f"transmit {key.name}[0 +: {wire_length(key, len(message.data))}] by {way}\n"
-                "    rejected at completion with remote_access"
-            )
-            script.draws(f"refused: {way}", "ACC-01")
-            return
-        way = "send"
+    if "remote_read" not in key.access and rng.random() < 0.08:
+        script.line(
+            f"transmit {key.name}[0 +: {wire_length(key, len(message.data))}] by peer_read\n"
+            "    rejected at completion with remote_access"
+        )
+        script.draws("refused: peer_read", "ACC-01")
+        return
+    ways, on, more = service(case, [way for way, right in WAYS.items() if not right or right in key.access], tx=True)
+    way = rng.choice(ways)
     length = wire_length(key, len(message.data))
     out, report = case.machine.sent(key, length)
     assert len(out) == length
     whole = len(message.given) == shape.length and rng.random() < 0.7
-    script.line(f"transmit {key.name}{'' if whole else f'[0 +: {length}]'} by {way}")
+    script.line(f"transmit {key.name}{'' if whole else f'[0 +: {length}]'} by {way}{on}{more}")
     told = outcome(case, key, message, out)
     assert told is not None
     script.line(f"expect wire == {told.text}")
@@ -196,10 +196,11 @@ def receive(case: Case, key: Key) -> None:
         script.line(f"receive {message.given.text} into {key.name} by {way}\n    rejected at completion with {reason}")
         script.draws(f"refused: {way}", "ACC-01")
         return
+    ways, on, more = service(case, ways, tx=False)
     way = rng.choice(ways)
     untouched = {name: bytes(memory.data) for name, memory in case.machine.memories.items()}
     stream, report = case.machine.landed(key, message.given.data)
-    script.line(f"receive {message.given.text} into {key.name} by {way}")
+    script.line(f"receive {message.given.text} into {key.name} by {way}{on}{more}")
     script.draws(f"way: {way}", "CFG-14")
     if report is not None:
         _reported(case, key, report, message)
