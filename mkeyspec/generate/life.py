@@ -156,12 +156,24 @@ def transmit(case: Case, key: Key) -> None:
     out, report = case.machine.sent(key, length)
     assert len(out) == length
     whole = len(message.given) == shape.length and rng.random() < 0.7
+    announce(case, key, report, tx=True)
     script.line(f"transmit {key.name}{'' if whole else f'[0 +: {length}]'} by {way}{on}{more}")
     told = outcome(case, key, message, out)
     assert told is not None
     script.line(f"expect wire == {told.text}")
     script.draws(f"way: {way}", "CFG-14")
     _reported(case, key, report, message)
+
+
+def announce(case: Case, key: Key, report: Report | None, *, tx: bool) -> None:
+    """Before a message that is told of: what came in another domain is asked for, so that the block is one of this."""
+    domain = None if key.signature is None else key.signature.mem if tx else key.signature.wire
+    if domain is None:
+        return
+    if report is not None and key.came - {(domain.kind, domain.frame)}:
+        case.script.line(f"check {key.name} is ok")
+        key.came.clear()
+    key.came.add((domain.kind, domain.frame))
 
 
 def _still(case: Case, key: Key, message: Message) -> bool:
@@ -200,6 +212,7 @@ def receive(case: Case, key: Key) -> None:
     way = rng.choice(ways)
     untouched = {name: bytes(memory.data) for name, memory in case.machine.memories.items()}
     stream, report = case.machine.landed(key, message.given.data)
+    announce(case, key, report, tx=False)
     script.line(f"receive {message.given.text} into {key.name} by {way}{on}{more}")
     script.draws(f"way: {way}", "CFG-14")
     if report is not None:
@@ -259,6 +272,7 @@ def check(case: Case, key: Key) -> None:
         case.script.line(f"check {key.name} is ok")
         case.script.draws("check: once", "XCHK-04")
     key.unread, key.spent = None, True
+    key.came.clear()
 
 
 def change(case: Case, key: Key) -> None:

@@ -77,6 +77,8 @@ class Key:
     unread: Report | None = None
     told_by: Domain | None = None
     """The domain whose block the unread error is of."""
+    came: set[tuple[str, int]] = field(default_factory=set)
+    """Kind and frame of the domains that messages had since the last mkey_check: the language takes one for a block."""
     usable: bool = False
     spent: bool = False
     """A configuration must come before the next message: an error was told (HW-06)."""

@@ -29,6 +29,7 @@ def in_flight(case: Case, keys: list[Key]) -> None:
         attributes.configured(case, key, kinds, shape)
         length = life.wire_length(key, len(message.data))
         out, report = case.machine.sent(key, length)
+        life.announce(case, key, report, tx=True)
         told = outcome(case, key, message, out)
         assert told is not None
         far = script.name_of("far")
