@@ -24,6 +24,7 @@ from mkeyspec.emit.module_path import module_name, source_name
 from mkeyspec.files import resource
 from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
+from mkeyspec.files.selection import MOST_STRONGER
 from mkeyspec.files.suite_root import real, suite_root
 
 if TYPE_CHECKING:
@@ -89,12 +90,18 @@ class Store:
     """The modules of one project: `project` is the directory that sources are named from.
 
     `levels` (`compiler.warning_levels.Levels`): which warnings are errors, and which aren't shown; None: all are shown.
+    `stronger`: how much larger the strength of each `covering` is. Those modules are kept beside the others.
     """
 
-    def __init__(self, project: Path, generated: Path | None = None, levels: Levels | None = None) -> None:
+    def __init__(
+        self, project: Path, generated: Path | None = None, levels: Levels | None = None, stronger: int = 0
+    ) -> None:
         self.levels = levels
+        self.stronger = stronger
         self.project = Path(os.path.abspath(project))
-        self.generated = Path(os.path.abspath(generated or self.project / "generated"))
+        self._plain = Path(os.path.abspath(generated or self.project / "generated"))
+        name = f"{self._plain.name}-stronger-{stronger}" if stronger else self._plain.name
+        self.generated = self._plain.with_name(name)
         self._sources_here: bool | None = None
         self._others: dict[Path, Store] = {}
         self._searched: dict[PurePosixPath, bool] = {}
@@ -117,11 +124,14 @@ class Store:
         except (OSError, UnicodeDecodeError):
             return None
         header = read_header(text)
-        if header is None or header.compiler != compiler_digest():
+        if header is None or header.compiler != self._compiler():
             return None
         if header.source != source_name(path, self.project):
             return None
         return header if header.inputs == self._inputs_digest((header.source, *header.used)) else None
+
+    def _compiler(self) -> str:
+        return f"{compiler_digest()}+{self.stronger}" if self.stronger else compiler_digest()
 
     def has_source(self, module: Path) -> bool:
         """Whether `module` is one of ours, as it was written, and what it was made from is in the project."""
@@ -136,6 +146,12 @@ class Store:
         """
         if module.is_relative_to(self.generated):
             return self
+        beside = self._plain.parent
+        top = module.relative_to(beside).parts[0] if module.is_relative_to(beside) else ""
+        for stronger in range(MOST_STRONGER + 1) if top.startswith(self._plain.name) else ():
+            other = Store(self.project, self._plain, self.levels, stronger)
+            if top == other.generated.name:
+                return self._others.setdefault(other.generated, other)
         header = _header_of(module)
         if header is None or (self.project / header.source).is_file():
             return None
@@ -193,7 +209,7 @@ class Store:
                 return f"{name} is gone"
         if header.inputs != self._inputs_digest(names):
             return f"{' or '.join(names)} has changed, or the root of the suite"
-        return "" if header.compiler == compiler_digest() else "another compiler made it"
+        return "" if header.compiler == self._compiler() else "another compiler made it"
 
     def _has_sources(self, source: PurePosixPath) -> bool:
         """Whether this machine has `.mks` files: around `source`, or those of any module that is here."""
@@ -217,7 +233,7 @@ class Store:
                 if kept == module:
                     return Result(path, source, "fresh", module, None, self._shown(header.warnings))
                 return Result(path, source, "library", None, None, self._shown(header.warnings))
-        compiled = compile_source(path, self.project)
+        compiled = compile_source(path, self.project, self.stronger)
         warnings = warnings_of(compiled)
         if self.levels is not None:
             compiled = at_levels(compiled, self.levels)
@@ -250,7 +266,7 @@ class Store:
             if file != own:
                 used.append(source_name(file, self.project))
         inputs = self._inputs_digest((source, *used)) or ""
-        return Header(source, tuple(used), inputs, compiler_digest(), __version__, warnings)
+        return Header(source, tuple(used), inputs, self._compiler(), __version__, warnings)
 
     def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
         """The checksum of a source and what it uses as they are now: their bytes, the suite's root, where links lead.
@@ -349,11 +365,11 @@ def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
     return replaced(compiled, suite=suite, diagnostics=diagnostics)
 
 
-def compile_source(path: Path, project: Path) -> Compiled:
+def compile_source(path: Path, project: Path, stronger: int = 0) -> Compiled:
     """Compile one source; nothing is written. Files are named from the project, whatever the suite's root."""
     from mkeyspec.compiler.compile import compile_file
 
-    return compile_file(path, root=suite_root(path, project), base=project)
+    return compile_file(path, root=suite_root(path, project), base=project, stronger=stronger)
 
 
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:

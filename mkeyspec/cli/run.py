@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
-    run.add_argument("--profile", metavar="NAME", help="only the cases of cases/NAME.toml, e.g. quick")
+    run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
     generate.add_drawing(run)
     run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too

@@ -59,31 +59,39 @@ class Compiled:
     loaded: Loaded | None
 
 
-def compile_file(path: Path, *, root: Path | None = None, base: Path | None = None, levels: Levels = PLAIN) -> Compiled:
+def compile_file(
+    path: Path,
+    *,
+    root: Path | None = None,
+    base: Path | None = None,
+    levels: Levels = PLAIN,
+    stronger: int = 0,
+) -> Compiled:
     """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`). Files are named from `base`,
     or from the root.
 
     `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
+    `stronger`: how much larger the strength of each `covering` is (`expand.covering`).
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     with no_collection():
         try:
             loaded = load(path, diagnostics, root, base)
-            suite = compile_loaded(loaded, diagnostics) if loaded is not None else None
+            suite = compile_loaded(loaded, diagnostics, stronger) if loaded is not None else None
         except TooManyErrors:
             suite = None
     diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 
-def compile_loaded(loaded: Loaded, diagnostics: Diagnostics) -> plan.Suite:
+def compile_loaded(loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0) -> plan.Suite:
     """All passes after parsing. The suite is valid only if there is no error."""
     file = loaded.file
     resolve(file, loaded.library, diagnostics)
     scope = library_scope(loaded.library, diagnostics)
     tally = RowTally()
-    covering = CoveringCases(scope)
+    covering = CoveringCases(scope, stronger)
     found = () if _too_many_rows(file.cases, scope, covering, diagnostics) else file.cases
     cases = tuple(compile_case(case, scope, diagnostics, tally, covering) for case in found)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.files.project import Unreadable, find_sources
+from mkeyspec.files.selection import stronger
 from mkeyspec.plugin.option_values import read_levels
 from mkeyspec.store import Result, Store, Unwritable
 
@@ -44,7 +45,7 @@ class Compilation:
     """The outcomes of a session, by absolute path."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.store = Store(config.rootpath, _generated(config), _levels(config))
+        self.store = Store(config.rootpath, _generated(config), _levels(config), _stronger(config))
         self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
         self._outcomes: dict[str, Outcome] = {}
         self.warnings: dict[str, None] = {}
@@ -86,6 +87,11 @@ class Compilation:
 def _generated(config: pytest.Config) -> Path | None:
     named = config.getoption("--generated")
     return Path(named) if named else None
+
+
+def _stronger(config: pytest.Config) -> int:
+    name = config.getoption("--case-profile")
+    return 0 if name is None else stronger(name, config.rootpath)
 
 
 def _levels(config: pytest.Config) -> Levels | None:

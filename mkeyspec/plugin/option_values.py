@@ -66,12 +66,12 @@ def read_fault(name: str) -> str:
     return FAULT
 
 
-def read_selection(name: str, root: Path) -> frozenset[str]:
-    """The items of a profile of cases; raises UsageError if there is no such profile."""
+def read_selection(name: str, root: Path) -> frozenset[str] | None:
+    """The items of a profile of cases, None of one of all items; raises UsageError if there is no such profile."""
     from mkeyspec.files import selection
 
     try:
-        return selection.read(name, root)
+        return None if selection.stronger(name, root) else selection.read(name, root)
     except selection.SelectionError as error:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
 

@@ -71,7 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--case-profile",
         metavar="NAME",
-        help="only the cases of this profile, whose file is cases/NAME.toml in the root directory, e.g. quick",
+        help="the cases of this profile, whose file is cases/NAME.toml in the root directory, e.g. quick, deep",
     )
     group.addoption(
         "--allow",
@@ -140,7 +140,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if choice.kind not in ("model", "soft"):
             raise pytest.UsageError("error[MKS0905]: --fault: only the model and the software NIC can be given one")
     if option.case_profile is not None:
-        config.stash[SELECTED] = read_selection(option.case_profile, config.rootpath)
+        chosen = read_selection(option.case_profile, config.rootpath)
+        if chosen is not None:
+            config.stash[SELECTED] = chosen
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     if option.allow or option.deny:

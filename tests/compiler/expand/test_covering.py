@@ -158,6 +158,20 @@ def test_a_value_more_in_a_case() -> None:
     assert {row[0] for row in set(after) - set(before)} == {("7",)}
 
 
+def test_a_limit_that_is_in_the_way_of_more_leaves_the_strength_of_the_case() -> None:
+    body = "".join(f"    for v{i} in 0, 1\n" for i in range(14))
+    diagnostics = Diagnostics()
+    for stronger, strength in ((0, 3), (1, 3), (0, 2), (1, 3), (5, 3)):
+        file = parse(
+            Source("rows.mks", f"mks 1\ncase rows\n    covering {strength if stronger < 1 else 2}\n{body}"), diagnostics
+        )
+        assert file is not None
+        (case,) = compile_loaded(Loaded(file, file.lets, ()), diagnostics, stronger).cases
+        assert case.covered is not None
+        assert case.covered.strength == strength
+    assert [found.message for found in diagnostics.errors] == []
+
+
 # Too many, and never a hang ------------------------------------------------------------------------
 
 
