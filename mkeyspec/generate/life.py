@@ -144,6 +144,7 @@ def transmit(case: Case, key: Key) -> None:
         case.fill(shape, space)
         case.held[key.name] = space
     if "remote_read" not in key.access and rng.random() < 0.08:
+        announce(case, key, None, tx=True)
         script.line(
             f"transmit {key.name}[0 +: {wire_length(key, len(message.data))}] by peer_read\n"
             "    rejected at completion with remote_access"
@@ -205,6 +206,7 @@ def receive(case: Case, key: Key) -> None:
     if refused:
         way = rng.choice([way for way in WAYS_IN if way not in ways])
         reason = "remote_access" if way.startswith("peer") else "local_protection"
+        announce(case, key, None, tx=False)
         script.line(f"receive {message.given.text} into {key.name} by {way}\n    rejected at completion with {reason}")
         script.draws(f"refused: {way}", "ACC-01")
         return
@@ -314,6 +316,7 @@ def invalidate(case: Case, key: Key) -> None:
         (("send", "local_protection"), ("write", "local_protection"), ("peer_read", "remote_access"))
     )
     if rng.random() < 0.7:
+        announce(case, key, None, tx=True)
         script.line(f"transmit {key.name}[0 +: {length}] by {way}\n    rejected at completion with {reason}")
     key.usable, key.signature, key.crypto = False, None, None
     case.ready.pop(key.name, None)
