@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mkeyspec.cli.options import command
-from mkeyspec.cli.session import FAILED, OK, Failure
+from mkeyspec.cli.session import OK, Failure
 from mkeyspec.files.project import project_of
 from mkeyspec.generate.seed import BadSeedError, Seed, parsed
 from mkeyspec.generate.suite import CASES_A_FILE, File, file_of, files
@@ -58,7 +58,7 @@ class Drawing:
 
     def run(self, session: Callable[[Sequence[str], Sequence[str]], int]) -> int:
         """Draw and run, in rounds if there is a time limit; `session` runs files with more arguments."""
-        began, first, worst = time.monotonic(), 0, OK
+        began, first = time.monotonic(), 0
         while True:
             limited = self.seconds is not None
             count = _ROUND if self.cases is None else min(_ROUND if limited else self.cases, self.cases - first)
@@ -66,13 +66,12 @@ class Drawing:
             print(f"mkeyspec: cases {first} to {first + count - 1} of seed {self.seed} are in {_near(self.folder)}")
             code = session(paths, [f"--drawn-from={self.seed}"])
             first += count
-            worst = max(worst, code)
             late = limited and time.monotonic() - began >= (self.seconds or 0)
-            if code > FAILED or late or first == self.cases:
+            if code != OK or late or first == self.cases:  # the next round would write over the report of this one
                 break
-        if worst:
+        if code != OK:
             print(f"mkeyspec: again: mkeyspec run --generate {first} --seed {self.seed}")
-        return worst
+        return code
 
     def write(self) -> int:
         """Draw; the files are all that comes of it."""

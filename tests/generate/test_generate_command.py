@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.cli.entry import main
+from mkeyspec.cli.generate import Drawing
 from mkeyspec.generate.seed import Seed
 from mkeyspec.generate.suite import file_of
 
@@ -76,3 +78,17 @@ def test_bad_input(arguments: list[str], code: str, capsys: pytest.CaptureFixtur
     told = capsys.readouterr().err
     assert f"error[{code}]" in told
     assert len(told.strip().splitlines()) == 1
+
+
+def test_rounds_end_with_the_first_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report of a round with a failure is not written over by the next one."""
+    codes = [0, 1, 0]
+    rounds: list[int] = []
+
+    def session(paths: Sequence[str], more: Sequence[str]) -> int:
+        rounds.append(len(paths))
+        return codes[len(rounds) - 1]
+
+    assert Drawing(Seed(3), 1000, 60.0, tmp_path).run(session) == 1
+    assert len(rounds) == 2
+    assert "again: mkeyspec run --generate 200 --seed 1.3" in capsys.readouterr().out
