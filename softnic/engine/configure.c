@@ -73,9 +73,9 @@ bool RULE(configure_bsf)(const struct key *key, const uint8_t *bytes, size_t len
     change->new_bsf = true;
     bool signs = sig.transactional || sig.domain[0].kind != SIGNATURE_NONE ||
                  sig.domain[1].kind != SIGNATURE_NONE;
-    /* A type in neither domain is not supported. Beside encryption the driver writes so what it has
-     * reset. */
-    if (sig.present && !signs && !crypto.present) return false;
+    /* A type in neither domain is not supported. On a key that is made for encryption the driver
+     * writes so what it has reset, whether the crypto attributes were set or not. */
+    if (sig.present && !signs && !key->crypto_able) return false;
     if (signs) {
         if (!kind_known(&sig.domain[0]) || !kind_known(&sig.domain[1])) return false;
         if (!(change->sig = malloc(sizeof sig))) return false;
