@@ -101,10 +101,10 @@ from mkeyspec import store
 
 compile = store.compile_source
 
-def counted(path, project):
+def counted(path, *options):
     with open("compiled.log", "a") as log:
         log.write(f"{os.environ.get('PYTEST_XDIST_WORKER', 'controller')} {path.name}\\n")
-    return compile(path, project)
+    return compile(path, *options)
 
 store.compile_source = counted
 """

@@ -198,7 +198,7 @@ def test_conditions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--sample", "5"], "--sample: say --conditions, too"),
+        (["--sample", "5"], "--sample: say --conditions or --claims, too"),
         (["--conditions", "--sample", "0"], "--sample 0: at least one fault"),
         (["--conditions", "--device", "soft"], "conditions are for the model"),
         (["--conditions", "--matrix", "x.json"], "--conditions and --matrix do not go together"),
