@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from mkeyspec.abi.constants import RAW_OPCODES, SendFlag
-from mkeyspec.device.protocol import Data, DcAddress, FetchAdd, RawWqe, Read, Send, Sge, Unsupported, Write
+from mkeyspec.device.protocol import CompareSwap, Data, DcAddress, FetchAdd, RawWqe, Read, Send, Sge, Unsupported, Write
 
-NOP, SEND_INVAL, WRITE, WRITE_IMM, SEND, SEND_IMM, READ, FETCH_ADD = 0x00, 0x01, 0x08, 0x09, 0x0A, 0x0B, 0x10, 0x12
-REMOTE = (WRITE, WRITE_IMM, READ, FETCH_ADD)
-WITH_RESPONSE = (READ, FETCH_ADD)
+NOP, SEND_INVAL, WRITE, WRITE_IMM, SEND, SEND_IMM, READ = 0x00, 0x01, 0x08, 0x09, 0x0A, 0x0B, 0x10
+COMPARE_SWAP, FETCH_ADD = 0x11, 0x12
+REMOTE = (WRITE, WRITE_IMM, READ, COMPARE_SWAP, FETCH_ADD)
+WITH_RESPONSE = (READ, COMPARE_SWAP, FETCH_ADD)
 
 UNIT = 16
 DATAGRAM = 48
@@ -81,7 +82,7 @@ def decode(given: RawWqe, number: int, qp_type: str) -> RawWork:
     opcode, units = control[3], control[7] & 0x3F
     flags = SIGNALED if control[11] & CE == CE_ALWAYS else 0
     stream = _int(control[9:11]) if qp_type == "dci" else None
-    if opcode in RAW_OPCODES:
+    if opcode in RAW_OPCODES and opcode != COMPARE_SWAP:
         raise Unsupported(f"raw_wqe.{RAW_OPCODES[opcode]}: the model does not read it")
     body = given.wqe[UNIT : units * UNIT]
     broken = RawWork(given.wr_id, flags, Malformed(), None if stream is None else DcAddress(0, 0, stream))
@@ -105,10 +106,15 @@ def _body(wr_id: int, opcode: int, imm: int, rest: _Rest, stream: int | None) ->
     if opcode in REMOTE:
         remote = rest.take(UNIT)
         addr, rkey = _int(remote[:8]), _int(remote[8:12])
-    if opcode == FETCH_ADD:
-        add = _int(rest.take(UNIT)[:8])
+    if opcode in (COMPARE_SWAP, FETCH_ADD):
+        operands = rest.take(UNIT)
+        first, second = _int(operands[:8]), _int(operands[8:])
         sges = _data(rest, inline=False)
-        return (FetchAdd(wr_id, 0, sges[0], addr, rkey, add, dc) if len(sges) == 1 else Malformed()), dc
+        if len(sges) != 1:
+            return Malformed(), dc
+        if opcode == FETCH_ADD:
+            return FetchAdd(wr_id, 0, sges[0], addr, rkey, first, dc), dc
+        return CompareSwap(wr_id, 0, sges[0], addr, rkey, compare=second, swap=first, dc=dc), dc
     sges = _data(rest, inline=opcode != READ)
     if opcode in (SEND, SEND_IMM, SEND_INVAL):
         return Send(wr_id, 0, sges, imm if opcode == SEND_IMM else None, imm if opcode == SEND_INVAL else None, dc), dc

@@ -33,7 +33,7 @@ else:
 
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
 _LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
-_LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
+_LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values() if name != "compare_swap"}
 OFFERS = CAPABILITIES - _LACKS
 """The capabilities of the model, unless `without` names them."""
 

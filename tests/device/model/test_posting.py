@@ -226,6 +226,11 @@ def test_raw_reads_and_atomics() -> None:
     value = int.from_bytes(counter(8), "little")
     assert bench.bytes_of(far)[:8] == (value + 5).to_bytes(8, "little")
     assert bench.bytes_of(mem)[:8] == counter(8)
+    for compare, there in ((value, value + 5), (value + 5, 7)):  # the value to swap in comes first
+        operands = struct.pack(">QQ", 7, compare)
+        assert bench.raw(wqe(bench.number, 0x11, remote(far), operands, pointer(mem, 8))) == DONE
+        assert bench.bytes_of(mem)[:8] == (value + 5).to_bytes(8, "little")
+        assert bench.bytes_of(far)[:8] == there.to_bytes(8, "little")
 
 
 def test_a_raw_wqe_asks_for_its_own_completion() -> None:
@@ -269,7 +274,7 @@ def test_malformed_wqes(what: str, given: bytes) -> None:
 
 def test_what_raw_wqes_are_not_read_or_posted() -> None:
     bench = Writer()
-    for opcode in (0x11, 0x20, 0x25, 0x2F):
+    for opcode in (0x20, 0x25, 0x2F):
         with pytest.raises(Unsupported, match="raw_wqe"):
             bench.raw(wqe(bench.number, opcode))
     assert Bench().post(RawWqe(1, 0, wqe(bench.number, 0))) == INVAL
