@@ -11,10 +11,11 @@ Then, case by case:
 5. Requirements: the ids that a case names are in the ledger (this module).
 6. Shape: each statement has the parts that its record says (`statements.check_shapes`).
 7. Expand: the body is walked once for each row, which is one combination of `for` values (`expand.expand`). In that
-   walk each statement is evaluated (`eval`),
-8. lowered to a step of the plan (`statements.lower`, by the records of `statements`), and the step
-9. checked against the rules of the man pages, in the state that the steps before it left (`statements.check_step`).
-10. Warn of what is probably a mistake in a case without errors (`check.lint`, `eval.branches`).
+   walk each statement is evaluated (`eval`).
+8. Lower: the statement becomes a step of the plan (`statements.lower`, by the records of `statements`).
+9. Check: the step is checked against the rules of the man pages, in the state that the steps before it left
+   (`statements.check_step`).
+10. Warn: what is probably a mistake in a case without errors is reported (`check.lint`, `eval.branches`).
 
 At the end, for all diagnostics:
 
@@ -25,7 +26,7 @@ Bad input raises nothing: all errors are in the diagnostics. A file with an erro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,26 +67,30 @@ def compile_file(
     base: Path | None = None,
     levels: Levels = PLAIN,
     stronger: int = 0,
+    own: Collection[str] = (),
 ) -> Compiled:
     """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`). Files are named from `base`,
     or from the root.
 
     `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
     `stronger`: how much larger the strength of each `covering` is (`expand.covering`).
+    `own`: ids of requirements beside those of the shipped ledger.
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     with no_collection():
         try:
             loaded = load(path, diagnostics, root, base)
-            suite = compile_loaded(loaded, diagnostics, stronger) if loaded is not None else None
+            suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
         except TooManyErrors:
             suite = None
     diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 
-def compile_loaded(loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0) -> plan.Suite:
+def compile_loaded(
+    loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0, own: Collection[str] = ()
+) -> plan.Suite:
     """All passes after parsing. The suite is valid only if there is no error."""
     file = loaded.file
     resolve(file, loaded.library, diagnostics)
@@ -93,6 +98,9 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0) 
     tally = RowTally()
     covering = CoveringCases(scope, stronger)
     found = () if _too_many_rows(file.cases, scope, covering, diagnostics) else file.cases
+    known = ledger.ids().union(own)
+    for case in found:
+        _check_ids(case, known, diagnostics)
     cases = tuple(compile_case(case, scope, diagnostics, tally, covering) for case in found)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
 
@@ -100,7 +108,7 @@ def compile_loaded(loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0) 
 def _too_many_rows(
     cases: tuple[ast.Case, ...], library: Scope, covering: CoveringCases, diagnostics: Diagnostics
 ) -> bool:
-    """Whether the file has more rows than it may have; found, and reported, before one of them is lowered."""
+    """Whether the file has more rows than it may have. This is reported before any row is lowered."""
     bounds = [min(most_rows(case) or CASE_ROWS.most, CASE_ROWS.most) for case in cases]
     left = FILE_ROWS.most
     if sum(bounds) <= left:
@@ -114,7 +122,7 @@ def _too_many_rows(
 
 
 def _rows_of(case: ast.Case, library: Scope, covering: CoveringCases) -> int:
-    """How many rows a case has; 0 where that is not known, or a mistake of `covering`, which is reported later."""
+    """How many rows a case has; 0 if that is not known, or if `covering` is wrong (which is reported later)."""
     if case.covering is None:
         return count_rows(case, library, CASE_ROWS.most).rows
     with suppress(Fault):
@@ -126,7 +134,6 @@ def compile_case(
     case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally, covering: CoveringCases
 ) -> plan.Case:
     """A case with its rows; rows with a mistake are left out."""
-    _check_ids(case, diagnostics)
     sentences = check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     shared = CaseState(case, sentences, diagnostics, library)
@@ -153,9 +160,8 @@ def compile_case(
 # Requirement ids -----------------------------------------------------------------------------
 
 
-def _check_ids(case: ast.Case, diagnostics: Diagnostics) -> None:
-    """Every id that a case names is one of the ledger."""
-    known = ledger.ids()
+def _check_ids(case: ast.Case, known: frozenset[str], diagnostics: Diagnostics) -> None:
+    """Every id that a case names is one of the ledger; `known` are the requirements."""
     for name in case.verifies:
         if name.text not in known:
             _unknown("MKS0220", "requirement", name, known, diagnostics)

@@ -70,7 +70,7 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
     if len(raw) > limits.FILE_BYTES.most:
         _refuse(diagnostics, limits.FILE_BYTES.code, f"this file is too large: {limits.FILE_BYTES.broken()}", name)
         return None
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    whole, raw = raw, raw.removeprefix(b"\xef\xbb\xbf")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -80,7 +80,7 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8{encoding}"
         diagnostics.error("MKS0802", message, Span(source, at, at + 1), help="save the file as UTF-8")
         return None
-    source = Source(name, text, path)
+    source = Source(name, text, path, whole)
     return source if _clean(source, diagnostics) else None
 
 

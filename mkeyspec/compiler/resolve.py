@@ -152,8 +152,9 @@ class _Case(_Names):
 
     def check(self) -> None:
         for need in self.case.needs:
-            if isinstance(need, ast.Binary):
-                self.need(need)
+            match need:
+                case ast.Binary() | ast.Unary(operand=ast.Binary()) if self.case.span.holds(need.span):
+                    self.need(need)  # one of the file is read among its names
         self.statements(self.case.body, False)
         for name in self.watched:
             if name.text not in self.used:
@@ -226,6 +227,7 @@ class _Case(_Names):
                     self.expr(statement.condition)
                 case ast.Expect():
                     self.expr(statement.condition)
+                    self.outcome_of(statement.branch)
                     self.known_departure(statement.known)
                 case ast.If():
                     self.branches(statement, lines)
@@ -283,7 +285,12 @@ class _Case(_Names):
             for outcome in step.claim.outcomes:
                 self.outcome(outcome)
             self.expr(step.claim.when)
+        self.outcome_of(step.branch)
         self.known_departure(step.known)
+
+    def outcome_of(self, branch: Optional[ast.Branch]) -> None:
+        if branch is not None:
+            self.expr(ast.Ref(branch.label.span, branch.label.text))
 
     def modifiers(self, modifiers: Iterable[ast.Modifier]) -> None:
         for modifier in modifiers:
@@ -307,3 +314,4 @@ class _Case(_Names):
             self.outcome(known.outcome)
         self.expr(known.value)
         self.modifiers(known.modifiers)
+        self.expr(known.when)

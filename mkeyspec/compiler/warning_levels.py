@@ -45,6 +45,13 @@ class Levels(NamedTuple):
     def allows(self, code: str) -> bool:
         return not self.denies(code) and (code in self.allow or EVERY in self.allow)
 
+    def over(self, base: Levels) -> Levels:
+        """These levels, and those of `base` for the codes that these do not name."""
+        named = self.allow | self.deny
+        if EVERY in named:
+            return self
+        return Levels(self.allow | (base.allow - named), self.deny | (base.deny - named))
+
 
 PLAIN = Levels()
 """Warnings are shown, and fail nothing."""

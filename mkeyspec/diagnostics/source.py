@@ -15,11 +15,13 @@ class Location(NamedTuple):
 
 
 class Source:
-    """The text of one file. `name` is the name shown to the user: the path relative to the suite's root, with `/`."""
+    """The text of one file. `name` is the name shown to the user: the path relative to the suite's root, with `/`.
+    `raw`: the bytes that were read, of a file."""
 
-    __slots__ = ("_starts", "name", "path", "text")
+    __slots__ = ("_starts", "name", "path", "raw", "text")
 
-    def __init__(self, name: str, text: str, path: Path | None = None) -> None:
+    def __init__(self, name: str, text: str, path: Path | None = None, raw: bytes = b"") -> None:
+        self.raw = raw
         self.name = name
         self.text = text
         self.path = path

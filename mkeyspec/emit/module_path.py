@@ -1,4 +1,4 @@
-"""Where the module of a source is: one source, one module, the same on every machine."""
+"""The path of the module of a source. Two sources have two modules; the path is the same on every machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 80
 
 
 def source_name(source: Path, project: Path) -> str:
-    """How a source is called in a module and in messages: from the project's directory if it lies in it, with `/`."""
+    """A source's name in a module and in messages: relative to the project's directory if there, with `/`."""
     path = Path(os.path.abspath(source))
     for here, base in ((path, project), (path.resolve(), project.resolve())):
         if here.is_relative_to(base):
@@ -26,8 +26,9 @@ def module_name(source: str) -> PurePosixPath:
     """The module of `source` (a `source_name`), from the generated directory.
 
     Folders are kept: `cases/signature/crc.mks` is `cases/signature/test_crc.py`. A part that is not a plain
-    identifier is spelled with underscores and a hash, and so is one that looks like such a spelling; a source
-    outside the project goes to a folder named by the hash of its own.
+    identifier gets underscores for its other characters, and a hash. An identifier that ends like such a hash gets
+    one, too, so that two parts never have the same name. A source outside the project goes to a folder whose name has
+    the hash of the source's folder.
     """
     path = PurePosixPath(source)
     folders = [_identifier(part) for part in path.parts[:-1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
@@ -19,9 +19,33 @@ class Comparison:
     operator: str
     value: int
 
+    def __str__(self) -> str:
+        return f"{self.live.subject}.{self.live.member} {self.operator} {self.value}"
 
-Need = Union[str, Comparison]
-"""A name of Capabilities.offers (`signature.crc32c`, `block.4048`, `qp.dci`, `memcpy`, `crypto`…), or a comparison."""
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """A need of a device without a capability: `needs not memcpy`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"not {self.name}"
+
+
+Need = Union[str, Comparison, Lacks]
+"""A name of Capabilities.offers (`signature.crc32c`, `block.4048`, `qp.dci`, `memcpy`, `crypto`…), its absence, or a
+comparison."""
+
+
+def lacked(needs: Iterable[Need]) -> tuple[str, ...]:
+    """The capabilities that the device must not have."""
+    return tuple(need.name for need in needs if isinstance(need, Lacks))
+
+
+def offered(needs: Iterable[Need]) -> tuple[str, ...]:
+    """The capabilities that it must have."""
+    return tuple(need for need in needs if isinstance(need, str))
 
 
 class Binding(NamedTuple):

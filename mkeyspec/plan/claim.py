@@ -7,6 +7,7 @@ from typing import Optional, Union
 
 from typing_extensions import TypeIs
 
+from mkeyspec.plan.location import At
 from mkeyspec.plan.observation import Expected
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
@@ -79,6 +80,14 @@ Outcome = Union[Rejected, Accepted, Completes]
 
 Claim = tuple[Outcome, ...]
 """Any of these; empty: plain success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An expectation is of one outcome of the statement at `at`, which leaves open whether it is accepted."""
+
+    at: At
+    accepted: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class Options:
     but: Overrides = ()
     """Of a data WR: `lkey`, `rkey`, `length`, `addr`…; of a configuration: `num_setters`, `conf_flags`, `comp_mask`,
     `inline` (0: IBV_SEND_INLINE is left out)."""
+    inline: bool = False
+    """IBV_SEND_INLINE of a SEND or WRITE: its bytes are taken when it is posted, and no lkey is looked at."""
 
 
 PLAIN = Options()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
-from mkeyspec.plan.claim import Claim, Known, is_rejected
+from mkeyspec.plan.claim import Branch, Claim, Known, is_rejected
 from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.request import PLAIN, Options, Wr
@@ -298,6 +298,8 @@ class Check(_Step):
     known: Optional[Known] = None
     label: Optional[str] = None
     """`label.errno` is what the call returned."""
+    branch: Optional[Branch] = None
+    """Called only where that statement had this outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +370,22 @@ class Retag(_Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Destroy(_Step):
+    """mlx5dv_destroy_mkey; `label.errno` is what it returned."""
+
+    at: At
+    mkey: str
+    label: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+
+@dataclass(frozen=True, slots=True)
 class Expect(_Step):
     """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it is here.
 
     `writer`: the transfer that writes these bytes if it is accepted, and may be refused instead. Once it was accepted,
-    `Unchanged` is none of the alternatives.
+    `Unchanged` is none of the alternatives. `branch`: judged only where that statement had this outcome.
     """
 
     at: At
@@ -381,6 +394,7 @@ class Expect(_Step):
     expected: Expected
     known: Optional[Known] = None
     writer: Optional[At] = None
+    branch: Optional[Branch] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,5 +419,5 @@ class Record(_Step):
 
 Step = Union[
     Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
-    Retag, Expect, Snapshot, Record,
+    Retag, Destroy, Expect, Snapshot, Record,
 ]  # fmt: skip

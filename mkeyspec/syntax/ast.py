@@ -226,6 +226,8 @@ class Known:
     outcome: Optional[Outcome] = None
     value: Optional[Expr] = None
     modifiers: tuple[Modifier, ...] = ()
+    when: Optional[Expr] = None
+    """The rows in which it departs; None: all."""
 
     def lists(self) -> tuple[Block, ...]:
         """The list of completions that comes instead, if it is one."""
@@ -282,12 +284,22 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """`when accepted t`, `when rejected t`: the outcome of a labelled statement that an `expect` or a `check` is of."""
+
+    span: Span
+    accepted: bool
+    label: Name
+
+
+@dataclass(frozen=True, slots=True)
 class Expect:
     """`expect left == right`: the comparison is the tree's `Binary`."""
 
     span: Span
     condition: Expr
     known: Optional[Known] = None
+    branch: Optional[Branch] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +322,8 @@ class Modifier:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The one sentence form: `[peer] VERB [operand] {PREP value} [= value] {, modifier} [block] [claim] [known]`."""
+    """The one sentence form: `[peer] VERB [operand] {PREP value} [= value] {, modifier} [block] [claim] [known]`; one
+    without a claim may have a `branch`."""
 
     span: Span
     verb: Name
@@ -322,6 +335,7 @@ class Step:
     claim: Optional[Claim] = None
     known: Optional[Known] = None
     peer: bool = False
+    branch: Optional[Branch] = None
 
 
 Statement = Union[Let, For, Where, If, Expect, Step]

@@ -6,6 +6,7 @@ Lark calls `Build.<rule>(children)` at every reduction, all tokens among the chi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder_expr import Children, Values
 
-PHASES = ("create", "complete", "completion", "mkey_check", "cancel")
+PHASES = ("create", "complete", "completion", "mkey_check", "cancel", "destroy")
 """When something may be rejected."""
 
 FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})
@@ -50,7 +51,9 @@ class Allow(NamedTuple):
 class _Sentence:
     """A step under construction."""
 
-    __slots__ = ("block", "claim", "end", "known", "modifiers", "operand", "peer", "phrases", "start", "value", "verb")
+    __slots__ = (
+        "block", "branch", "claim", "end", "known", "modifiers", "operand", "peer", "phrases", "start", "value", "verb",
+    )  # fmt: skip
 
     def __init__(self, start: int, end: int, verb: Name, operand: ast.Expr | None, peer: bool) -> None:
         self.start = start
@@ -63,6 +66,7 @@ class _Sentence:
         self.modifiers: list[ast.Modifier] = []
         self.block: ast.Block | None = None
         self.claim: ast.Claim | None = None
+        self.branch: ast.Branch | None = None
         self.known: ast.Known | None = None
 
 
@@ -150,7 +154,8 @@ class Build(Values):
         return ast.If(span, c[1], c[2], orelse)
 
     def expect(self, c: Children) -> ast.Expect:
-        known: ast.Known | None = c[2] if len(c) == 3 else None
+        branch = next((part for part in c[2:] if isinstance(part, ast.Branch)), None)
+        known = next((part for part in c[2:] if isinstance(part, ast.Known)), None)
         if known is not None and (known.outcome is not None or known.modifiers):
             wrong = known.outcome.span if known.outcome is not None else known.modifiers[0].span
             self._error(
@@ -160,7 +165,10 @@ class Build(Values):
                 wrong.end,
                 help=f"known {known.requirement.text} VALUE",
             )
-        return ast.Expect(Span(self.source, c[0].start_pos, c[-1].span.end), c[1], known)
+        return ast.Expect(Span(self.source, c[0].start_pos, c[-1].span.end), c[1], known, branch)
+
+    def branch(self, c: Children) -> ast.Branch:
+        return ast.Branch(Span(self.source, c[0].start_pos, c[2].end_pos), c[1].value == "accepted", self._name(c[2]))
 
     # Sentences
 
@@ -228,6 +236,12 @@ class Build(Values):
         sentence.end = c[1].span.end
         return sentence
 
+    def step_branch(self, c: Children) -> _Sentence:
+        sentence: _Sentence = c[0]
+        sentence.branch = c[1]
+        sentence.end = c[1].span.end
+        return sentence
+
     def step_known(self, c: Children) -> _Sentence:
         sentence: _Sentence = c[0]
         sentence.known = c[1]
@@ -247,6 +261,7 @@ class Build(Values):
             s.claim,
             s.known,
             s.peer,
+            s.branch,
         )
 
     def modifier(self, c: Children) -> ast.Modifier:
@@ -353,6 +368,10 @@ class Build(Values):
     def known_value_modifiers(self, c: Children) -> ast.Known:
         span = Span(self.source, c[0].start_pos, c[3][-1].span.end)
         return ast.Known(span, self._name(c[1]), value=c[2], modifiers=tuple(c[3]))
+
+    def known_when(self, c: Children) -> ast.Known:
+        departure: ast.Known = c[0]
+        return replace(departure, span=departure.span.to(c[2].span), when=c[2])
 
     def modifiers(self, c: Children) -> list[ast.Modifier]:
         if len(c) == 2:

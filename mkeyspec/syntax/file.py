@@ -25,12 +25,13 @@ _RESERVED = re.compile(r"pytest_|pytestmark\Z")
 class _Case:
     """A case whose lines are not all read."""
 
-    def __init__(self, line: CaseLine) -> None:
+    def __init__(self, line: CaseLine, needs: list[ast.Expr]) -> None:
         self.line = line
         self.title = line.title
         self.end = line.span
         self.verifies: list[Name] = []
-        self.needs: list[ast.Expr] = []
+        self.needs = needs.copy()
+        """Those of the file first."""
         self.isolated = False
         self.allows: list[Name] = []
         self.covering: ast.Covering | None = None
@@ -62,6 +63,8 @@ class _Gathering:
         self.uses: list[ast.Text] = []
         self.lets: list[ast.Let] = []
         self.allows: list[Name] = []
+        self.needs: list[ast.Expr] = []
+        """Of every case of the file."""
         self.cases: list[_Case] = []
         self.names: dict[str, Name] = {}
 
@@ -74,6 +77,8 @@ class _Gathering:
             self.lets.append(line)
         elif isinstance(line, Allow):
             self.allows += line.codes
+        elif isinstance(line, Needs):
+            self.needs += line.values
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks") and not line.peer:
             self.heading(line)
         elif isinstance(line, Title):
@@ -84,7 +89,7 @@ class _Gathering:
                 "MKS0118",
                 f"`{word}` belongs in a case, and no case has begun",
                 line.span,
-                help="before the cases come `mks`, `suite`, `use`, `allow` and `let`",
+                help="before the cases come `mks`, `suite`, `use`, `allow`, `needs` and `let`",
             )
 
     def heading(self, line: ast.Step) -> None:
@@ -116,7 +121,7 @@ class _Gathering:
         if _RESERVED.match(line.name.text):
             message = f"a case can't be called `{line.name.text}`: pytest reads this name of a module"
             self.error("MKS0224", message, line.name.span, help="give it another name")
-        self.cases.append(_Case(line))
+        self.cases.append(_Case(line, self.needs))
 
     def line_of_case(self, case: _Case, line: Any) -> None:
         fresh, case.fresh = case.fresh, False
@@ -166,7 +171,16 @@ class _Gathering:
 
 def _more(line: ast.Step) -> bool:
     """Whether a step has anything besides its verb and operand."""
-    return bool(line.peer or line.phrases or line.value or line.modifiers or line.block or line.claim or line.known)
+    return bool(
+        line.peer
+        or line.phrases
+        or line.value
+        or line.modifiers
+        or line.block
+        or line.claim
+        or line.branch
+        or line.known
+    )
 
 
 def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> ast.File:

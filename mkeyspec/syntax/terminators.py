@@ -71,7 +71,7 @@ class _Arranging:
         locate = self.source.location
         return self.spoiled >= 0 and locate(self.spoiled).line == locate(token.start_pos).line
 
-    def mended(self, token: Token) -> Token | None:
+    def corrected(self, token: Token) -> Token | None:
         """What stands for a token that no rule accepts; a line of strange signs is reported once."""
         quiet = token.type == "BADSIGN" and self.spoiled_line(token)
         self.spoiled = token.start_pos
@@ -169,7 +169,7 @@ def arrange(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Ar
             pending = token
             continue
         if kind.startswith("BAD"):
-            better = state.mended(token)
+            better = state.corrected(token)
             if better is None:
                 continue
             token = better

@@ -7,6 +7,7 @@ stay short.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from mkeyspec.value.changed_bytes import Flip, Merge, Patch, Xor, check_inside, flip, merge, patch, xor
@@ -86,16 +87,15 @@ def slice_of(of: ByteString, start: int, length: int) -> ByteString:
 
 
 def _slice_of_join(of: Join, start: int, end: int) -> ByteString:
-    pieces: list[ByteString] = []
-    at = 0
-    for part in of.parts:
-        low, high = max(start, at), min(end, at + part.length)
-        if low < high:
-            pieces.append(slice_of(part, low - at, high - low))
-        at += part.length
-        if at >= end:
-            break
-    return join(pieces)
+    """Not empty. The parts of a join are folded with their neighbours already, and so are these."""
+    starts = of.starts()
+    first, last = bisect_right(starts, start) - 1, bisect_left(starts, end)
+    pieces = list(of.parts[first:last])
+    at = starts[last - 1]
+    pieces[-1] = slice_of(pieces[-1], 0, min(end - at, pieces[-1].length))
+    skipped = start - starts[first]
+    pieces[0] = slice_of(pieces[0], skipped, pieces[0].length - skipped)
+    return Join(tuple(pieces)) if len(pieces) > 1 else pieces[0]
 
 
 def join(parts: Sequence[ByteString]) -> ByteString:

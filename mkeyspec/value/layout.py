@@ -7,8 +7,10 @@ The virtual space of an mkey begins at offset 0 and runs through its parts in or
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import ClassVar, Generic, TypeVar
 
 from mkeyspec.reference.layout import Segment, interleaved
@@ -126,13 +128,15 @@ class Repeated(Entry, Generic[Repeats]):
 class _Layout(Expression):
     """Common members of a layout, so that callers do not test its class."""
 
-    __slots__ = ()
+    __slots__ = ("_segments", "_starts")
 
     strided: ClassVar[bool]
     """Whether its entries are taken in turn, with bytes left out (mlx5dv_wr_set_mkey_layout_interleaved)."""
 
     length: int | None
     """Bytes of the virtual space; None if it depends on the device."""
+    _segments: list[Segment]
+    _starts: list[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", self._length())
@@ -148,6 +152,33 @@ class _Layout(Expression):
     def targets(self) -> tuple[Part, ...]:
         """The part of each entry, in order."""
         return tuple([entry.target() for entry in self.given()])
+
+    @abstractmethod
+    def walk(self) -> list[Segment]:
+        """The segments of the virtual space in offset order. ValueError if a number is live (`resolve` first)."""
+
+    def window(self, start: int, length: int) -> list[Segment]:
+        """The segments under `length` bytes from offset `start`, which are inside. ValueError as `walk`."""
+        segments, starts = self._walked()
+        found: list[Segment] = []
+        end = start + length
+        for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+            name, first, size = segments[number]
+            low, high = max(start, starts[number]), min(end, starts[number] + size)
+            if low < high:
+                found.append((name, first + low - starts[number], high - low))
+        return found
+
+    def _walked(self) -> tuple[list[Segment], list[int]]:
+        """The segments with bytes, and the offset at which each begins. A layout is asked often, and made once."""
+        try:
+            return self._segments, self._starts
+        except AttributeError:
+            segments = [segment for segment in self.walk() if segment[2]]
+            starts = [0, *accumulate(size for _, _, size in segments)][:-1]
+            object.__setattr__(self, "_segments", segments)
+            object.__setattr__(self, "_starts", starts)
+            return segments, starts
 
     def _length(self) -> int | None:
         total = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator as op
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from typing_extensions import TypeIs, assert_never
 
@@ -18,6 +18,8 @@ from mkeyspec.value.expression import Expression
 
 if TYPE_CHECKING:
     from mkeyspec.value.bytestring import ByteString
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,6 +106,72 @@ WIDTHS = {
 
 ENCODINGS = {"be16": 2, "be32": 4, "be64": 8, "le16": 2, "le32": 4, "le64": 8}
 """The language's integer encodings and their size in bytes."""
+
+
+def number_at(encoding: str, subject: str, start: int) -> Live:
+    """The number that is at byte `start` of a buffer, or of a wire (`wire_subject`), when it is read."""
+    return Live(subject, f"{encoding}@{start}")
+
+
+def wire_subject(label: str | None) -> str:
+    """The subject of numbers out of the wire of a labelled transmit, or of the last one; no name is spelt so."""
+    return f"@{label or ''}"
+
+
+def place_of(value: Live) -> tuple[str, int] | None:
+    """The encoding and the first byte of a `number_at`; None of another live number."""
+    encoding, at, start = value.member.partition("@")
+    return (encoding, int(start)) if at else None
+
+
+KEYS = ("lkey", "rkey")
+"""Live members that a `retag` changes."""
+
+
+def number_before(member: str, tags: int) -> str:
+    """The member of an mkey for one of `KEYS` as it was after so many changes of the tag."""
+    return f"{member}~{tags}"
+
+
+def before_tag(value: T, mkey: str, tags: int) -> T:
+    """`value` with the keys of an mkey as they are before its next tag; the same object where it has none of them."""
+
+    def kept(inside: tuple[object, ...]) -> tuple[Any, ...]:
+        return tuple([before_tag(one, mkey, tags) for one in inside])
+
+    changed: object = value
+    match value:
+        case Live(subject, member) if subject == mkey and member in KEYS:
+            changed = Live(subject, number_before(member, tags))
+        case LiveOp(operator, args):
+            changed = LiveOp(operator, kept(args))
+        case LiveBytes(encoding, number):
+            changed = LiveBytes(encoding, before_tag(number, mkey, tags))
+        case LiveJoin(parts):
+            changed = LiveJoin(kept(parts))
+        case tuple() if type(value) is tuple:
+            changed = kept(value)
+        case _:
+            pass  # no such number is in it
+    return value if changed == value else changed  # type: ignore[return-value]  # of the same class
+
+
+def bits_of(value: Live) -> int:
+    """The bits that a live number has."""
+    found = place_of(value)
+    return WIDTHS.get(value.member.partition("~")[0], 32) if found is None else 8 * ENCODINGS[found[0]]
+
+
+def called(value: Live) -> str:
+    """As a case writes it: `k.rkey`, `be32_at(m, 8)`."""
+    found = place_of(value)
+    if found is None:
+        member, then, _ = value.member.partition("~")
+        return f"{value.subject}.{member}" + (" as it was before `retag`" if then else "")
+    subject = value.subject
+    if subject.startswith("@"):
+        subject = f"{subject[1:]}.wire" if subject != "@" else "wire"
+    return f"{found[0]}_at({subject}, {found[1]})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -228,7 +296,7 @@ def width(value: Int) -> int | None:
         case int():
             return None if value < 0 else value.bit_length()
         case Live():
-            return WIDTHS.get(value.member, 32)
+            return bits_of(value)
         case LiveOp():
             return _width_of_result(value)
         case _:

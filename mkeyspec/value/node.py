@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as member
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
 from mkeyspec.value.cache import DATA
@@ -161,9 +162,19 @@ class Slice(ByteString):
 class Join(ByteString):
     parts: tuple[ByteString, ...]
     length: int = member(init=False, repr=False, compare=False)
+    _starts: list[int] | None = member(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", sum(part.length for part in self.parts))
+        object.__setattr__(self, "length", sum([part.length for part in self.parts]))
+        object.__setattr__(self, "_starts", None)
+
+    def starts(self) -> list[int]:
+        """Where each part begins. A join of many parts is cut often."""
+        starts = self._starts
+        if starts is None:
+            starts = [0, *accumulate([part.length for part in self.parts])][:-1]
+            object.__setattr__(self, "_starts", starts)
+        return starts
 
     def inside(self) -> tuple[object, ...]:
         return self.parts

@@ -23,7 +23,7 @@ _CRC_SIZE = {int(CrcType.CRC32): 4, int(CrcType.CRC32C): 4, int(CrcType.CRC64_XP
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Crc(Expression):
-    """struct mlx5dv_sig_crc. `type` is constants.CrcType; `seed` as written, masked to the width for arithmetic."""
+    """struct mlx5dv_sig_crc. `type` is constants.CrcType; `seed` as written; `init` has the bits that are used."""
 
     type: int
     seed: int

@@ -426,3 +426,9 @@ def test_mutated_cases_never_raise(data: st.DataObject) -> None:
     file, codes = parsed(text[:begin] + piece + text[end:])
     assert file is not None or codes
     assert time.process_time() - start < 5  # processor seconds: what hangs, or grows with the square, takes more
+
+
+def test_needs_of_a_file_are_of_each_case() -> None:
+    found = good("mks 1\nneeds memcpy, not crypto\nlet n = 4\nneeds qp.dci\ncase a\n    needs qp.ud\ncase b\n")
+    texts = [[need.span.source.text[need.span.start : need.span.end] for need in case.needs] for case in found.cases]
+    assert texts == [["memcpy", "not crypto", "qp.dci", "qp.ud"], ["memcpy", "not crypto", "qp.dci"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.compiler.check import mkey_state
 from mkeyspec.compiler.check.context import Look, count
 from mkeyspec.compiler.check.state import LAYOUT, QpState
 from mkeyspec.diagnostics.diagnostic import Note
@@ -41,6 +42,8 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
     """One layout. `blocks`: 64-byte blocks after it in the WQE (signature, crypto)."""
     _look_reach(look, request, thing, member, layout)
     _look_circle(look, request, thing, member, layout, mkey)
+    for name in sorted(_keys_of(look, layout)):
+        mkey_state.look_exists(look, request, name)
     entries = entry_count(layout)
     strided = layout.strided
     room_rule = "interleaved_room" if strided else "list_room"

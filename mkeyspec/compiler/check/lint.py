@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
+from mkeyspec.compiler.check.escapes import look_escapes
 from mkeyspec.compiler.check.masks import look_masks
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import SIGNATURE, AbstractState
@@ -37,6 +38,7 @@ def lint_case(rows: Sequence[plan.Row], verifies: tuple[str, ...], span: Span, d
         )
     look_same(rows, diagnostics)
     look_masks(rows, verifies, diagnostics)
+    look_escapes(rows, verifies, diagnostics)
 
 
 # Steps -----------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def look_masks(rows: Sequence[plan.Row], verifies: tuple[str, ...], diagnostics:
     """Report every mask that is not 0 and covers no byte in either domain; the transfer decides which is the input."""
     for row in rows:
         for step in row.steps:
-            for setter in _setters(step):
+            for setter in setters_in_effect(step):
                 _look(step, setter, verifies, diagnostics)
 
 
@@ -52,9 +52,10 @@ def _look(step: plan.Step, setter: plan.SetSignature, verifies: tuple[str, ...],
             )
 
 
-def _setters(step: plan.Step) -> Iterator[plan.SetSignature]:
+def setters_in_effect(step: plan.Step) -> Iterator[plan.SetSignature]:
+    """The signature setters that the step posts. What is certainly refused has no effect, and gives none."""
     if plan.is_rejected(getattr(step, "claim", ())):
-        return  # what is refused has no effect that a mask could lack
+        return
     for request in step.posted():
         match request:
             case plan.Configure():

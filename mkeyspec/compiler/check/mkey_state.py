@@ -11,9 +11,18 @@ from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE
 from mkeyspec.value.layout import Layout, Part
 
 
-def look_exists(look: Look, request: object, name: str) -> bool:
-    """False, and recorded, if the creation of the object was claimed to fail."""
+def look_exists(look: Look, request: object, name: str, use: plan.Use | None = None) -> bool:
+    """False, and recorded, if the creation of the object was claimed to fail, or if it was destroyed. `use`: of its key
+    in a request, which is a number and refused; else the object itself is wanted."""
     thing = look.state.things.get(name)
+    destroyed = getattr(thing, "destroyed", None)
+    if destroyed is not None:
+        where = f"`{name}` was destroyed at {place(destroyed)}"
+        if use is None:
+            look.broken("destroyed", where, request, help="create another one, or destroy it later")
+        else:
+            look.broken("destroyed_key", f"{where}: its keys are of nothing", request, reason=use.reason)
+        return False
     if thing is None or getattr(thing, "created", True):
         return True
     look.broken(
@@ -72,7 +81,7 @@ def is_as_open(look: Look, key: AbstractMkey) -> bool:
     return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
 
 
-def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> bool:
+def look_inside(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
     """False, and recorded, if the layout contains an mkey without a known layout."""
     left, seen = [key], {part.name}
     while left:
@@ -82,6 +91,12 @@ def look_inside(look: Look, request: object, part: Part, key: AbstractMkey) -> b
                 continue
             seen.add(name)
             left.append(inner)
+            if inner.destroyed is not None:
+                message = (
+                    f"`{name}`, to which the layout of `{part.name}` leads, was destroyed at {place(inner.destroyed)}"
+                )
+                look.broken("destroyed_key", message, part, fallback=request, reason=use.reason)
+                return False
             if inner.unknown & LAYOUT and not is_as_open(look, inner):
                 look.broken(
                     "unknown_state",

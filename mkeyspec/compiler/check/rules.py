@@ -128,6 +128,7 @@ _TABLE = (
     Rule("bad_lkey", "MKS0441", "INT-10", f"{_CONFIGURE} lkey", COMPLETION, "key that does not belong to the buffer"),
     Rule("update_tag", "MKS0442", "MKY-06", f"{_MKEY} UPDATE_TAG", COMPLETION, "tag that is not the mkey's"),
     Rule("invalidated_key", "MKS0443", "CFG-10", f"{_CONFIGURE} IBV_WR_LOCAL_INV", COMPLETION, "invalidated mkey"),
+    Rule("destroyed_key", "MKS0468", "MKY-02", f"{_MKEY} mlx5dv_destroy_mkey", COMPLETION, "key of a destroyed mkey"),
     Rule(
         "check_without_signature",
         "MKS0444",
@@ -190,12 +191,24 @@ _TABLE = (
         UNDEFINED,
         "solicited on a request that takes no receive",
     ),
+    Rule(
+        "inline_source",
+        "MKS0469",
+        "WRP-05",
+        "ibv_wr_post(3) ibv_wr_set_inline_data",
+        UNDEFINED,
+        "inline data that are in no buffer when they are taken",
+    ),
+    Rule(
+        "inline_room", "MKS0470", "WRP-05", "ibv_create_qp(3) max_inline_data", COMPLETE, "inline beyond the QP's room"
+    ),
     Rule("raw_short", "MKS0463", "WRP-26", f"{_POST} mlx5dv_wr_raw_wqe", UNDEFINED, "WQE without its control segment"),
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
     Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
     Rule("beyond_buffer", "MKS0454", "INT-07", f"{_CONFIGURE} addr, LST-01", UNDEFINED, "layout beyond its buffer"),
     Rule("beyond_memory", "MKS0455", "WRP-05", "ibv_wr_post(3)", UNDEFINED, "request beyond its buffer"),
     Rule("unknown_state", "MKS0506", "SIG-26", f"{_SIG} Notes", UNDEFINED, "mkey in an unknown state"),
+    Rule("destroyed", "MKS0508", "MKY-02", f"{_MKEY} mlx5dv_destroy_mkey", UNDEFINED, "mkey that was destroyed"),
     Rule("not_created", "MKS0507", "MKY-01", f"{_MKEY} Return value", UNDEFINED, "mkey that was never created"),
 )
 

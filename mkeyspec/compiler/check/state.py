@@ -81,6 +81,7 @@ class AbstractMkey(NamedTuple):
     called: bool = False
     reported: bool = False
     tag: Int = 0
+    destroyed: plan.At | None = None
 
     def has(self, flag: MkeyFlag) -> bool:
         """Created with `flag`; an mkey whose flags are live has them all."""
@@ -117,7 +118,7 @@ class AbstractMkey(NamedTuple):
         """As it was created: its configuration is gone, or not known any more. The error that nobody has called for is
         still there."""
         created = AbstractMkey(self.at, self.flags, self.entries, self.peer, self.pd, self.created, tag=self.tag)
-        return created._replace(inputs=self.inputs, called=self.called)
+        return created._replace(inputs=self.inputs, called=self.called, destroyed=self.destroyed)
 
 
 class QpState(NamedTuple):

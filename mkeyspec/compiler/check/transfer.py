@@ -42,15 +42,17 @@ def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of
     if of_peer is None:
         of_peer = look.peer != use.remote
     thing = memory or key
-    if thing is None or not mkey_state.look_exists(look, request, part.name):
+    if thing is None or not mkey_state.look_exists(look, request, part.name, use):
         return
     if access.look_side(look, request, part, thing.peer, of_peer):
         return
     pd = None if of_peer else look.qp.pd
-    if memory is not None:
+    if memory is not None and plan.options_of(request).inline and not use.remote:
+        _within_memory(look, request, part, use, memory, length)  # no lkey is looked at
+    elif memory is not None:
         access.look_memory(look, request, part, use, memory, pd)
         _within_memory(look, request, part, use, memory, length)
-    elif key is not None:
+    elif key is not None and (use.remote or not plan.options_of(request).inline):
         _look_mkey(look, request, of_request, key, pd)
 
 
@@ -59,7 +61,7 @@ def _look_mkey(
 ) -> None:
     part, length, use = of_request
     known = mkey_state.look_state(look, request, part, thing, use) and mkey_state.look_inside(
-        look, request, part, thing
+        look, request, part, thing, use
     )
     if not known or access.look_keys(look, request, part, use, thing):
         return

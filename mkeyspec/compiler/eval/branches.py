@@ -79,13 +79,16 @@ class Outcomes:
             held = self._conditions.get(id(condition), 0)
             message = ""
             if held == 2 and kind != "where":
-                message = "no row takes this branch" if kind == "if" else "in no row is this claimed"
+                message = _NEVER[kind]
             elif held == 1 and kind == "where":
                 message = "this `where` takes no row away"
             elif held == 1 and otherwise:
                 message = "every row takes this branch, none the `else`"
             if message:
                 diagnostics.warning("MKS0617", f"{message}: the condition is always the same", condition.span)
+
+
+_NEVER = {"if": "no row takes this branch", "when": "in no row is this claimed", "known": "in no row is this known"}
 
 
 def _conditions(lines: tuple[ast.Statement, ...]) -> Iterator[tuple[ast.Expr, str, bool]]:
@@ -103,9 +106,17 @@ def _conditions(lines: tuple[ast.Statement, ...]) -> Iterator[tuple[ast.Expr, st
                     yield from _conditions(line.block.lines)
                 if line.claim is not None and line.claim.when is not None:
                     yield line.claim.when, "when", False
+                yield from _departure(line.known)
                 for block in line.claim.lists() if line.claim is not None else ():
                     yield from _conditions(block.lines)
-            case ast.Let() | ast.For() | ast.Expect():
+            case ast.Expect():
+                yield from _departure(line.known)
+            case ast.Let() | ast.For():
                 pass  # without a condition of its own
             case _:
                 assert_never(line)
+
+
+def _departure(known: ast.Known | None) -> Iterator[tuple[ast.Expr, str, bool]]:
+    if known is not None and known.when is not None:
+        yield known.when, "known", False

@@ -10,6 +10,7 @@ Everything in it is immutable and replaced, so that a copy of it is a copy of it
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from mkeyspec.compiler.eval.scope import LookedAt
 from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef, is_wire
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.reference.layout import Segment, window
+from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveContent, is_known
@@ -51,6 +52,28 @@ class KnownPiece(NamedTuple):
 class KnownBuffer(NamedTuple):
     length: int
     pieces: tuple[KnownPiece, ...]
+
+    def within(self, start: int, end: int) -> tuple[KnownPiece, ...]:
+        """The pieces that have bytes of [start, end)."""
+        return self.pieces[self._after(start) : self._before(end)] if start < end else ()
+
+    def written(self, new: KnownPiece) -> KnownBuffer:
+        """The buffer with that piece instead of what is there."""
+        if new.start == 0 and new.end == self.length:
+            return KnownBuffer(self.length, (new,))
+        first, last = self._after(new.start), self._before(new.end)
+        before = [_cut(piece, piece.start, new.start) for piece in self.pieces[first : first + 1]]
+        after = [_cut(piece, new.end, piece.end) for piece in self.pieces[last - 1 : last]]
+        kept = tuple([piece for piece in (*before, new, *after) if piece.start < piece.end])
+        return KnownBuffer(self.length, self.pieces[:first] + kept + self.pieces[last:])
+
+    def _after(self, start: int) -> int:
+        """The number of the first piece that ends after `start`."""
+        return bisect_right(self.pieces, start, key=_end)
+
+    def _before(self, end: int) -> int:
+        """The number of the first piece that begins at `end` or after it."""
+        return bisect_left(self.pieces, end, key=_start)
 
 
 class OnWire(NamedTuple):
@@ -208,7 +231,7 @@ class BufferContents:
                 help=f"{mkey}[{start} +: {max(total - start, 0)}]",
             )
         found: list[Segment] = []
-        for name, first, size in window(layout.walk(), start, length):
+        for name, first, size in layout.window(start, length):
             if name in self.buffers:
                 last = found[-1] if found else None
                 if last is not None and last[0] == name and last[1] + last[2] == first:
@@ -222,12 +245,11 @@ class BufferContents:
     def _memory_content(self, name: str, start: int, length: int, span: Span) -> ByteString:
         end = start + length
         parts: list[ByteString] = []
-        for piece in self.buffers[name].pieces:
+        for piece in self.buffers[name].within(start, end):
             low, high = max(start, piece.start), min(end, piece.end)
-            if low < high:
-                if piece.data is None:
-                    raise _unsaid(name, low, high, piece.unsaid, span)
-                parts.append(slice_of(piece.data, low - piece.start, high - low))
+            if piece.data is None:
+                raise _unsaid(name, low, high, piece.unsaid, span)
+            parts.append(slice_of(piece.data, low - piece.start, high - low))
         return join(parts)
 
     def wire(self, label: str | None, span: Span) -> OnWire:
@@ -239,6 +261,9 @@ class BufferContents:
             message = "there is no wire here: no `transmit` before this goes through"
             raise fault("MKS0321", message, span, help="transmit k by send")
         raise fault("MKS0321", f"`{label}` has no wire: only a `transmit` has", span)
+
+    def is_mkey(self, name: str) -> bool:
+        return self.mkeys.mkey(name) is not None
 
     def wire_segment(self, of: WireRef, span: Span) -> Segment:
         """Which bytes of which transmit a reference means."""
@@ -269,15 +294,7 @@ class BufferContents:
         """Bytes of a buffer are now `data`, or unknown (`unsaid` says why)."""
         if not length:
             return
-        buffer = self.buffers[name]
-        end = start + length
-        if start == 0 and end == buffer.length:
-            pieces: tuple[KnownPiece, ...] = (KnownPiece(0, end, data, unsaid),)
-        else:
-            before = [_cut(p, p.start, start) for p in buffer.pieces if p.start < start and p.end > p.start]
-            after = [_cut(p, end, p.end) for p in buffer.pieces if p.end > end]
-            pieces = (*before, KnownPiece(start, end, data, unsaid), *after)
-        self.buffers[name] = KnownBuffer(buffer.length, pieces)
+        self.buffers[name] = self.buffers[name].written(KnownPiece(start, start + length, data, unsaid))
 
     def write_segments(self, segments: list[Segment], data: ByteString | None, unsaid: Unsaid | None) -> None:
         """The same for concatenated parts."""
@@ -376,6 +393,14 @@ def start_of(of: Reference) -> Int:
 def names_in(layout: Layout) -> set[str]:
     """The buffers and mkeys of a layout."""
     return {part.name for part in layout.targets()}
+
+
+def _start(piece: KnownPiece) -> int:
+    return piece.start
+
+
+def _end(piece: KnownPiece) -> int:
+    return piece.end
 
 
 def _cut(piece: KnownPiece, start: int, end: int) -> KnownPiece:

@@ -174,7 +174,7 @@ def as_handle(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], wh
 
 
 def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -> ByteString:
-    """Bytes; of a buffer, an mkey or the wire the expected ones."""
+    """Bytes. Of a buffer, an mkey or the wire: the bytes that are expected there."""
     if is_known_bytes(value):
         return value
     if is_reference(value):
@@ -207,7 +207,7 @@ def no_but(place: Reference, span: Span) -> None:
 def as_live_bytes(
     value: Value, scope: Scope, span: Span, what: str = "this place"
 ) -> Union[ByteString, LiveBytes, LiveContent, LiveJoin]:
-    """Bytes, or bytes made of live values (`be32(k.rkey)`), or that only the rig saw at a `let`."""
+    """Bytes, or bytes made of live values (`be32(k.rkey)`), or bytes that the rig reads at a `let`."""
     if is_live_bytes(value):
         return value
     moment = moment_of(value)
@@ -340,7 +340,7 @@ def as_list(value: Value, scope: Scope, span: Span, what: str = "this place") ->
 
 
 def measure(value: Value, scope: Scope, span: Span, what: str = "this place") -> int:
-    """Bytes of what has bytes, items of a list, numbers of a range."""
+    """How many bytes, items of a list, or numbers of a range."""
     length: Optional[int]
     match value:
         case tuple():

@@ -65,6 +65,14 @@ def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
         return _repeat(expr, left, right, scope)
     if operator in ("|", "&", "^") and (is_flags(left) or is_flags(right)):
         return _flag_operation(expr, left, right, scope)
+    if is_flags(left) or is_flags(right):
+        wrong_side = left if is_flags(left) else right
+        raise fault(
+            "MKS0302",
+            f"`{operator}` is of numbers, and {describe(wrong_side)} is a set of bits",
+            expr.span,
+            help="flags are joined by `|`; `flags & flag != 0` asks for one",
+        )
     what = f"`{operator}`"
     a = as_live_int(left, scope, expr.left.span, what)
     b = as_live_int(right, scope, expr.right.span, what)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional, Protocol, Union
 
 from mkeyspec.compiler.eval.branches import Outcomes
 from mkeyspec.compiler.eval.memo import Memo
-from mkeyspec.compiler.eval.values import Moment, Reference, Value
+from mkeyspec.compiler.eval.values import Moment, Reference, Value, WireRef
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Fault
 from mkeyspec.diagnostics.limits import EVALUATION_STEPS
 from mkeyspec.diagnostics.source import Span
@@ -42,6 +42,14 @@ class Contents(Protocol):
         """In bytes: of a buffer, of an mkey's layout, of what a transmit put on the wire; None: unknown or live."""
         ...
 
+    def wire_segment(self, of: WireRef, span: Span) -> tuple[str, int, int]:
+        """The bytes of a wire that a reference means: its buffer, the first byte, how many."""
+        ...
+
+    def is_mkey(self, name: str) -> bool:
+        """Whether the name is an mkey's."""
+        ...
+
     def looked_at(self) -> LookedAt:
         """What expressions have looked at so far."""
         ...
@@ -62,6 +70,12 @@ class NoLedger:
 
     def length(self, of: Reference) -> Optional[int]:
         return None
+
+    def wire_segment(self, of: WireRef, span: Span) -> tuple[str, int, int]:
+        raise Fault(Diagnostic("MKS0302", "there are no transmits outside a case", span))
+
+    def is_mkey(self, name: str) -> bool:
+        return False
 
     def looked_at(self) -> LookedAt:
         return LookedAt()

@@ -25,7 +25,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveOp, LiveString, is_known
+from mkeyspec.value.live import ENCODINGS, Live, LiveOp, LiveString, called, is_known, place_of
 
 CODE = "MKS0514"
 WHY = "this may be accepted or refused"
@@ -55,8 +55,10 @@ class Undecided(NamedTuple):
         added = tuple((name, span) for name in dict.fromkeys(names))
         return self._replace(keys=(*self.keys, *added)) if added else self
 
-    def without_key(self, name: str) -> Undecided:
-        return self._replace(keys=tuple(one for one in self.keys if one[0] != name)) if self.keys else self
+    def without_key(self, name: str, by: Span | None = None) -> Undecided:
+        """Nothing of the key is open; `by`: no more by that statement."""
+        left = tuple(one for one in self.keys if one[0] != name or by not in (None, one[1]))
+        return self._replace(keys=left) if self.keys else self
 
 
 NOTHING = Undecided()
@@ -90,23 +92,49 @@ def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Ex
     known = step.known.value if step.known is not None else None
     if plan.is_bytes(step.observed):
         _look_bytes(ledger, step, known, span)
-    elif undecided.labels and not plan.is_any(step.expected):
+        return
+    for live in lives((step.observed, step.expected, known)) if ledger.doubts else ():
+        if (doubt := ledger.doubtful(_bytes_of(ledger, live))) is not None:
+            raise fault(
+                CODE,
+                f"`{called(live)}` depends on an outcome that the case leaves open",
+                span,
+                notes=(Note(WHY, doubt.by),),
+            )
+    if undecided.labels and not plan.is_any(step.expected):
         for live in lives((step.observed, step.expected, known)):
             if (found := undecided.label(live.subject)) is not None and live.member not in found[0]:
                 raise _member(live, found[1], span)
 
 
-def look_check(undecided: Undecided, step: plan.Check, span: Span) -> None:
-    """Raises `Fault` where a check names an error that is there in one outcome only."""
-    by = next((by for key, by in undecided.keys if key == step.mkey), None)
+def _bytes_of(ledger: BufferContents, live: Live) -> list[Segment]:
+    """The bytes that a live number is read from."""
+    found = place_of(live)
+    if found is None:
+        return []
+    name = live.subject
+    if name.startswith("@"):
+        name = ledger.wires[name[1:] or None].buffer
+    return [(name, found[1], ENCODINGS[found[0]])]
+
+
+def look_check(undecided: Undecided, step: plan.Check, of: Span | None, span: Span) -> None:
+    """Raises `Fault` where a check names an error that is there in one outcome only. `of`: the statement whose outcome
+    it is of."""
+    by = next((by for key, by in undecided.keys if key == step.mkey and by != of), None)
     if by is not None and "ok" not in step.kind:
         raise fault(
             CODE,
             f"whether `{step.mkey}` has an error depends on an outcome that the case leaves open",
             span,
             notes=(Note(WHY, by),),
-            help=f"check {step.mkey} is [ok, {', '.join(step.kind)}]",
+            help=f"`check {step.mkey} is {_either(step.kind)} when accepted t`, and label that statement t; "
+            f"or `is [ok, {', '.join(step.kind)}]`, which takes both in each outcome",
         )
+
+
+def _either(kinds: tuple[str, ...]) -> str:
+    return kinds[0] if len(kinds) == 1 else f"[{', '.join(kinds)}]"
 
 
 def look_await(undecided: Undecided, step: plan.Await, span: Span) -> None:

@@ -17,13 +17,16 @@ from mkeyspec.value.expression import Expression
 
 Kind = TypeVar("Kind")
 
+_ATOMS = frozenset({int, bool, str, type(None)})
+"""Kinds of values that are made of nothing; most values are of them."""
+
 _REMEMBERED = 16
 """Parts from which on a value's size is remembered; that of a smaller one is counted again."""
 
 
 def within(value: Kind, budget: Budget, span: Span) -> Kind:
     """`value`; raises `Fault` at `span` where it has too many parts or is nested too deep."""
-    if _inside(value):
+    if type(value) not in _ATOMS and _inside(value):
         parts, depth = _measure(value, budget)
         if parts > VALUE_PARTS.most:
             raise fault(VALUE_PARTS.code, f"this value is too large: {VALUE_PARTS.broken()}", span)
@@ -40,16 +43,13 @@ def _inside(value: object) -> tuple[object, ...]:
 
 
 def _measure(value: Any, budget: Budget) -> tuple[int, int]:
-    """Parts and depth. Whatever a value is made of has been measured before, so this does not go deep."""
-    inside = _inside(value)
-    if not inside:
-        return 1, 0
+    """Parts and depth of a value that is made of others, which have been measured before: this does not go deep."""
     known = budget.measured.get(id(value))
     if known is not None:
         return known[1], known[2]
     parts, depth = 1, 0
-    for part in inside:
-        if _inside(part):
+    for part in _inside(value):
+        if type(part) not in _ATOMS and _inside(part):
             more, deep = _measure(part, budget)
             parts += more
             depth = max(depth, deep)

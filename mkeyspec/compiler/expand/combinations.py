@@ -6,7 +6,7 @@ declare (buffers, mkeys, labels) is not there: a `for` whose values depend on it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -23,7 +23,7 @@ from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.limits import COVERED_COMBINATIONS
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
-from mkeyspec.syntax.walk import declared, flat, refs_of
+from mkeyspec.syntax.walk import declared, refs_of
 
 
 class Combinations(NamedTuple):
@@ -100,23 +100,34 @@ class _Search:
 
     # What depends on what ----------------------------------------------------------------------
 
-    def name(self, at: int, let: ast.Let, around: frozenset[int] = frozenset()) -> None:
-        """`around`: what the branch that it is in depends on."""
+    def name(self, at: int, let: ast.Let, joined: frozenset[int] = frozenset()) -> None:
+        """`joined`: what the other `let`s of this name that may be the one depend on."""
         parameters = frozenset(parameter.text for parameter in let.parameters or ())
         used = refs_of(let.value, parameters)
-        self.needs[let.name.text] = self.statements(used) | {at} | around
+        self.needs[let.name.text] = self.statements(used) | {at} | joined
         self.hide(let.name, used)
 
     def branches(self, at: int, statement: ast.If) -> None:
-        """A name that an `if` declares depends on its condition, too."""
-        condition = refs_of(statement.condition)
-        around = self.statements(condition)
-        for line in flat((statement,)):
-            if isinstance(line, ast.Let):
-                self.name(at, line, around)
-                self.hide(line.name, condition)
-            else:
-                self.unknown.update((name.text, name.span) for name in declared((line,)))
+        """Which `let` of a name is the one depends on the conditions: it needs what each of them needs, and they."""
+        names = list(declared((statement,)))
+        conditions = list(self.lets_of(at, statement))
+        around = self.statements(conditions)
+        for name in names:
+            self.needs[name.text] = self.needs.get(name.text, frozenset()) | around
+            self.hide(name, conditions)
+
+    def lets_of(self, at: int, statement: ast.If) -> Iterator[ast.Ref]:
+        """Note what an `if` declares; the names that its conditions use, those of each `if` in it included."""
+        yield from refs_of(statement.condition)
+        for block in statement.blocks():
+            for line in block.lines:
+                match line:
+                    case ast.If():
+                        yield from self.lets_of(at, line)
+                    case ast.Let():
+                        self.name(at, line, self.needs.get(line.name.text, frozenset()))
+                    case _:
+                        self.unknown.update((name.text, name.span) for name in declared((line,)))
 
     def statements(self, used: Iterable[ast.Ref]) -> frozenset[int]:
         return frozenset().union(*(self.needs.get(ref.name, frozenset()) for ref in used))

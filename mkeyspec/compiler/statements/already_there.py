@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 from mkeyspec import plan
 from mkeyspec.compiler.eval.buffer_contents import names_in
 from mkeyspec.compiler.eval.values import Handle, is_known_bytes
 from mkeyspec.compiler.statements.order import look_arrival
-from mkeyspec.compiler.statements.row_state import Brought, RowState
+from mkeyspec.compiler.statements.row_state import Brought, Moved, RowState
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import is_known, known_number
+from mkeyspec.value.regions import Regions
 from mkeyspec.value.signature import PLAIN
 
 MOST_COMPARED = 1 << 16
@@ -36,9 +39,8 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
             segments = row.ledger.targets(part, length, span)
     except Fault:
         return
-    for name, start, size in segments:
-        if size:
-            row.moved = (*row.moved, (name, start, start + size, span))
+    if regions := Regions.of(segments):
+        row.moved = (*row.moved, Moved(regions, span))
 
 
 def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> None:
@@ -48,29 +50,36 @@ def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> 
         segments = row.ledger.targets(part, known_number(part.length) if data is None else data.length, span)
     else:
         data, segments = None, row.ledger.targets(part, None, span)
-    at = 0
-    for name, start, size in segments:
-        here = None if data is None or at + size > data.length else slice_of(data, at, size)
-        row.brought = (*row.brought, Brought(name, start, start + size, here, span))
-        at += size
+    if regions := Regions.of(segments):
+        row.brought = (*row.brought, Brought(regions, data, span))
 
 
 def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) -> Span | None:
     """The last request that writes some of these bytes, if the one before it has written the same."""
+    if len(row.brought) < 2:
+        return None
     at = 0
     for part in observed.parts:
         bounds = part.bounds()
         if bounds is None:
             return None
         start, length = bounds
-        found = [one for one in row.brought if one.name == part.name and _overlap(part, one.start, one.end)]
+        found = [one for one in row.brought if one.regions.overlapping(part.name, start, start + length)]
         if len(found) > 1 and length:
-            _, low, high, data, _ = found[-2]
-            if data is not None and low <= start and start + length <= high:
-                before = slice_of(data, start - low, length)
-                if same(before, slice_of(wanted, at, length)):
-                    return found[-1].span
+            before = _all_of(found[-2], part.name, start, length)
+            if before is not None and same(before, slice_of(wanted, at, length)):
+                return found[-1].span
         at += length
+    return None
+
+
+def _all_of(brought: Brought, name: str, start: int, length: int) -> ByteString | None:
+    """What a request writes to these bytes, if one of its regions has them all."""
+    for low, high, at in brought.regions.overlapping(name, start, start + length):
+        if low <= start and start + length <= high:
+            at += start - low
+            known = brought.data is not None and at + length <= brought.data.length
+            return slice_of(brought.data, at, length) if known and brought.data is not None else None
     return None
 
 
@@ -101,19 +110,19 @@ def already_there(row: RowState, observed: plan.Content, expected: plan.Expected
         _there_already(row, several, span, writer)
     if not row.moved or not (kept or wanted):
         return
-    by: Span | None = None
-    said = True
+    segments: list[Segment] = []
     for part in observed.parts:
         bounds = part.bounds()
         if bounds is None:
             return
-        start, length = bounds
-        for name, low, high, where in row.moved:
-            if name == part.name and low < start + length and start < high:
-                by = where
-        for piece in row.ledger.buffers[part.name].pieces:
-            if piece.data is None and piece.start < start + length and start < piece.end:
-                said = False
+        segments.append((part.name, *bounds))
+    regions = Regions.of(segments)
+    by = next((one.span for one in reversed(row.moved) if one.regions.overlaps(regions)), None)
+    said = all(
+        piece.data is not None
+        for name, start, length in segments
+        for piece in row.ledger.buffers[name].within(start, start + length)
+    )
     if by is None or not (kept or said):
         return
     there = join([row.ledger.content(part, span) for part in observed.parts]) if said else None
@@ -144,9 +153,8 @@ def _written_by(row: RowState, observed: plan.Content) -> Span | None:
                 segments = row.ledger.segments(Handle("mkey", step.part.name), span)
             except Fault:
                 continue
-            for name, start, size in segments:
-                if any(part.name == name and _overlap(part, start, start + size) for part in observed.parts):
-                    return span
+            if Regions.of(segments).overlaps(_regions(observed)):
+                return span
     return None
 
 
@@ -156,31 +164,20 @@ def same(a: ByteString, b: ByteString) -> bool:
 
 def looked_at(row: RowState, observed: plan.Content) -> None:
     """What is there is known from here on: nothing that moved before is unseen."""
-    row.brought = tuple(
-        one
-        for one in row.brought
-        if not any(part.name == one.name and _overlap(part, one.start, one.end) for part in observed.parts)
-    )
-    if row.moved:
-        row.moved = tuple(
-            one
-            for one in row.moved
-            if not any(part.name == one[0] and _overlap(part, one[1], one[2]) for part in observed.parts)
-        )
+    regions = _regions(observed)
+    row.brought = tuple(one._replace(regions=left) for one in row.brought if (left := one.regions.without(regions)))
+    row.moved = tuple(one._replace(regions=left) for one in row.moved if (left := one.regions.without(regions)))
 
 
 def written_by_host(row: RowState, segments: list[Segment]) -> None:
     """The host has written there: the bytes of requests are overwritten."""
-    row.brought = tuple(
-        one
-        for one in row.brought
-        if not any(one.name == name and one.start < start + size and start < one.end for name, start, size in segments)
-    )
+    regions = Regions.of(segments)
+    row.brought = tuple(one._replace(regions=left) for one in row.brought if (left := one.regions.without(regions)))
 
 
-def _overlap(part: Part, low: int, high: int) -> bool:
-    bounds = part.bounds()
-    return bounds is None or (low < bounds[0] + bounds[1] and bounds[0] < high)
+def _regions(observed: plan.Content) -> Regions:
+    """What is looked at; of a part at a place that the device says, all of its buffer."""
+    return Regions.of([(part.name, *(part.bounds() or (0, sys.maxsize))) for part in observed.parts])
 
 
 def covers(seen: plan.Observed, observed: plan.Content) -> bool:

@@ -19,7 +19,7 @@ from mkeyspec.compiler.eval.undecided import lives
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.plan.use import total
 from mkeyspec.syntax import ast
-from mkeyspec.value.live import Live
+from mkeyspec.value.live import Live, known_number
 
 LEAST_MTU = 256
 """Bytes that a datagram may have at any port (enum ibv_mtu)."""
@@ -33,11 +33,22 @@ _NUMBER_OF = {
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+_WITH = {"block_signature": ("signature", "block"), "qp.dci": ("qp.dci_streams",)}
+"""What a device without a capability lacks as well, beside the names that begin with it (`crypto.plaintext`)."""
+
+
 def written_need(expr: ast.Expr, scope: Scope) -> plan.Need:
-    """One need of a case's `needs` line: a capability's name, or a comparison of a device's number."""
+    """One need of a case's `needs` line: a capability's name, its absence, or a comparison of a device's number."""
     match expr:
-        case ast.Text(value=text):
-            return _capability(text, expr)
+        case ast.Unary(operator="not", operand=ast.Binary(operator=operator)) if operator in _MIRRORED:
+            raise fault(
+                "MKS0302",
+                "`not` in `needs` is for a capability; a number is compared the other way",
+                expr.span,
+                help="needs device.max_wr_memcpy_length < 4096",
+            )
+        case ast.Unary(operator="not", operand=operand):
+            return plan.Lacks(_named(operand, scope))
         case ast.Binary(operator=operator, left=ast.Attribute() as left, right=right) if operator in _MIRRORED:
             return _comparison(expr, left, operator, right, scope)
         case ast.Binary(operator=operator, left=left, right=right) if operator in _MIRRORED:
@@ -57,6 +68,21 @@ def _comparison(expr: ast.Expr, left: ast.Expr, operator: str, right: ast.Expr, 
                 expr.span,
                 help="needs device.max_wr_memcpy_length >= 4096",
             )
+
+
+def without(lacked: str, need: str) -> bool:
+    """Whether a device that lacks the first capability can't have the second."""
+    above = (lacked, *_WITH.get(lacked, ()))
+    return any(need == name or need.startswith(f"{name}.") for name in above)
+
+
+def look_contradiction(needs: list[plan.Need], expr: ast.Expr) -> None:
+    """No device has a capability and lacks it: the case would be skipped everywhere. `expr`: the last need."""
+    for lacked in plan.lacked(needs):
+        for asked in plan.offered(needs):
+            if without(lacked, asked):
+                message = f"no device lacks `{lacked}` and offers `{asked}`"
+                raise fault("MKS0222", message, expr.span, help="drop one of both")
 
 
 def _named(expr: ast.Expr, scope: Scope) -> str:
@@ -89,7 +115,7 @@ def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -
 
 
 def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
-    """What a QP is asked to have beyond the default one, and a datagram beyond what any port takes."""
+    """What a QP is asked to have beyond the default one, a datagram beyond what any port takes, and what is copied."""
     if isinstance(step, plan.Qp) and not step.claim:
         for member, number in step.members:
             name = _NUMBER_OF.get(member)
@@ -100,6 +126,14 @@ def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
             length = total(request.data) if isinstance(request, plan.Send) else 0
             if isinstance(length, int) and length > LEAST_MTU:
                 yield plan.Comparison(Live("device", "active_mtu"), ">=", length)
+    elif isinstance(step, plan.Post) and not plan.rejected_at(step.claim, "complete"):
+        lengths = [
+            known_number(one.source.length)
+            for one in step.requests
+            if isinstance(one, plan.Memcpy) and not one.options.but
+        ]
+        if longest := max((length for length in lengths if length is not None), default=0):
+            yield plan.Comparison(Live("device", "max_wr_memcpy_length"), ">=", longest)
 
 
 def _capability(name: str, expr: ast.Expr) -> str:
@@ -112,7 +146,7 @@ def _capability(name: str, expr: ast.Expr) -> str:
 
 def _dotted(expr: ast.Expr) -> str | None:
     match expr:
-        case ast.Ref(name=text):
+        case ast.Ref(name=text) | ast.Text(value=text):
             return text
         case ast.Attribute(of=of, name=name):
             left = _dotted(of)

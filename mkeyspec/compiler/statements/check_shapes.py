@@ -179,9 +179,7 @@ def _modifier_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:
             yield _unknown_modifier(modifier, verb)
             continue
         slot = verb.modifiers[word]
-        if slot is None and modifier.value is not None:
-            yield fault("MKS0216", f"`{word}` takes no value", modifier.value.span, help=f", {word}")
-        elif slot is not None and modifier.value is None:
+        if slot is not None and modifier.value is None:
             yield fault("MKS0213", f"`{word}` lacks {slot.what}", modifier.name.span, help=f", {word} …")
 
 
@@ -232,6 +230,13 @@ def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
         yield fault("MKS0219", "a section is posted by one end", node.span, help="peer post { … }")
     if node.claim is not None:
         yield from _claim_faults(node.claim, verb, place)
+    if node.branch is not None and (place is not CASE or not verb.branch):
+        yield fault(
+            "MKS0510",
+            f"`{verb.name}` is carried out in each outcome: it takes no `when accepted` or `when rejected`",
+            node.branch.span,
+            help="`expect` and `check` may be of one outcome",
+        )
     if node.known is not None and (place is not CASE or not verb.known):
         yield fault(
             "MKS0510",

@@ -12,7 +12,7 @@ from mkeyspec.compiler.eval.coercion import as_word, wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.statements.request_parts import configured_mkey, missing
+from mkeyspec.compiler.statements.request_parts import configured_mkey, flag, missing
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import CONFIGURE, access_flags, called_setters, layout_of, setter
@@ -29,7 +29,7 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
     setters = called_setters(row, sentence, scope)
     if all(modifier.name.text != "num_setters" for modifier in sentence.but):
         fitting(len(setters), "num_setters", sentence.span)
-    reset = "reset_signature" in sentence.modifiers
+    reset = flag(sentence, scope, "reset_signature")
     for one in setters:
         layout = one.layout_given()
         if layout is not None:

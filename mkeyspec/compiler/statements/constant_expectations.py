@@ -8,7 +8,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.values import is_live
-from mkeyspec.value.live import MEMBER_TYPES, WIDTHS, Int, Live, LiveOp, NoValue, evaluate, lives_in, width
+from mkeyspec.value.live import MEMBER_TYPES, Int, Live, LiveOp, NoValue, bits_of, evaluate, lives_in, width
 
 CANNOT_FAIL, CANNOT_HOLD = "cannot fail", "cannot hold"
 
@@ -66,7 +66,7 @@ def bounds(value: Int) -> tuple[int, int] | None:
         case int():
             return value, value
         case Live():
-            return None if value.member in MEMBER_TYPES else (0, (1 << WIDTHS.get(value.member, 32)) - 1)
+            return None if value.member in MEMBER_TYPES else (0, (1 << bits_of(value)) - 1)
         case LiveOp():
             return _bounds_of_result(value)
         case _:
@@ -114,7 +114,7 @@ def constant(value: LiveOp) -> int | None:
 def _numbers(lives: list[Live], turn: int) -> list[int]:
     """Numbers of their widths, each turn others, and not the same for all of them."""
     random = Random(turn)
-    masks = [(1 << WIDTHS.get(live.member, 32)) - 1 for live in lives]
+    masks = [(1 << bits_of(live)) - 1 for live in lives]
     if turn < 4:
         return [(turn + 3 * place) & mask for place, mask in enumerate(masks)]
     if turn < 6:

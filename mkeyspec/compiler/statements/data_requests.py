@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check import mkey_state, transfer
+from mkeyspec.compiler.check import inline, mkey_state, transfer
 from mkeyspec.compiler.check.context import Look, count
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import wrong
@@ -37,6 +37,7 @@ from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, is_known
 
 PAGE = "ibv_wr_post(3)"
+INLINE: dict[str, Slot | None] = {"inline": None}
 
 # send, send_imm, send_inv -----------------------------------------------------------------------
 
@@ -66,6 +67,7 @@ def _invalidated(sentence: Sentence, scope: Scope) -> str:
 
 def _check_send(look: Look, request: plan.Send) -> None:
     transfer.look_request(look, request)
+    inline.look_inline(look, request)
     _check_receive(look, request)
     _check_invalidated(look, request)
 
@@ -136,15 +138,15 @@ def _after_send(state: AbstractState, request: plan.Send) -> None:
 SEND_RECORD = Request(
     request=plan.Send,
     shapes=(
-        request_shape("send", "send m", REFS, {}, PAGE),
-        request_shape("send_imm", "send_imm m, imm 7", REFS, {}, PAGE, IMM),
+        request_shape("send", "send m", REFS, {}, PAGE, INLINE),
+        request_shape("send_imm", "send_imm m, imm 7", REFS, {}, PAGE, {**IMM, **INLINE}),
         request_shape(
             "send_inv",
             "send_inv m, key k",
             REFS,
             {},
             PAGE,
-            {"key": Slot("an mkey of the other side")},
+            {"key": Slot("an mkey of the other side"), **INLINE},
             (*SGE_BUT, "invalidate_rkey", *DC_BUT),
         ),
     ),
@@ -163,6 +165,11 @@ def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) 
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
 
 
+def _check_write(look: Look, request: plan.Write) -> None:
+    transfer.look_request(look, request)
+    inline.look_inline(look, request)
+
+
 def _after_write(state: AbstractState, request: plan.Write) -> None:
     state.moved(request.data, received=False)
     state.moved((request.to,), received=True)
@@ -170,9 +177,9 @@ def _after_write(state: AbstractState, request: plan.Write) -> None:
 
 WRITE_RECORD = Request(
     request=plan.Write,
-    shapes=(request_shape("write", "write m to w", REFS, {"to": REF}, PAGE, IMM, REMOTE_BUT),),
+    shapes=(request_shape("write", "write m to w", REFS, {"to": REF}, PAGE, {**IMM, **INLINE}, REMOTE_BUT),),
     lower=_write,
-    check=transfer.look_request,
+    check=_check_write,
     effect=_after_write,
 )
 

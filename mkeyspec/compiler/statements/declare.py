@@ -20,6 +20,7 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle
+from mkeyspec.compiler.statements.request_parts import is_on
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
@@ -155,7 +156,7 @@ def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     pd: str | None = None
     for word, line in lines.items():
         if word in MKEY_FLAGS:
-            flags |= MKEY_FLAGS[word]
+            flags |= MKEY_FLAGS[word] if is_on(line.node.operand, scope, word) else 0
         elif word == "entries":
             span = line.operand.span
             entries = fitting(as_live_int(evaluate(line.operand, scope), scope, span, "`entries`"), word, span)

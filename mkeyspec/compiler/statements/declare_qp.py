@@ -11,6 +11,7 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle, is_list
+from mkeyspec.compiler.statements.request_parts import flag
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
@@ -74,8 +75,8 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
             items = value if is_list(value) else (value,)
             flags = 0
             for item in items:
-                flag = as_flags(item, scope, expr.span, "qp_op", "`send_ops`")
-                flags |= known_number(flag) or 0
+                operation = as_flags(item, scope, expr.span, "qp_op", "`send_ops`")
+                flags |= known_number(operation) or 0
             members.append((word, flags))
         elif word in SWITCHES:
             members.append((word, as_bool(value, scope, expr.span, f"`{word}`")))
@@ -90,6 +91,11 @@ def _qp(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.origin.put_member(step, word, line.span)
     row.add(step, sentence)
     row.declare(name, Handle("qp", name.text), scope)
+    if flag(sentence, scope, "default"):
+        if row.default_qp is not None:
+            message = f"`{row.default_qp}` is the default QP of this case already"
+            raise fault("MKS0217", message, sentence.modifiers["default"].span, help="`on q` names another one")
+        row.default_qp = name.text
 
 
 # Rules ------------------------------------------------------------------------------------------
@@ -150,6 +156,7 @@ QP = Statement(
             "qp",
             "qp q { max_send_sge 1; max_inline_data 0 }",
             NEW,
+            modifiers={"default": None},
             but=("send_ops_flags",),
             lines=Place(
                 "qp",

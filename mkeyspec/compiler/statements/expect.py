@@ -52,14 +52,45 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
     location = node.span.source.location(node.span.start)
     at, known = At(location.line, location.column), _known(row, node, observed, scope)
-    step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected))
-    undecided.look_expectation(row.undecided, row.ledger, step, node.span)
+    branch, by = branch_of(row, node.branch, scope)
+    step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected), branch)
+    _look_decided(row, step, by, node.span)
     look_expectation(row, step, node.span)
     row.add_expect(step, node.span)
     row.origin.put_member(step, "expected", right_span)
     row.origin.put_member(step, "observed", left_expr.span)
-    if operator == "==" and plan.is_bytes(observed):
+    if operator == "==" and plan.is_bytes(observed) and branch is None:
         _learn(row, observed, expected, node.span, step.known)
+
+
+def branch_of(row: RowState, node: ast.Branch | None, scope: Scope) -> tuple[plan.Branch | None, Span | None]:
+    """The outcome that an expectation or a check is of, and the statement that leaves it open."""
+    if node is None:
+        return None, None
+    label = node.label
+    evaluate(ast.Ref(label.span, label.text), scope)
+    found = row.undecided.label(label.text)
+    if found is None:
+        raise fault(
+            "MKS0517",
+            f"`{label.text}` is no statement whose outcome is left open",
+            label.span,
+            help=f"as {label.text} accepted or rejected at …; without it there is one outcome, and no `when`",
+        )
+    location = found[1].source.location(found[1].start)
+    return plan.Branch(At(location.line, location.column), node.accepted), found[1]
+
+
+def _look_decided(row: RowState, step: plan.Expect, by: Span | None, span: Span) -> None:
+    """What an expectation judges may depend on the outcome that it is of, and on no other that is left open."""
+    doubts, open = row.ledger.doubts, row.undecided
+    if by is not None:
+        row.ledger.doubts = tuple(doubt for doubt in doubts if doubt.by != by)
+        open = open._replace(labels=tuple(one for one in open.labels if one[2] != by))
+    try:
+        undecided.look_expectation(open, row.ledger, step, span)
+    finally:
+        row.ledger.doubts = doubts
 
 
 def observe(row: RowState, expr: ast.Expr, scope: Scope) -> plan.Observed | None:

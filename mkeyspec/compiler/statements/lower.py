@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.eval.evaluate import decide
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import look_step
 from mkeyspec.compiler.statements import expect
-from mkeyspec.compiler.statements.capabilities import derived_needs
+from mkeyspec.compiler.statements.capabilities import derived_needs, without
 from mkeyspec.compiler.statements.check_step import check_step
 from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
@@ -25,7 +26,12 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 
 ENTRIES_UNIT = 4
-"""A default number of entries is rounded up to this: drivers grant them in fours (X-LIM)."""
+"""A default number of entries is rounded up to a multiple of this, as drivers do (X-LIM-07)."""
+
+
+def departs(known: ast.Known | None, scope: Scope) -> bool:
+    """Whether a `known` is one of this row."""
+    return known is None or known.when is None or decide(known.when, scope, "`when`")
 
 
 class Lowering(RowState):
@@ -37,16 +43,19 @@ class Lowering(RowState):
         """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""
         scope.ledger = self.ledger
         self.origin = Origin(node.span, self.case.name.span)
-        lower(self, self.sentences.read(node), scope)
+        sentence = self.sentences.read(node)
+        if not departs(node.known, scope):
+            sentence = replace(sentence, node=replace(node, known=None))
+        lower(self, sentence, scope)
 
     def expect(self, node: ast.Expect, scope: Scope) -> None:
         """Lower one expectation. Raises `Fault`."""
         scope.ledger = self.ledger
         self.origin = Origin(node.span, self.case.name.span)
-        expect.expect(self, node, scope)
+        expect.expect(self, node if departs(node.known, scope) else replace(node, known=None), scope)
 
     def named(self, name: ast.Name, scope: Scope) -> None:
-        """A `let` was evaluated: the bytes of places in it are meant as they are here."""
+        """A `let` was evaluated: its places mean the bytes that they have at this statement."""
         take(self, name, scope)
 
     def finish(self, row_id: str, bindings: tuple[plan.Binding, ...]) -> plan.Row:
@@ -84,7 +93,7 @@ class Lowering(RowState):
         return settled
 
     def _locate(self, step: plan.Step, span: Span) -> None:
-        """The step carries its origin from here on."""
+        """Give the step its origin."""
         self.origin.span = span
         step.locate(self.origin)
 
@@ -105,11 +114,14 @@ class Lowering(RowState):
 
     def _need(self, step: plan.Step) -> None:
         for need in derived_needs(self.state, step, self.budget.device_numbers):
-            if not isinstance(need, plan.Comparison) or not self._is_compared(need):
+            if not isinstance(need, plan.Comparison):
+                if not any(without(lacked, str(need)) for lacked in self.lacks):
+                    self.needs[need] = None
+            elif not self._is_compared(need):
                 self.needs[need] = None
 
     def _is_compared(self, need: plan.Comparison) -> bool:
-        """Whether a need asks as much of that number already; 0 is to be told at all."""
+        """Whether another need demands as much of that number. A need of 0 demands only that it is known."""
         others = [one for one in self.needs if isinstance(one, plan.Comparison) and one.live == need.live]
         return any(need.value == 0 or (one.operator == need.operator and one.value >= need.value) for one in others)
 

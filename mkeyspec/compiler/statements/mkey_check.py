@@ -16,6 +16,7 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import is_known_bytes, is_list
 from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements.expect import branch_of
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import BYTES, LABEL, MKEY, NUMBER, SIG_PAGE, Shape, Slot
@@ -87,6 +88,7 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
                 # A driver may decode an unread error by what the key has now (X-DIFF-29).
                 now = (one for one in key.domains if one is not None)
                 _right_size((domain, *now), seen, name, said, other)
+    branch, by = branch_of(row, sentence.node.branch, scope)
     step = plan.Check(
         sentence.at,
         mkey.name,
@@ -101,14 +103,20 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.claim(sentence, scope),
         known,
         row.label(sentence, scope),
+        branch,
     )
     row.origin.put_member(step, "mkey", sentence.operand.span)
     row.origin.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
         row.origin.put_member(step, name, modifier.span)
     row.add(step, sentence)
-    undecided.look_check(row.undecided, step, sentence.span)
-    row.undecided = row.undecided.without_key(mkey.name)
+    undecided.look_check(row.undecided, step, by, sentence.span)
+    if by is None:
+        row.undecided = row.undecided.without_key(mkey.name)
+    else:
+        row.undecided = row.undecided.with_labels((step.label,), (), by)
+        if branch is not None and branch.accepted:  # of the other outcome there is no error
+            row.undecided = row.undecided.without_key(mkey.name, by)
     writes.label(row, step, sentence.span)
     if plan.is_undecided(step.claim) and kinds != ("ok",):
         row.undecided = row.undecided.with_keys((mkey.name,), sentence.span)
@@ -246,6 +254,7 @@ CHECK = Statement(
             phases=("mkey_check",),
             known=True,
             page="mlx5dv_mkey_check(3)",
+            branch=True,
             shows=("errno",),
         ),
     ),

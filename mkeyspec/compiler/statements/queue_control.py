@@ -26,7 +26,7 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """`await sq_drained on q`."""
     expr = sentence.operand
     event = as_word(evaluate(expr, scope), scope, expr.span, ("event",), "`await`").name
-    qp = row.qp(sentence, scope)
+    qp = row.qp(sentence, scope) if event in QP_EVENTS or "on" in sentence.phrases else None
     if event not in QP_EVENTS and qp is not None:
         raise fault(
             "MKS0513",
@@ -88,7 +88,7 @@ def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
 def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
     """The QP that is the operand; None: the default one."""
     operand = sentence.node.operand
-    return None if operand is None else row.handle(operand, scope, "qp", f"`{sentence.verb.name}`").name
+    return row.default_qp if operand is None else row.handle(operand, scope, "qp", f"`{sentence.verb.name}`").name
 
 
 POLL = Statement(

@@ -46,7 +46,7 @@ def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, spa
             _rest(state, (part.name for part in parts), looks=True)
         case plan.Store():
             _rest(state, (step.to.name,))
-        case plan.Check():
+        case plan.Check() | plan.Destroy():
             _rest(state, (step.mkey,))
         case plan.Memory() | plan.Mkey() | plan.Qp() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag():
             pass  # nothing is posted

@@ -45,10 +45,11 @@ def _check(look: Look, step: plan.Recv) -> None:
         look_type(look, step, "recv")
     for part in step.into:
         key = look.mkey(part.name)
-        if key is None or not mkey_state.look_exists(look, step, part.name):
+        use = plan.RECEIVE["recv"]
+        if key is None or not mkey_state.look_exists(look, step, part.name, use):
             continue
-        if not key.unknown or mkey_state.look_state(look, step, part, key, plan.RECEIVE["recv"]):
-            mkey_state.look_inside(look, step, part, key)
+        if not key.unknown or mkey_state.look_state(look, step, part, key, use):
+            mkey_state.look_inside(look, step, part, key, use)
 
 
 def _effect(state: AbstractState, step: plan.Recv) -> None:

@@ -10,6 +10,7 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import (
     declare,
     declare_qp,
+    destroy,
     expect,
     mkey_check,
     queue_control,
@@ -38,6 +39,7 @@ RECORDS: tuple[Statement[Any], ...] = tuple(
         mkey_check,
         queue_control,
         tag,
+        destroy,
         expect,
     )
     for record in vars(module).values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.eval.coercion import as_int, as_live_int, fault
+from mkeyspec.compiler.eval.coercion import as_bool, as_int, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
@@ -11,6 +11,7 @@ from mkeyspec.compiler.eval.values import Handle, is_handle
 from mkeyspec.compiler.statements.operands import Operand, place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
+from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, is_known
 
@@ -27,15 +28,35 @@ def options(row: RowState, sentence: Sentence, scope: Scope, signaled: bool) -> 
     if not modifiers and not sentence.but:
         return SIGNALED if signaled else PLAIN_OPTIONS
     dct = modifiers.get("dct")
+    asked = flag(sentence, scope, "signaled")
+    if signaled and not asked and "signaled" in modifiers:
+        raise fault(
+            "MKS0302",
+            "a request that stands alone is signaled, since it is waited for",
+            modifiers["signaled"].span,
+            help=f"post {{ {sentence.verb.name} … }} is not, unless it says so",
+        )
     return plan.Options(
-        signaled or "signaled" in modifiers,
-        "fence" in modifiers,
-        "solicited" in modifiers,
+        signaled or asked,
+        flag(sentence, scope, "fence"),
+        flag(sentence, scope, "solicited"),
         fixed_int(sentence, scope, "id"),
         None if dct is None or dct.value is None else row.handle(dct.value, scope, "dct", "`dct`").name,
         fixed_int(sentence, scope, "stream"),
         row.overrides(sentence, scope),
+        flag(sentence, scope, "inline"),
     )
+
+
+def flag(sentence: Sentence, scope: Scope, name: str) -> bool:
+    """Whether a modifier of one word is there, and not switched off: `signaled`, `signaled yes`."""
+    modifier = sentence.modifiers.get(name)
+    return modifier is not None and is_on(modifier.value, scope, name)
+
+
+def is_on(value: ast.Expr | None, scope: Scope, name: str) -> bool:
+    """What a flag is set to; it is set where nothing follows it."""
+    return value is None or as_bool(evaluate(value, scope), scope, value.span, f"`{name}`")
 
 
 def fixed_int(sentence: Sentence, scope: Scope, name: str) -> int | None:

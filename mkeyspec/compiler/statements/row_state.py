@@ -15,7 +15,7 @@ from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import NOTHING
 from mkeyspec.compiler.eval.values import Handle
-from mkeyspec.compiler.statements.capabilities import written_need
+from mkeyspec.compiler.statements.capabilities import look_contradiction, written_need
 from mkeyspec.compiler.statements.claims import claim, known, shown
 from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
@@ -24,12 +24,13 @@ from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout
 from mkeyspec.value.live import known_number
+from mkeyspec.value.regions import Regions
 
 
 class CaseState:
     """What the rows of a case share. `scope`: of the file's `let`s, in which the case's `needs` are read."""
 
-    __slots__ = ("budget", "case", "diagnostics", "held", "needs", "sentences")
+    __slots__ = ("budget", "case", "diagnostics", "held", "lacks", "needs", "sentences")
 
     def __init__(self, case: ast.Case, sentences: Sentences, diagnostics: Diagnostics, scope: Scope) -> None:
         self.case = case
@@ -45,16 +46,24 @@ class CaseState:
                 continue  # its names were said to be wrong
             try:
                 self.needs.append(written_need(expr, scope))
+                look_contradiction(self.needs, expr)
             except Fault as found:
                 diagnostics.add(found.diagnostic)
+        self.lacks = plan.lacked(self.needs)
+        """Capabilities that the device must not have: no step needs them."""
+
+
+class Moved(NamedTuple):
+    """Where the statement at `span` writes."""
+
+    regions: Regions
+    span: Span
 
 
 class Brought(NamedTuple):
-    """Bytes [start, end) of a buffer that the request at `span` brings; `data` None: nobody has said what they are."""
+    """What the request at `span` writes there; `data` None: it is unknown."""
 
-    name: str
-    start: int
-    end: int
+    regions: Regions
     data: ByteString | None
     span: Span
 
@@ -66,10 +75,12 @@ class RowState(ABC):
         "brought",
         "budget",
         "case",
+        "default_qp",
         "diagnostics",
         "echoes",
         "entries",
         "held",
+        "lacks",
         "ledger",
         "moved",
         "needs",
@@ -95,10 +106,13 @@ class RowState(ABC):
         self.ledger = BufferContents(self.state)
         self.steps: list[plan.Step] = []
         self.needs = dict.fromkeys(of.needs)
-        self.moved: tuple[tuple[str, int, int, Span], ...] = ()
-        """Bytes [start, end) of buffers that a sentence has written, and that nobody has looked at since."""
+        self.lacks = of.lacks
+        self.default_qp: str | None = None
+        """The QP of statements without `on`; None: the pair with the defaults."""
+        self.moved: tuple[Moved, ...] = ()
+        """What statements have written and no statement has looked at since."""
         self.brought: tuple[Brought, ...] = ()
-        """What requests bring, in order, since somebody has looked there."""
+        """What requests write, in order, and no statement has looked at since."""
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
         self.writers: dict[Span, plan.At] = {}
@@ -153,19 +167,21 @@ class RowState(ABC):
     def qp(self, sentence: Sentence, scope: Scope) -> str | None:
         """The QP after `on`; None: the case's default one."""
         expr = sentence.phrases.get("on")
-        return None if expr is None else self.handle(expr, scope, "qp", "`on`").name
+        return self.default_qp if expr is None else self.handle(expr, scope, "qp", "`on`").name
 
-    def label(self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), quiet: bool = False) -> str | None:
-        """The label after `as`, declared from here on. `claim`: what the case says of the statement; `quiet`: it has no
-        completion that would tell more than its errno."""
+    def label(
+        self, sentence: Sentence, scope: Scope, claim: plan.Claim = (), shows: tuple[str, ...] | None = None
+    ) -> str | None:
+        """The label after `as`, declared from here on. `claim`: what the case says of the statement; `shows`: the
+        members that it has, where they are fewer than its verb's."""
         expr = sentence.phrases.get("as")
         if expr is None:
             return None
         if not isinstance(expr, ast.Ref):
             raise fault("MKS0213", "`as` takes a name for this step", expr.span, help="as r")
         verb = sentence.verb
-        shows = ("errno",) if quiet else shown(verb.shows, claim)
-        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=shows), expr.span)
+        members = shown(verb.shows if shows is None else shows, claim)
+        scope.bind(expr.name, Handle("label", expr.name, step=verb.name, shows=members), expr.span)
         return expr.name
 
     def overrides(self, sentence: Sentence, scope: Scope) -> plan.Overrides:

@@ -12,9 +12,10 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.order import SectionOrder
+from mkeyspec.compiler.statements.request_parts import flag
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
-from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, Shape
+from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, WR_SHOWS, Shape
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.compiler.statements.work_requests import SECTION, record_of, request
 from mkeyspec.diagnostics.diagnostic import Diagnostics
@@ -33,7 +34,7 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
         requests.append(request(row, row.sentences.read(line), scope, False))
         _carry_out(ahead, requests[-1])
         order.take(requests[-1])
-    wait, abort = "nowait" not in sentence.modifiers, sentence.verb.name == "abort"
+    wait, abort = not flag(sentence, scope, "nowait"), sentence.verb.name == "abort"
     if _finish(row, ahead, sentence, scope, qp, tuple(requests), wait, abort):
         for found in order.found:
             row.diagnostics.add(found)
@@ -70,7 +71,7 @@ def _finish(
     else:
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
-    label = row.label(sentence, scope, claim, quiet=not claim and not abort and _is_quiet(row, qp, requests))
+    label = row.label(sentence, scope, claim, None if abort else _shows(row, qp, requests, bool(claim)))
     waiting = [one.into for one in row.state.end((qp, not peer)).receives or ()]
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
@@ -97,10 +98,14 @@ def _under_way(
         row.state.ends[queue] = end._replace(pending=end.pending + count)
 
 
-def _is_quiet(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...]) -> bool:
-    """Whether nothing tells that a section has gone through: none of its requests has a completion, nor a receive."""
-    told = any(one.options.signaled or one.takes_receive() for one in requests)
-    return not told and not (qp is not None and row.signals_all(qp))
+def _shows(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...], claimed: bool) -> tuple[str, ...]:
+    """The members of a section's label: of completions of its own requests. One that asked for none has a completion
+    only if it fails, as a claim may say."""
+    all_signaled = qp is not None and row.signals_all(qp)
+    told = [one for one in requests if all_signaled or one.options.signaled]
+    if any("byte_len" in shape.shows for one in told for shape in record_of(one).shapes):
+        return ANSWERED_SHOWS
+    return WR_SHOWS if told or claimed else ("errno",)
 
 
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:

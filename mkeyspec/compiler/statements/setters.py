@@ -113,7 +113,8 @@ def _signature(row: RowState, sentence: Sentence, scope: Scope) -> plan.Setter:
         if name in domains:
             domains[name] = as_domain_or_none(value, scope, expr.span, f"`{name}`")
         else:
-            masks[name] = _mask(as_int(value, scope, expr.span, f"`{name}`"), expr.span, name)
+            mask = as_flags(value, scope, expr.span, "mask", f"`{name}`")
+            masks[name] = _mask(as_int(mask, scope, expr.span, f"`{name}`"), expr.span, name)
     mem, wire = domains["mem"], domains["wire"]
     check = masks["check_mask"]
     if check is None:

@@ -25,7 +25,8 @@ class Shape:
 
     `modifiers`: a name with None is a bare word (`signaled`), with a Slot it takes a value (`id 5`).
     `but`: members that may be written wrong on purpose. `lines`: what its braces are, None: it has none.
-    `phases`: where a rejection may be claimed. `shows`: what may be read of its label when the case runs.
+    `phases`: where a rejection may be claimed. `branch`: it may be of one outcome (`when accepted t`).
+    `shows`: what may be read of its label when the case runs.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Shape:
     phases: tuple[str, ...] = ()
     completes: bool = False
     known: bool = False
+    branch: bool = False
     peer: bool = False
     page: str = ""
     shows: tuple[str, ...] = ()
@@ -102,8 +104,8 @@ def field_line(name: str, example: str, what: str, page: str = "", required: boo
 
 
 def flag_line(name: str, page: str = "") -> Shape:
-    """A line of one word: `block_signature`."""
-    return Shape(name, name, page=page)
+    """A line of one word, or of the word and yes or no: `block_signature`."""
+    return Shape(name, name, Slot("yes or no", required=False), page=page)
 
 
 def request_shape(

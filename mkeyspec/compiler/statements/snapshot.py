@@ -29,6 +29,7 @@ from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
+from mkeyspec.value.regions import Regions
 
 _PLACES = (Part, Handle, WireRef)
 
@@ -80,11 +81,8 @@ class _Taking:
             segments = self.row.ledger.segments(place, self.name.span)
         except Fault:
             return False
-        return any(
-            name == other and low < start + length and start < high
-            for name, start, length in segments
-            for other, low, high, _ in self.row.moved
-        )
+        regions = Regions.of(segments)
+        return any(one.regions.overlaps(regions) for one in self.row.moved)
 
     def pinned(self) -> str:
         """A label for the transmit that `wire` means here, so that it is still found when there is another one."""

@@ -14,7 +14,7 @@ from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import MKEY, MKEY_PAGE, NUMBER, Shape
 from mkeyspec.compiler.statements.statement import Statement
-from mkeyspec.value.live import is_known
+from mkeyspec.value.live import before_tag, is_known
 
 
 def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -24,7 +24,18 @@ def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
     tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
     if is_known(tag) and not 0 <= tag <= 0xFF:
         raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
+    _keep(scope, mkey, sum(1 for one in row.steps if type(one) is plan.Retag and one.mkey == mkey))
     row.add(plan.Retag(sentence.at, mkey, tag), sentence)
+
+
+def _keep(scope: Scope, mkey: str, tags: int) -> None:
+    """What a `let` has taken of the key's numbers stays what it was."""
+    around: Scope | None = scope
+    while around is not None:
+        for name, value in around.names.items():
+            if (kept := before_tag(value, mkey, tags)) is not value:
+                around.names[name] = kept
+        around = around.around
 
 
 def _check(look: Look, step: plan.Retag) -> None:

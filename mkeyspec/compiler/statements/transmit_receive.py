@@ -107,7 +107,8 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     known = row.known(sentence, scope)
     part = Part(name, start, data.length if length is None else length, but)
     row.origin.put(part, into.span)
-    label = row.label(sentence, scope, claim)
+    # A WRITE without immediate has no byte_len, at neither end.
+    label = row.label(sentence, scope, claim, WR_SHOWS if op == "peer_write" else ANSWERED_SHOWS)
     step = plan.Receive(sentence.at, data, part, op, imm, qp, label, opts, claim, known)
     row.origin.put_member(step, "data", expr.span)
     row.add(step, sentence)

@@ -12,9 +12,11 @@ from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANN
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
+from mkeyspec.reference.layout import Segment
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, pieces_of
+from mkeyspec.value.regions import Regions
 
 # Expectations ------------------------------------------------------------------------------------
 
@@ -73,20 +75,17 @@ def _contradicts_itself(observed: plan.Content, expected: plan.Expected) -> bool
 def _two_things(parts: tuple[Part, ...], wanted: ByteString) -> bool:
     if wanted.length > MOST_COMPARED:
         return False
-    at, seen = 0, list[tuple[str, int, int, int]]()
+    segments: list[Segment] = []
     for part in parts:
         bounds = part.bounds()
         if bounds is None:
             return False
-        first, size = bounds
-        for name, start, length, where in seen:
-            low, high = max(start, first), min(start + length, first + size)
-            if name == part.name and low < high:
-                one = slice_of(wanted, where + low - start, high - low)
-                if not same(one, slice_of(wanted, at + low - first, high - low)):
-                    return True
-        seen.append((part.name, first, size, at))
-        at += size
+        segments.append((part.name, *bounds))
+    for one, other in Regions.of(segments).twice():
+        low, high = max(one.start, other.start), min(one.end, other.end)
+        first = slice_of(wanted, one.at + low - one.start, high - low)
+        if not same(first, slice_of(wanted, other.at + low - other.start, high - low)):
+            return True
     return False
 
 
@@ -267,9 +266,9 @@ def look_finished(row: RowState) -> None:
     Memory that changed and is not named fails by the closing rule. It does not change where the same bytes were there.
     """
     _look_echoes(row)
-    for *_, moved in row.moved:
+    for moved in row.moved:
         row.held.warning(
-            "MKS0616", "no statement checks what this moves", moved, help="add an `expect` of these bytes after it"
+            "MKS0616", "no statement checks what this moves", moved.span, help="add an `expect` of these bytes after it"
         )
     for unseen in row.ledger.unseen.values():
         row.held.warning(
@@ -283,13 +282,33 @@ def look_finished(row: RowState) -> None:
 
 
 def look_poll(row: RowState, step: plan.Poll, span: Span) -> None:
-    """A `poll` without a list, when no request is under way whose completion it could wait for."""
+    """A `poll` without a list, when no request is under way whose completion it could wait for; or with one that names
+    more successes than are under way."""
     queue = step.queue()
-    if not step.claim and step.known is None and not row.state.end(queue).pending:
+    pending = row.state.end(queue).pending
+    if not step.claim and step.known is None and not pending:
         row.diagnostics.warning(
             "MKS0615",
             "nothing is due here: no request before this has a completion that was not waited for",
             span,
             help="poll completes { … } says which completions there are; `post, nowait { … }` leaves some open",
         )
+    elif step.claim and step.known is None and not _is_unsure(row, step):
+        listed = [sum(entry.opcode != plan.ERROR for entry in entries) for entries in plan.lists(step.claim)]
+        if min(listed, default=0) > pending:
+            row.diagnostics.warning(
+                "MKS0615",
+                f"successful completions: the list has {min(listed)}, and {pending} can be due here. A statement "
+                "waits for those of its own requests and of the receives that these meet",
+                span,
+                help="send the message with `post, nowait { … }`, and poll for both; or leave the list out",
+            )
     row.state.ends[queue] = row.state.end(queue)._replace(pending=0)
+
+
+def _is_unsure(row: RowState, step: plan.Poll) -> bool:
+    """Whether the completions that may come are not known: of a queue that several QPs share, or that a raw WQE or a
+    `cancel` has a part in."""
+    qp = row.state.qp(step.qp)
+    raw = any(one.word == plan.RawWqe.word for each in row.steps for one in getattr(each, "requests", ()))
+    return raw or qp.type == "dci" or qp.sig_pipelining

@@ -7,7 +7,7 @@ a key with a signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,8 +45,8 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
     span, both = row.origin.get(step), plan.is_undecided(step.claim)
     if both:
         _open(row, step, span)
-        if _waited_for(step) and not any(_is_wild(one) or one.options.but for one in step.requests):
-            _note_writer(row, step, span)
+        if _is_over(step) and not any(_is_wild(one) for one in step.requests):
+            _note_writer(row, step, span, [one.options for one in step.requests])
     for request in step.requests if through else ():
         if both and (_is_wild(request) or _names_unknown(row, step)):
             row.ledger.doubt(_everything(row), span)
@@ -80,7 +80,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     if plan.is_undecided(step.claim):
         row.ledger.doubt(wire, span)
         _open(row, step, span)
-        _note_writer(row, step, span)
+        _note_writer(row, step, span, (step.options,))
     elif doubt := row.ledger.doubtful(reached(row.ledger, step.part, span)) if row.ledger.doubts else None:
         row.ledger.doubt(wire, doubt.by)
 
@@ -91,7 +91,7 @@ def receive(row: RowState, step: plan.Receive, through: bool) -> None:
     row.ledger.write_into(step.part.name)
     if both:
         _open(row, step, span)
-        _note_writer(row, step, span)
+        _note_writer(row, step, span, (step.options,))
         if _names_unknown(row, step):
             row.ledger.doubt(_everything(row), span)
     if both or (through and row.ledger.doubts):
@@ -105,6 +105,8 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
     of that is done, is open too."""
     if not plan.is_undecided(claim):
         return
+    # A `poll` that a list of successes fits has seen all of it succeed. An accepted `cancel` may have stopped it.
+    known = id is None and not row.state.qp(qp).sig_pipelining
     for step in row.steps:
         if not isinstance(step, plan.Post) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
             continue
@@ -120,10 +122,20 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
                     _write(row, target, span, span, exact=False)
             for target in targets(request, []):
                 _write(row, target, span, span, exact=not request_but(request))
+        known = known and not _names_unknown(row, step)
+        known = known and not any(_is_wild(one) or one.options.but for one in chosen)
+    if known:
+        location = span.source.location(span.start)
+        row.writers[span] = plan.At(location.line, location.column)
 
 
 def _waited_for(step: plan.Post) -> bool:
     return step.wait and all(one.options.signaled for one in step.requests)
+
+
+def _is_over(step: plan.Post) -> bool:
+    """Whether the rig knows at its end how it came out: also an error that may come is waited for."""
+    return _waited_for(step) or bool(plan.lists(step.claim)) or plan.rejected_at(step.claim, "completion")
 
 
 def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
@@ -234,9 +246,10 @@ def open_writer(row: RowState, observed: plan.Observed, expected: plan.Expected)
     return row.writers.get(by.pop()) if len(by) == 1 else None
 
 
-def _note_writer(row: RowState, step: Transfer, span: Span) -> None:
-    """`step` leaves its outcome open. If it is accepted, it has moved all that it says when it is over."""
-    if not plan.lists(step.claim) and not _names_unknown(row, step):
+def _note_writer(row: RowState, step: Transfer, span: Span, options: Iterable[plan.Options]) -> None:
+    """`step` leaves its outcome open. If it is accepted, it has moved all that it says when it is over; one with a
+    `but` of where or how much moves something else."""
+    if not any(one.but for one in options) and not _names_unknown(row, step):
         row.writers[span] = step.at
 
 

@@ -10,7 +10,8 @@ from mkeyspec.compiler.check import lint_case
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import Counter
-from mkeyspec.value.signature import Crc, Domain
+from mkeyspec.value.live import Int, Live
+from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.compiler.check.check_steps import (
     CRC,
     CRC_C,
@@ -123,6 +124,27 @@ def test_a_mask_that_covers_no_byte() -> None:
     assert codes(plan.SetSignature(CRC, CRC, 0x0F, 0x0F), "MSK-03", "MSK-15") == []
     forced = Domain(Crc(0, 0, (("type", 2),)), 512)
     assert codes(plan.SetSignature(forced, None, 0x0F)) == [], "the device is told another type"
+
+
+def test_both_escapes_at_once() -> None:
+    def dif(flags: int, *but: tuple[str, Int]) -> Domain:
+        return Domain(T10Dif(flags=flags, but=but), 512)
+
+    def codes(mem: Domain | None, wire: Domain | None = None, *verifies: str, claim: plan.Claim = ()) -> list[str]:
+        check = plan.Check(at(), "k", ("ok",))
+        step = replace(configure(signature(mem, wire)), claim=claim)
+        return case_codes(M, mkey(), step, check, verifies=verifies or ("DIF-14",))
+
+    rejected = plan.Rejected("complete")
+    assert codes(dif(6)) == codes(dif(7)) == codes(None, dif(6)) == ["MKS0621"]
+    assert codes(dif(2)) == codes(dif(4)) == codes(dif(3)) == codes(dif(5)) == codes(CRC) == []
+    assert codes(dif(2), dif(4)) == [], "each of the domains has one"
+    assert codes(dif(2, ("flags", 6))) == ["MKS0621"]
+    assert codes(dif(6, ("flags", 2))) == [], "the device is told one"
+    assert codes(dif(6, ("flags", Live("k", "lkey")))) == [], "a live value decides"
+    assert codes(replace(dif(6), but=(("sig_type", 2),))) == [], "the device is told another type"
+    assert codes(dif(6), None, "DIF-11") == [], "the case is about the values of flags"
+    assert codes(dif(6), claim=(rejected,)) == codes(dif(6), claim=(plan.Accepted(), rejected)) == []
 
 
 def test_a_case_without_observation() -> None:

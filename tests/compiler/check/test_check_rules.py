@@ -85,6 +85,7 @@ SIGNED = (M, K, configure(access(0xF), listed(part(length=1024)), signature(mem=
 SECRET = (M, mkey(flags=CRYPTO), plan.Dek(at(), "d", Fill(1, 32), Fill(7, 8)))
 PEER = memory("w", peer=True)
 WRITE = plan.Write(at(), (part("k"),), part("w"))
+INLINE = plan.Options(signaled=True, inline=True)
 
 TRIALS = (
     Trial("no_layout", (M, K, configure(access(1))), transmit(64), transmit(0)),
@@ -291,6 +292,20 @@ TRIALS = (
         (M, mkey("j", peer=True), mkey("i", 17, peer=True)),
         post(plan.Send(at(), (part(),), None, "j")),
         post(plan.Send(at(), (part(),), None, "i")),
+    ),
+    Trial("destroyed", (M, K, mkey("j"), plan.Destroy(at(), "k")), configure(listed()), plan.Destroy(at(), "j")),
+    Trial("destroyed_key", (*PLAIN, mkey("j"), plan.Destroy(at(), "k")), transmit(), plan.Destroy(at(), "j")),
+    Trial(
+        "inline_source",
+        (*PLAIN, PEER),
+        post(plan.Write(at(), (part("k"),), part("w"), None, INLINE)),
+        post(plan.Write(at(), (part(),), part("w"), None, INLINE)),
+    ),
+    Trial(
+        "inline_room",
+        (memory(length=600), memory("w", peer=True, length=600)),
+        post(plan.Write(at(), (part(length=513),), part("w", length=513), None, INLINE)),
+        post(plan.Write(at(), (part(),), part("w"), None, INLINE)),
     ),
     Trial("update_tag_flag", (K, mkey("u", 9)), plan.Retag(at(), "k", 1), plan.Retag(at(), "u", 1)),
     Trial("qp_operations", (), qp(type="ud", send_ops=12), qp(type="ud", send_ops=8)),

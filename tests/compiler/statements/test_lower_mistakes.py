@@ -37,7 +37,7 @@ configure k { access remote_write; layout list(m) }
         ("post { transmit k by send }", "MKS0215 `transmit` belongs in a case, not in a section"),
         ("post m { access 0 }", "MKS0216 `post` takes no operand"),
         ("transmit k by send { access 0 }", "MKS0216 `transmit` takes no braces"),
-        ("write m to w, fence 1", "MKS0216 `fence` takes no value"),
+        ("write m to w, fence 1", "MKS0302 `fence` takes yes or no, not an int"),
         ("write m to w = m", "MKS0216 `write` takes no `=`"),
         ("write m to w, fence, fence", "MKS0217 `fence` is said twice"),
         ("write m to w to w", "MKS0217 `to` is said twice"),

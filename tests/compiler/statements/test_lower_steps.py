@@ -16,10 +16,12 @@ from mkeyspec.plan import (
     Configure,
     Dct,
     Dek,
+    Destroy,
     Entry,
     FetchAdd,
     Invalidate,
     Known,
+    Lacks,
     Memcpy,
     Memory,
     Mkey,
@@ -47,12 +49,13 @@ from mkeyspec.plan import (
     StraySetter,
     Transmit,
     Write,
+    options_of,
 )
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal, Random
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Live, LiveBytes, LiveJoin, LiveOp
 from mkeyspec.value.signature import Crc, Domain, T10Dif
-from tests.compiler.statements.lower_text import AT, rows, steps
+from tests.compiler.statements.lower_text import AT, errors, rows, steps
 
 SIGNALED = Options(signaled=True)
 WORD32 = 0xFFFFFFFF
@@ -270,7 +273,7 @@ def test_sections() -> None:
     post on q as l, nowait {
         configure k { access 0 }
         send m
-        send m[0 +: 8], fence, signaled, solicited, id 5
+        send m[0 +: 8], fence, signaled, solicited, id 5, inline
     }
     """
     )
@@ -282,7 +285,7 @@ def test_sections() -> None:
         AT,
         (
             Configure(AT, "k", (SetAccess(0),)),
-            Send(AT, (Part("m", 0, 8),), options=Options(True, True, True, 5)),
+            Send(AT, (Part("m", 0, 8),), options=Options(True, True, True, 5, inline=True)),
         ),
         "q",
         wait=False,
@@ -453,6 +456,11 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
         ("qp q { sig_pipelining }\nresume q", Resume(AT, "q")),
         ("qp q { sig_pipelining }\ncancel 2 on q as c", Cancel(AT, 2, "q", "c")),
         ("mkey u { update_tag }\nretag u to 7", Retag(AT, "u", 7)),
+        ("mkey u\ndestroy u as d", Destroy(AT, "u", "d")),
+        (
+            "mkey u\ndestroy u rejected at destroy with EBUSY",
+            Destroy(AT, "u", None, (Rejected("destroy", "EBUSY"),)),
+        ),
         ("record room = k.max_entries", Record(AT, "room", Live("k", "max_entries"))),
         ("let n = k.max_entries * 2\nrecord room = n", Record(AT, "room", LiveOp("*", (Live("k", "max_entries"), 2)))),
         (
@@ -514,6 +522,45 @@ def test_known_departures() -> None:
     assert transmit.known == Known("X-DIFF-07", Rejected("completion"))
 
 
+def test_each_flag_takes_yes_and_no() -> None:
+    body = """
+    for way in yes, no
+    memory m = counter(8)
+    peer memory w[8]
+    mkey k { block_signature way; remote_invalidate no }
+    qp q { send_ops [mkey_configure, raw_wqe] }
+    configure k on q, reset_signature way { access 0 }
+    post on q, nowait way { write m to w, fence way, inline way, signaled yes }
+    """
+    found = [row.steps[2:] for row in rows(body)]
+    assert [steps[0].flags for steps in found] == [3, 1]  # type: ignore[union-attr]
+    assert [dict(steps[1].members)["send_ops"] for steps in found] == [12, 12]  # type: ignore[union-attr]
+    configured, posted = ([steps[i] for steps in found] for i in (2, 3))
+    assert [step.posted()[0].reset_signature for step in configured] == [True, False]  # type: ignore[union-attr]
+    assert [step.wait for step in posted] == [False, True]  # type: ignore[union-attr]
+    assert [options_of(step.posted()[0]) for step in posted] == [
+        Options(True, fence, inline=fence) for fence in (True, False)
+    ]
+
+
+def test_a_departure_of_some_rows() -> None:
+    body = """
+    for n in 1, 2
+    memory m = counter(4)
+    mkey k
+    configure k { layout list(m) }
+        known X-DIFF-01 rejected at complete with EINVAL when n == 2
+    transmit k by send
+        known X-DIFF-07 rejected at completion when n == 2
+    expect wire == m
+        known X-DIFF-07 any when n == 2
+    """
+    first, second = rows(body)
+    assert [getattr(step, "known", None) for step in first.steps] == [None] * 5
+    departures = [getattr(step, "known", None) for step in second.steps]
+    assert [known and known.id for known in departures] == [None, None, "X-DIFF-01", "X-DIFF-07", "X-DIFF-07"]
+
+
 def datagrams(*sent: str) -> str:
     lines = (f"peer recv w on q\nsend {data} on q" for data in sent)
     return "\n".join(("qp q { type ud; send_ops [] }", "memory m[512]", "peer memory w[512]", *lines))
@@ -558,6 +605,45 @@ def test_needs_follow_from_what_a_row_configures(body: str, needs: tuple[str, ..
 def test_needs_of_the_head() -> None:
     (row,) = rows("memory m[8]", "verifies LAY-05\nneeds qp.ud, device.max_wr_memcpy_length >= 4K")
     assert row.needs == ("qp.ud", Comparison(Live("device", "max_wr_memcpy_length"), ">=", 4096))
+
+
+def test_what_must_be_lacking_is_not_needed() -> None:
+    """What `needs not` names, and what a device without it can't have, is taken from the needs of the steps."""
+    body = signed("mem crc32c(ones) every 520", "framed(counter(520), crc32c(ones) every 520)")
+    (row,) = rows(body, "verifies LAY-05\nneeds not signature.crc32c, memcpy")
+    assert row.needs == (Lacks("signature.crc32c"), "memcpy", "block.520")
+    (row,) = rows(body, 'verifies LAY-05\nneeds not "block.520", not signature.crc32c')
+    assert row.needs == (Lacks("block.520"), Lacks("signature.crc32c"))
+    (row,) = rows(body, "verifies LAY-05\nneeds not block_signature")
+    assert row.needs == (Lacks("block_signature"),)
+    (row,) = rows("qp q { type dci; streams 2 }", "verifies LAY-05\nneeds not qp.dci")
+    assert row.needs == (Lacks("qp.dci"),)
+    (row,) = rows("qp q { type dci; streams 2 }", "verifies LAY-05\nneeds not qp.dci_streams")
+    assert row.needs == (Lacks("qp.dci_streams"), "qp.dci")
+
+
+def test_a_case_has_a_default_qp_of_its_own() -> None:
+    body = """
+    memory m = counter(8)
+    peer memory w[8]
+    mkey k
+    qp other
+    write m to w
+    qp q, default { sig_pipelining }
+    configure k { access local_write; layout list(m) }
+    peer recv w
+    post, nowait { send m, signaled }
+    await sq_drained
+    resume
+    poll
+    cancel 3
+    transmit k by send
+    receive counter(8) into k by recv
+    write m to w on other
+    """
+    before, *after, other = (step.queue()[0] for step in steps(body)[4:] if not isinstance(step, Qp))
+    assert (before, set(after), other) == (None, {"q"}, "other")
+    assert errors("qp q, default\nqp r, default") == ["MKS0217 `q` is the default QP of this case already"]
 
 
 def test_rows_do_not_see_one_another() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec.compiler.eval.values import Function, Parameter, Value
 from mkeyspec.value import bytestring, live
 from mkeyspec.value.bytestring import ByteString, Literal
+from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp, is_known
 
 MAX_INT_BYTES = 16
@@ -25,6 +26,21 @@ def _encode(encoding: str) -> Function:
     order = "most" if encoding.startswith("be") else "least"
     doc = f"An int, live or not, as {size} bytes, {order} significant first."
     return Function(encoding, (Parameter("value", "live int"),), "bytes", doc, encode)
+
+
+def _number_at(encoding: str) -> Function:
+    size = live.ENCODINGS[encoding]
+
+    def number(place: Part, at: int) -> Value:
+        assert is_known(place.start)
+        assert is_known(place.length)
+        if not 0 <= at <= place.length - size:
+            raise ValueError(f"bytes {at}..{at + size} of {place.length}")
+        return live.number_at(encoding, place.name, place.start + at)
+
+    order = "most" if encoding.startswith("be") else "least"
+    doc = f"The {size} bytes at `at`, {order} significant first, as an int that is read when the case runs."
+    return Function(f"{encoding}_at", (Parameter("of", "memory"), Parameter("at", "int")), "live int", doc, number)
 
 
 def _fits(encoding: str, value: Live | LiveOp) -> None:
@@ -112,6 +128,7 @@ BYTE_FUNCTIONS: tuple[Function, ...] = (
         lambda length: length,
     ),
     *(_encode(encoding) for encoding in live.ENCODINGS),
+    *(_number_at(encoding) for encoding in live.ENCODINGS),
     _decode("int_be", "most"),
     _decode("int_le", "least"),
     Function(

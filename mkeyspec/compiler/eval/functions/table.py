@@ -24,12 +24,14 @@ from mkeyspec.compiler.eval.values import (
     is_flags,
     is_known_bytes,
     is_number,
+    is_wire,
     is_word,
 )
 from mkeyspec.diagnostics.limits import BUFFER_BYTES
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Chunk, Part, Repeated
+from mkeyspec.value.live import wire_subject
 from mkeyspec.value.range import Range
 
 FUNCTIONS: dict[str, Function] = {
@@ -105,6 +107,17 @@ def _chunk(value: Value, scope: Scope, span: Span, what: str) -> Value:
             return wrong(value, scope, span, what, "a part with a count")
 
 
+def _memory(value: Value, scope: Scope, span: Span, what: str) -> Value:
+    """Bytes at one place, that can be read when the case runs."""
+    if is_wire(value):
+        _, start, length = scope.ledger.wire_segment(value, span)
+        return Part(wire_subject(value.label), start, length)
+    found = coercion.as_part(value, scope, span, what)
+    if scope.ledger.is_mkey(found.name) or found.bounds() is None:
+        wrong(value, scope, span, what, "a buffer, a part of one or the wire", "name the buffers of its layout")
+    return Part(found.name, found.start, found.length)
+
+
 KINDS: dict[str, tuple[str, Coerce]] = {
     "value": ("anything", _value),
     "int": ("an int", coercion.as_int),
@@ -128,6 +141,7 @@ KINDS: dict[str, tuple[str, Coerce]] = {
     ),
     "reference": ("a buffer, an mkey, a part of one, or a list of them", _reference),
     "one reference": ("a buffer, an mkey, or a part of one", coercion.as_part),
+    "memory": ("a buffer, a part of one, or the wire", _memory),
     "chunk": ("a part with `count n` and perhaps `skip n`, or a list of them", _chunk),
     "measured": ("bytes, a buffer, a list, a range or a layout", _measured),
 }
