@@ -175,11 +175,12 @@ DEVICE_NUMBERS = (
     "max_qp_wr",
     "max_sge",
     "active_mtu",
+    "max_msg_sz",
 )
 """Numbers that a device may tell of itself, as `device.NAME`: members of struct mlx5dv_context, as its page says, of
 struct ibv_device_attr and of struct ibv_port_attr (ibv_query_device(3), ibv_query_port(3); `active_mtu` in bytes)."""
 
-ALWAYS_TOLD = ("max_wr_memcpy_length", "max_qp_wr", "max_sge", "active_mtu")
+ALWAYS_TOLD = ("max_wr_memcpy_length", "max_qp_wr", "max_sge", "active_mtu", "max_msg_sz")
 """Those of them that each device tells: 0 is a device without."""
 
 QP_EVENTS = frozenset({

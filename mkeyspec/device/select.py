@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from mkeyspec.device.outside import open_outside, outside_devices
 from mkeyspec.device.protocol import Unavailable
 
 if TYPE_CHECKING:
@@ -27,16 +28,20 @@ SOFT_NIC = "mlx5_0"
 class DeviceChoice:
     """`name` and `port` are those of an RDMA device; `personality` None is that of the process."""
 
-    kind: Literal["model", "late", "soft", "nic"]
+    kind: Literal["model", "late", "soft", "nic", "outside"]
     name: str = ""
     port: int = 1
     personality: str | None = None
+    argument: str = ""
+    """Of a device of another package: what follows its name."""
 
     @property
     def text(self) -> str:
         """As it would be written, whole."""
         if self.kind == "nic":
             return f"{self.name}:{self.port}"
+        if self.kind == "outside":
+            return f"{self.name}:{self.argument}" if self.argument else self.name
         if self.kind == "late":
             return "model:late"
         return self.kind if self.personality is None else f"{self.kind}:{self.personality}"
@@ -59,11 +64,14 @@ def parse(text: str) -> DeviceChoice:
         except PersonalityError as error:
             raise Unavailable("MKS0911", str(error)) from None
         return DeviceChoice("soft", SOFT_NIC, personality=wanted)
+    name, _, argument = text.partition(":")
+    if name in outside_devices():
+        return DeviceChoice("outside", name, argument=argument)
     match = _NIC.match(text)
     known = match is not None and (_LOOKS_LIKE_ONE.match(match[1]) or _is_there(match[1]))
     if match is None or not known:
-        near = get_close_matches(text.split(":")[0], WORDS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"there are: {HELP}"
+        near = get_close_matches(text.split(":")[0], [*WORDS, *outside_devices()], n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are: {', '.join([HELP, *outside_devices()])}"
         raise Unavailable("MKS0901", f"no device {text!r}; {advice} (--device model needs no hardware)")
     port = match[2] if match[2] is not None else "1"
     if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 255:
@@ -85,6 +93,8 @@ def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool
         from mkeyspec.device.model.late import Late
 
         return Late(profile)
+    if choice.kind == "outside":
+        return open_outside(choice.name, choice.argument, profile)
     from mkeyspec.device.verbs.opening import open_device
 
     if choice.kind == "soft":

@@ -10,6 +10,11 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 static struct mlx5_ib_alloc_ucontext_resp limits(void) {
+    /* libmlx5 makes a QP for signature pipelining if the kernel has SQD2RTS, and asks the device
+     * only when the QP is set up (mlx5dv_create_qp(3)). */
+    const uint64_t pipelining =
+        personality()->signature_pipelining ? MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS : 0;
+
     return (struct mlx5_ib_alloc_ucontext_resp){
         .qp_tab_size = 1 << 17,
         .bf_reg_size = 512,
@@ -21,10 +26,8 @@ static struct mlx5_ib_alloc_ucontext_resp limits(void) {
         .max_recv_wr = 1 << 15,
         .max_srq_recv_wr = (1 << 15) - 1,
         .num_ports = 1,
-        /* SQD2RTS is what signature pipelining asks for. Without a core clock, clocks are read
-           through the clock page. */
-        .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY |
-                     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+        /* Without a core clock, clocks are read through the clock page. */
+        .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY | pipelining |
                      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG,
         .response_length = sizeof(struct mlx5_ib_alloc_ucontext_resp),
         .cqe_version = 1, /* completions name a QP by its user index */

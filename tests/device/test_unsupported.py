@@ -41,7 +41,7 @@ def places() -> set[str]:
 
 def needs(lines: list[str]) -> set[str]:
     (row,) = rows("\n".join(["memory m = counter(8)", "peer memory w[72]", *lines]))
-    return {f"device.{need.live.member}" if isinstance(need, plan.Comparison) else need for need in row.needs}
+    return {f"device.{need.live.member}" if isinstance(need, plan.Comparison) else str(need) for need in row.needs}
 
 
 def test_each_place_that_raises_it_is_listed() -> None:

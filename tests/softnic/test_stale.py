@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.device.soft import softnic
+from tests.plugin.project import properties
 
 HERE = Path(__file__).parent
 CASE = "cases/signature/pipelining.mks::a_cancelled_configuration_is_one_request"
@@ -42,9 +42,8 @@ def test_a_cancel_that_walks_stale_memory_is_known(
         env={**os.environ, "LD_PRELOAD": str(stale), **memory},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = list(ET.parse(report).iter("testcase"))
+    rows = {name: told for name, told in properties(report).items() if name}
     assert len(rows) == 2
-    for row in rows:
-        told = {one.get("name"): one.get("value") for one in row.iter("property")}
+    for told in rows.values():
         assert told.get("known") == "X-DIFF-30" or wr_id == 77
         assert ("not_run" in told) == refused

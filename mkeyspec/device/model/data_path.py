@@ -1,7 +1,7 @@
 """Translates keys of an end to memory, and moves bytes between memory and the wire, with signatures and cipher.
 
-Lengths count wire bytes (HW-12). The notice of a signature error goes to the completion queue of the end that
-holds the mkey (HW-04), before the completion.
+Lengths count wire bytes (HW-12). A signature error is reported to the completion queue of the end that has the mkey
+(HW-04), before the completion.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Movement:
             scatter(place.pieces, stream)
 
     def _turn(self, queue: Queue, place: TranslatedSge, stream: Bytes, before: Before, *, transmit: bool) -> Bytes:
-        """Memory bytes to wire bytes, or back: signature and cipher, in the order of the page's table (ledger 3.7)."""
+        """Memory bytes to wire bytes, or back: signature and cipher, in the order of the page's table (XCRY-07)."""
         assert place.mkey is not None
         within = before.get(place.mkey.index, (0, 0))[0]
         raw, coded = self._before(place, before)
@@ -177,7 +177,7 @@ class Movement:
         return raw, coded
 
     def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
-        """The first error since the mkey was armed is noted in this end's queue (HW-04, HW-06)."""
+        """Report the first error since the mkey was armed to this end's queue (HW-04, HW-06)."""
         if bad is None:
             return
         assert place.mkey is not None

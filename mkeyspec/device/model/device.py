@@ -118,6 +118,7 @@ class Model:
         longest = self.profile.max_wr_memcpy_length if "memcpy" in offers else 0
         sges = (self.profile.wqe_max - self.profile.wqe_overhead) // 16
         numbers = {"max_wr_memcpy_length": longest, "max_qp_wr": MOST_WRS, "max_sge": sges, "active_mtu": 4096}
+        numbers["max_msg_sz"] = self.profile.max_message
         return Capabilities(offers, numbers)
 
     # Objects ---------------------------------------------------------------------------------
@@ -191,6 +192,13 @@ class Model:
             raise Refused("retag", errno.EINVAL)
         key = mkey.lkey & ~M8 | tag & M8
         return Mkey(mkey.handle, mkey.side, key, key, mkey.max_entries)
+
+    def destroy(self, mkey: Mkey) -> None:
+        """Requests that name its keys find none (MKY-02)."""
+        found = self._mkeys.pop(mkey.handle, None)
+        if found is None:
+            raise Refused("mlx5dv_destroy_mkey", errno.EINVAL)
+        del self.tables[mkey.side].keys[found.index]
 
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         found = self._mkeys.get(mkey.handle)
@@ -301,7 +309,7 @@ class Model:
             builder = self._builders[queue.room.inline] = self.parts.builder(
                 self.profile, self.arithmetic, queue.room.inline, self._deks
             )
-        section = self.parts.section(queue, builder, self._mkey_of)
+        section = self.parts.section(queue, builder, self._mkey_of, self._load)
         section.build(requests)
         if section.rule is not None or abort:
             self._disturb(section.touched)
@@ -309,6 +317,14 @@ class Model:
         for work in section.posted:
             self.execution.take(queue, work)
         return 0
+
+    def _load(self, addr: int, length: int) -> bytes:
+        """The host reads its memory; what is not mapped can't be read."""
+        for region in self._memories.values():
+            start = addr - region.addr
+            if start >= 0 and start + length <= len(region.data):
+                return region.data[start : start + length].tobytes()
+        raise Refused("ibv_wr_set_inline_data", errno.EFAULT)
 
     def _disturb(self, touched: Sequence[IndirectKey]) -> None:
         """A failed or aborted section leaves its mkeys in an unknown state: they can't be used (SIG-26)."""

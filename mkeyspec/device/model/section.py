@@ -12,12 +12,12 @@ from typing import Union
 
 from typing_extensions import assert_never
 
-from mkeyspec.abi.constants import QpOps
+from mkeyspec.abi.constants import QpOps, SendFlag
 from mkeyspec.device.model.configuration import M32, M64, Builder, BuilderRefusal, Configuration
 from mkeyspec.device.model.dct import DCI
 from mkeyspec.device.model.key import IndirectKey
 from mkeyspec.device.model.queue import ERR, RTS, SQD, Queue
-from mkeyspec.device.model.wqe import RawWork, decode
+from mkeyspec.device.model.wqe import Inline, RawWork, decode
 from mkeyspec.device.protocol import (
     Addressed,
     Atomic,
@@ -30,14 +30,19 @@ from mkeyspec.device.protocol import (
     MrList,
     RawWqe,
     Read,
+    Send,
     SetAccess,
     SetInterleaved,
     SetList,
     Setter,
+    Sge,
     StraySetter,
     Unsupported,
     WorkRequest,
+    Write,
 )
+
+INLINE = int(SendFlag.INLINE)
 
 Work = Union[Configuration, Data, LocalInv, Memcpy, RawWork]
 """Work that remains to be executed."""
@@ -58,6 +63,8 @@ class DriverSection:
     queue: Queue
     builder: Builder
     find: Callable[[Mkey], IndirectKey | None]
+    load: Callable[[int, int], bytes]
+    """What is in the host's memory at an address now."""
     posted: list[Work] = field(default_factory=list)
     touched: list[IndirectKey] = field(default_factory=list)
     rule: str | None = None
@@ -94,6 +101,11 @@ class DriverSection:
             if not isinstance(request, Atomic) and len(request.sges) > attributes.max_send_sge:
                 self._error("send_sges")
                 return
+            if isinstance(request, (Send, Write)) and request.flags & INLINE:
+                if sum(sge.length & M32 for sge in request.sges) > self.queue.room.max_inline_data:
+                    self._error("inline_room")
+                    return
+                request = replace(request, sges=tuple(self.taken(sge) for sge in request.sges))
             if kind == "uc" and isinstance(request, (Read, Atomic)):
                 self._error("qp_operation_missing")
                 return
@@ -104,6 +116,10 @@ class DriverSection:
                 return
         if self._take(1):
             self.posted.append(request)
+
+    def taken(self, sge: Sge) -> Sge:
+        """Inline data: its bytes as they are now; its lkey is not looked at (ibv_wr_set_inline_data)."""
+        return Inline(0, sge.length & M32, 0, self.load(sge.addr, sge.length & M32))
 
     def _moves_data(self, kind: str) -> None:
         if kind not in ("rc", "uc", DCI):

@@ -46,6 +46,7 @@ ERRNO: dict[str, str] = {
     "crypto_data_unit": "EINVAL",
     "crypto_order_domains": "EINVAL",
     # other calls
+    "inline_room": "ENOMEM",
     "memcpy_length": "EINVAL",
     "check_without_signature": "EINVAL",
     "cancel_state": "EINVAL",
@@ -56,5 +57,5 @@ UNDETECTED: dict[str, str] = {
     "too_few_setters": "X-DIFF-03",
     "strided_entry": "X-DIFF-06",
 }
-"""Rules that rdma-core does not check, with the departure that says so. Their errno above is the one that a driver
-would return by analogy."""
+"""Rules that rdma-core does not check, with the departure that says so. Their errno above is that of
+similar rules."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import errno as numbers
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -232,11 +232,7 @@ def _check(item: Field[Any], value: Any) -> None:
     if item.name == "without" and not OFFERS.issuperset(value):
         raise ProfileError(f"`without`: the model offers no {', '.join(map(str, set(value) - OFFERS))}")
     if item.name == "require":
-        for name in value:
-            if name not in CAPABILITIES:
-                near = get_close_matches(str(name), CAPABILITIES, n=1)
-                hint = f"; did you mean `{near[0]}`?" if near else ""
-                raise ProfileError(f"`require`: no device offers {_show(name)}{hint}")
+        check_required(value)
     if item.name == "err_priority" and sorted(map(str, value)) != ["app", "guard", "ref"]:
         raise ProfileError("`err_priority` is guard, app and ref in some order")
     if item.name == "errno":
@@ -245,6 +241,15 @@ def _check(item: Field[Any], value: Any) -> None:
                 raise ProfileError(f"`errno`: there is no rule `{rule}`")
             if not isinstance(getattr(numbers, str(name), None), int):
                 raise ProfileError(f"`errno.{rule}`: there is no errno {_show(name)}")
+
+
+def check_required(names: Iterable[object]) -> None:
+    """Raises ProfileError for a name that is no capability."""
+    for name in names:
+        if name not in CAPABILITIES:
+            near = get_close_matches(str(name), CAPABILITIES, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise ProfileError(f"`require`: no device offers {_show(name)}{hint}")
 
 
 def _show(value: object) -> str:

@@ -41,6 +41,10 @@ class Device(Protocol):
         """Set the tag (lowest byte) of an mkey created with UPDATE_TAG."""
         ...
 
+    def destroy(self, mkey: Mkey) -> None:
+        """mlx5dv_destroy_mkey; its keys are of nothing from then on."""
+        ...
+
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         """mlx5dv_mkey_check; None is NO_ERR."""
         ...

@@ -46,10 +46,12 @@ def crypto(offload: Offload) -> set[str]:
     return {"crypto.wrapped"} if wrapped & WRAPPED else {"crypto", "crypto.plaintext"}
 
 
-def values(offload: Offload, attr: Any, mtu: int) -> dict[str, int]:
-    """Numbers that a case may read as `device.NAME`. `mtu`: the port's active one, of enum ibv_mtu."""
+def values(offload: Offload, attr: Any, mtu: int, longest: int) -> dict[str, int]:
+    """Numbers that a case may read as `device.NAME`. Of the port: `mtu`, the active one, of enum ibv_mtu; `longest`,
+    max_msg_sz in bytes."""
     found = {"max_wr_memcpy_length": offload.memcpy_length or 0}
     found |= {"max_qp_wr": int(attr.max_qp_wr), "max_sge": int(attr.max_sge), "active_mtu": 128 << mtu}
+    found["max_msg_sz"] = longest
     if offload.streams is not None:
         found["max_log_num_concurent"], found["max_log_num_errored"] = offload.streams
     if offload.crypto is not None:
@@ -81,8 +83,8 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
     return True
 
 
-def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int) -> Capabilities:
-    """All capabilities; `attr` is the result of ibv_query_device, `mtu` the port's active one."""
+def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int, longest: int) -> Capabilities:
+    """All capabilities; `attr` is the result of ibv_query_device, `mtu` and `longest` as of `values`."""
     offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
     if int(attr.atomic_caps):
@@ -95,4 +97,4 @@ def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int) -> Capa
         offers |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values()}
     if offload.streams is not None and offload.streams[0] and "qp.dci" in offers:
         offers.add("qp.dci_streams")
-    return Capabilities(frozenset(offers), values(offload, attr, mtu))
+    return Capabilities(frozenset(offers), values(offload, attr, mtu, longest))

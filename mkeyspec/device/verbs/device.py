@@ -74,7 +74,7 @@ class Verbs:
         self._events: list[AsyncEvent] = []
         self._known: dict[int, Qp] = {}
         """QPs by their number, those of this case that are gone included: an event may name them."""
-        self._capabilities = self._read_capabilities(port.mtu)
+        self._capabilities = self._read_capabilities(port)
         _forget_in_children(self)
         _close_at_exit(self)
 
@@ -86,7 +86,7 @@ class Verbs:
     def capabilities(self) -> Capabilities:
         return self._capabilities
 
-    def _read_capabilities(self, mtu: int) -> Capabilities:
+    def _read_capabilities(self, port: Port) -> Capabilities:
         pd, pyverbs = self._objects.default_pds["owner"], self.pyverbs
 
         def qp(attributes: QpAttributes) -> None:
@@ -99,7 +99,7 @@ class Verbs:
 
         offload = self._native.offload()
         found = capability.tried(pyverbs.PyverbsError, qp, mkey)
-        return capability.capabilities(offload, found, self.context.query_device(), mtu)
+        return capability.capabilities(offload, found, self.context.query_device(), port.mtu, port.longest)
 
     # Objects ---------------------------------------------------------------------------------
 
@@ -120,6 +120,10 @@ class Verbs:
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:
         return self._objects.retag(mkey, tag)
+
+    def destroy(self, mkey: Mkey) -> None:
+        """The rig polls first: an entry of a signature error is of the mkey (X-BUG-05)."""
+        self._objects.destroy(mkey)
 
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         return self._objects.mkey_check(mkey)

@@ -38,7 +38,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "pyverbs.pd": ("PD",),
     "pyverbs.mr": ("MR",),
     "pyverbs.cq": ("CQ",),
-    "pyverbs.qp": ("QPCap", "QPInitAttrEx", "QPAttr"),
+    "pyverbs.qp": ("QPCap", "QPInitAttrEx", "QPAttr", "DataBuffer"),
     "pyverbs.srq": ("SRQ", "SrqInitAttr", "SrqAttr"),
     "pyverbs.wr": ("SGE", "RecvWR", "SendWR"),
     "pyverbs.addr": ("AH", "AHAttr", "GlobalRoute"),

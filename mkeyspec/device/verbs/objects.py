@@ -114,6 +114,10 @@ class Objects:
         lkey, rkey = native.retag(pointer, tag)
         return Mkey(mkey.handle, mkey.side, lkey, rkey, mkey.max_entries)
 
+    def destroy(self, mkey: Mkey) -> None:
+        self.call("mlx5dv_destroy_mkey", self.mkey_of(mkey).close)
+        del self._mkeys[mkey.handle]
+
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         found = self.mkey_of(mkey)
         answer = self.call("mlx5dv_mkey_check", found.mkey_check)

@@ -103,11 +103,12 @@ def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:
         raise Unavailable("MKS0919", f"port {number} of {name} is not active; bring its link up")
     ethernet = int(attr.link_layer) == names.LINK_ETHERNET
     if not ethernet:
-        return Port(number, int(attr.lid), mtu=int(attr.active_mtu))
+        return Port(number, int(attr.lid), mtu=int(attr.active_mtu), longest=int(attr.max_msg_sz))
     index = _gid_index(context, number, int(attr.gid_tbl_len))
     if index is None:
         raise Unavailable("MKS0919", f"port {number} of {name} has no GID; bring its network interface up")
-    return Port(number, int(attr.lid), context.query_gid(number, index), index, mtu=int(attr.active_mtu))
+    gid = context.query_gid(number, index)
+    return Port(number, int(attr.lid), gid, index, mtu=int(attr.active_mtu), longest=int(attr.max_msg_sz))
 
 
 def _gid_index(context: Any, number: int, length: int) -> int | None:

@@ -68,6 +68,8 @@ class Port:
     sl: int = 0
     mtu: int = 1
     """enum ibv_mtu: 128 << mtu bytes."""
+    longest: int = 1 << 31
+    """max_msg_sz: bytes of the longest message."""
 
 
 @dataclass(slots=True, eq=False)

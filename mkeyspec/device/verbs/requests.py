@@ -15,7 +15,7 @@ from typing import Any
 
 from typing_extensions import assert_never
 
-from mkeyspec.abi.constants import QpOps
+from mkeyspec.abi.constants import QpOps, SendFlag
 from mkeyspec.device.protocol import (
     Addressed,
     Atomic,
@@ -52,6 +52,7 @@ from mkeyspec.device.verbs import names
 from mkeyspec.device.verbs.native import scribble
 from mkeyspec.device.verbs.queue import QKEY, End
 
+INLINE = int(SendFlag.INLINE)
 U8, U16, U32, U64 = ((1 << bits) - 1 for bits in (8, 16, 32, 64))
 MKEY_OPS = int(QpOps.MR_INTERLEAVED | QpOps.MR_LIST | QpOps.MKEY_CONFIGURE)
 
@@ -145,6 +146,9 @@ class SectionCalls:
             case _:
                 assert_never(request)
         self._addressed(request)
+        if isinstance(request, (Send, Write)) and request.flags & INLINE:
+            self._inline(request.sges)
+            return
         self._data((request.sge,) if isinstance(request, Atomic) else request.sges)
 
     def _remote(self, call: str, request: Write | Read | Atomic, *more: int) -> None:
@@ -200,6 +204,17 @@ class SectionCalls:
             self.calls.append(lambda: qp.wr_set_sge(made[0]))
         else:
             self.calls.append(lambda: qp.wr_set_sge_list(len(made), made))
+
+    def _inline(self, sges: Sequence[Sge]) -> None:
+        """The driver copies the bytes while the request is built."""
+        qp = self.end.handle
+        places = [(fit(sge.addr, U64, "addr"), fit(sge.length, U32, "length")) for sge in sges]
+        if len(places) == 1:
+            self.calls.append(lambda: qp.wr_set_inline_data(*places[0]))
+        else:
+            made = [self.pyverbs.DataBuffer(addr, length) for addr, length in places]
+            self.kept.append(made)
+            self.calls.append(lambda: qp.wr_set_inline_data_list(len(made), made))
 
     def _configure(self, request: Configure) -> None:
         self._needs(MKEY_OPS, "mkey_configure")

@@ -38,7 +38,14 @@ class Fake:
         self.raises: dict[str, Exception] = {}
         self.wcs: list[Any] = []
         self.devices = ["mlx5_0"]
-        self.port: dict[str, int] = {"state": 4, "link_layer": 1, "lid": 7, "gid_tbl_len": 1, "active_mtu": 5}
+        self.port: dict[str, int] = {
+            "state": 4,
+            "link_layer": 1,
+            "lid": 7,
+            "gid_tbl_len": 1,
+            "active_mtu": 5,
+            "max_msg_sz": 1 << 30,
+        }
         self.gids = ["fe80:0000:0000:0000:0000:0000:0000:0001"]
         self.keys = 0x100
         self.watched: list[weakref.ref[Any]] = []

@@ -17,14 +17,16 @@ ATTR, NO_ATOMICS = (types.SimpleNamespace(atomic_caps=n, max_qp_wr=1 << 15, max_
 
 
 def test_a_device_that_answers_nothing_offers_nothing() -> None:
-    found = capability.capabilities(NOTHING, set(), NO_ATOMICS, 3)
+    found = capability.capabilities(NOTHING, set(), NO_ATOMICS, 3, 1 << 30)
     assert not {name for name in found.offers if "." in name and not name.startswith("qp.")}
     assert not {"crypto", "memcpy", "atomic", "block_signature", "qp.dci_streams"} & found.offers
-    assert found.values == {"max_wr_memcpy_length": 0, "max_qp_wr": 1 << 15, "max_sge": 30, "active_mtu": 1024}
+    assert found.values == {
+        "max_wr_memcpy_length": 0, "max_qp_wr": 1 << 15, "max_sge": 30, "active_mtu": 1024, "max_msg_sz": 1 << 30,
+    }  # fmt: skip
 
 
 def test_everything() -> None:
-    found = capability.capabilities(EVERYTHING, {"qp.dci"}, ATTR, 5)
+    found = capability.capabilities(EVERYTHING, {"qp.dci"}, ATTR, 5, 1 << 30)
     assert {f"block.{size}" for size in (512, 520, 4048, 4096, 4160)} <= found.offers
     kinds = {"signature.t10dif", "signature.csum", "signature.crc32", "signature.crc32c", "signature.crc64_xp10"}
     assert kinds | {"crypto", "memcpy", "qp.dci_streams", "atomic"} <= found.offers
@@ -49,7 +51,7 @@ def test_everything() -> None:
     ],
 )
 def test_bits(offload: Offload, has: str, has_not: str) -> None:
-    offers = capability.capabilities(offload, {"qp.dci"}, ATTR, 5).offers
+    offers = capability.capabilities(offload, {"qp.dci"}, ATTR, 5, 1 << 30).offers
     assert has in offers
     assert has_not not in offers
 

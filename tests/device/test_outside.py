@@ -1,0 +1,90 @@
+"""Devices of other packages: found by their entry points, checked when they are opened, and named in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.device.outside import CALLS
+from tests.plugin.project import CASES, Project
+
+GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
+
+DEVICE = """\
+from dataclasses import replace
+
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.protocol import Capabilities, Info, Unavailable
+
+
+class Acme(Model):
+    def info(self):
+        return Info("acme", "2.1", {"kernel": "6.1"})
+
+
+class Boastful(Acme):
+    def capabilities(self):
+        return Capabilities(frozenset({"cryto"}), {"max_wr_memcpy_length": "many"})
+
+
+class Mute(Acme):
+    def capabilities(self):
+        raise OSError("no answer")
+
+
+def open(argument, profile):
+    if argument == "raises":
+        raise RuntimeError("slot 1 is empty\\nand more")
+    if argument == "busy":
+        raise Unavailable("MKS0944", "slot 1 is in use; stop its user")
+    kinds = {"": Acme, "boastful": Boastful, "mute": Mute, "nothing": lambda profile: object()}
+    return kinds[argument](profile)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """With a package that is installed beside it."""
+    made = Project(tmp_path)
+    made.put("cases/a.mks", GOOD)
+    made.put("acme_nic.py", DEVICE)
+    made.put("acme_nic-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: acme-nic\nVersion: 1.0\n")
+    made.put(
+        "acme_nic-1.0.dist-info/entry_points.txt",
+        "[mkeyspec.devices]\nacme = acme_nic:open\ngone = acme_nic_gone:open\n",
+    )
+    return made
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_a_device_of_another_package(project: Project, workers: tuple[str, ...]) -> None:
+    done = project.mkeyspec("run", "--device", "acme", *workers)
+    assert done.code == 0, done.out + done.err
+    assert "on acme in" in done.out
+    stream = next(project.path.glob("reports/*/results.ndjson")).read_text("utf-8")
+    assert '"device":"acme","firmware":"2.1"' in stream
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("acme:raises", "device acme of acme-nic 1.0 can't be opened: RuntimeError: slot 1 is empty; mend"),
+        ("acme:busy", "slot 1 is in use; stop its user"),
+        ("acme:boastful", "it offers cryto, and no case can need that; the value of max_wr_memcpy_length is no number"),
+        ("acme:mute", "capabilities() raises OSError: no answer"),
+        ("acme:nothing", f"is no device: it lacks {', '.join(CALLS)}"),
+        ("gone", "device gone of acme-nic 1.0 can't be opened: ModuleNotFoundError: No module named 'acme_nic_gone'"),
+    ],
+)
+def test_one_that_cannot_be_used_is_one_line(project: Project, name: str, told: str) -> None:
+    done = project.mkeyspec("run", "--device", name)
+    assert done.code == 2, done.out
+    text = done.out + done.err
+    assert told in text
+    assert "error[MKS0944]: " in text
+    assert "Traceback" not in text
+
+
+def test_an_unknown_name_gets_its_name(project: Project) -> None:
+    assert "did you mean acme?" in project.mkeyspec("run", "--device", "acmee").err
