@@ -1,0 +1,381 @@
+"""What the last transfers of a case do to its buffers, by the rules of a hypothesis.
+
+The statements so far say how the mkeys are configured and what was moved. What they leave open (docs/limits.md) is not
+modelled: whoever asks compares the usual outcome with the expected bytes first, and goes on only if they are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import CryptoOrder
+from mkeyspec.lookslike.evaluation import Evaluation
+from mkeyspec.lookslike.hypothesis import CryptJob
+from mkeyspec.reference import frame as frames
+from mkeyspec.reference.buffer import Octets
+from mkeyspec.reference.layout import Segment, window
+from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.layout import Layout, Part
+from mkeyspec.value.live import Int, Read, evaluate
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+
+MOST_NESTED = 4
+"""Layouts of layouts that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An mkey as it is configured."""
+
+    layout: Optional[Layout] = None
+    signature: Optional[plan.SetSignature] = None
+    crypto: Optional[plan.SetCrypto] = None
+    before: Optional[Key] = None
+    """As it was before the last configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One transfer. `source`: parts, or the bytes themselves. `target`: parts, or the label of a wire. `check`: no
+    transfer, but mlx5dv_mkey_check of this mkey: what it tells is forgotten."""
+
+    source: tuple[Part, ...] | bytes
+    target: tuple[Part, ...] | str
+    keys: Mapping[str, Key]
+    check: str = ""
+    stored: bool = False
+    """The case stores the bytes: no device has a part in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is known when an expectation fails. `contents`: of each buffer, as expected before; wires by `@label`.
+    `read`: reads numbers of the device."""
+
+    steps: Sequence[plan.Step]
+    contents: Mapping[str, bytes]
+    read: Read
+
+    def dek(self, name: str) -> bytes:
+        """The key of a DEK: data key, then tweak key. KeyError of no such DEK."""
+        for step in self.steps:
+            if isinstance(step, plan.Dek) and step.name == name:
+                return step.key.data
+        raise KeyError(name)
+
+
+def moves_of(stage: Stage) -> list[Move]:
+    """The transfers so far, in order."""
+    keys: dict[str, Key] = {}
+    waiting: dict[tuple[str | None, bool], list[plan.Recv]] = {}
+    moves: list[Move] = []
+
+    def moved(source: tuple[Part, ...] | bytes, target: tuple[Part, ...] | str) -> None:
+        moves.append(Move(source, target, dict(keys)))
+
+    for step in stage.steps:
+        match step:
+            case plan.Transmit():
+                moved((step.part,), f"@{step.label or ''}")
+                if step.label is not None:
+                    moved((step.part,), "@")
+            case plan.Receive():
+                moved(step.data.data, (step.part,))
+            case plan.Store() if isinstance(step.data, ByteString):
+                moves.append(Move(step.data.data, (step.to,), {}, stored=True))
+            case plan.Check():
+                moves.append(Move(b"", (), {}, check=step.mkey))
+            case plan.Recv():
+                waiting.setdefault((step.qp, step.peer), []).append(step)
+            case plan.Post():
+                for request in step.requests:
+                    match request:
+                        case plan.Configure():
+                            keys[request.mkey] = _configured(keys.get(request.mkey, Key()), request)
+                        case plan.MrList() | plan.MrInterleaved():
+                            keys[request.mkey] = _listed(keys.get(request.mkey, Key()), request.layout)
+                        case plan.Write():
+                            moved(request.data, (request.to,))
+                        case plan.Read():
+                            moved((request.source,), request.into)
+                        case plan.Send():
+                            queue = waiting.get((step.qp, not step.peer))
+                            if queue:
+                                moved(request.data, queue.pop(0).into)
+                        case _:
+                            pass
+            case _:
+                pass
+    return moves
+
+
+def _configured(key: Key, request: plan.Configure) -> Key:
+    key = replace(key, before=key)
+    if request.reset_signature:
+        key = replace(key, signature=None)
+    for setter in request.setters:
+        match setter:
+            case plan.SetLayout():
+                key = replace(key, layout=setter.layout)
+            case plan.SetSignature():
+                key = replace(key, signature=setter)
+            case plan.SetCrypto():
+                key = replace(key, crypto=setter)
+            case _:
+                pass
+    return key
+
+
+def _listed(key: Key, layout: Layout) -> Key:
+    return replace(key, layout=layout, before=key)
+
+
+def earlier(key: Key, part: str) -> Key:
+    """The mkey with a part of an earlier configuration. ValueError if there is none."""
+    if part == "none":
+        return replace(key, signature=None)
+    before = key.before
+    if before is None:
+        raise ValueError("it was configured once")
+    now, old = key.signature, before.signature
+    match part:
+        case "layout":
+            return replace(key, layout=before.layout)
+        case "signature":
+            return replace(key, signature=old)
+        case "crypto":
+            return replace(key, crypto=before.crypto)
+        case "configuration":
+            return before
+    if now is None or old is None:
+        raise ValueError("it has no earlier signature")
+    kept = replace(now, mem=old.mem) if part == "memory_domain" else replace(now, check_mask=old.check_mask)
+    return replace(key, signature=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Signed data that went through an mkey: what its checks look at. `fields`: (n, size), as they came in."""
+
+    mkey: str
+    signature: plan.SetSignature
+    domain: Domain
+    data: bytes
+    fields: Octets
+
+
+class Replay:
+    """Transfers carried out by the rules of an evaluation, on a copy of the contents."""
+
+    def __init__(self, stage: Stage, evaluation: Evaluation, *, anew: bool = False) -> None:
+        """`anew`: from what the memories held at first, where the case says it."""
+        self.stage = stage
+        self.first: dict[str, bytes] = {}
+        if anew:
+            declared = [step for step in stage.steps if isinstance(step, plan.Memory)]
+            self.first = {step.name: step.data.data for step in declared if step.data is not None}
+        self.evaluation = evaluation
+        self.images: dict[str, bytearray] = {}
+        self.keys: Mapping[str, Key] = {}
+        self.arrivals: list[Arrival] = []
+
+    def carry_out(self, move: Move) -> None:
+        if move.check:
+            self.arrivals = [one for one in self.arrivals if one.mkey != move.check]
+            return
+        self.keys = move.keys
+        if move.stored and isinstance(move.source, bytes) and not isinstance(move.target, str):
+            part = move.target[0]
+            self._put(part.name, self._number(part.start), move.source)
+            return
+        if isinstance(move.source, bytes):
+            stream = move.source
+        else:
+            stream = b"".join([self._taken(part) for part in move.source])
+        rules = self.evaluation.rules
+        if rules.limit is not None:
+            stream = stream[: int(len(stream) * rules.limit)]
+        if rules.bytes_lost:
+            stream = stream[: -rules.bytes_lost]
+        if isinstance(move.target, str):
+            self._put(move.target, rules.shifted, stream)
+            return
+        at = 0
+        for part in move.target:
+            length = self._number(part.length)
+            self._delivered(part, stream[at : at + length])
+            at += length
+
+    def image(self, name: str) -> bytearray:
+        """The content of a buffer, or of a wire. KeyError of what is neither."""
+        found = self.images.get(name)
+        if found is None:
+            found = self.images[name] = bytearray(self.first.get(name) or self.stage.contents[name])
+            self.evaluation.budget.take(len(found))
+        return found
+
+    def _put(self, name: str, start: int, data: bytes) -> None:
+        image = self.image(name)
+        self.evaluation.budget.take(len(data))
+        if 0 <= start < len(image):
+            data = data[: len(image) - start]
+            image[start : start + len(data)] = data
+
+    def _key(self, name: str) -> Key | None:
+        key, part = self.keys.get(name), self.evaluation.rules.earlier
+        return earlier(key, part) if key is not None and part else key
+
+    def _domains(self, signature: plan.SetSignature, *, tx: bool) -> tuple[Domain | None, Domain | None]:
+        """Source and target."""
+        memory, wire = signature.mem, signature.wire
+        if self.evaluation.rules.domains is not None:
+            memory, wire = self.evaluation.rules.domains(memory, wire)
+        return (memory, wire) if tx else (wire, memory)
+
+    def _number(self, value: Int) -> int:
+        return evaluate(value, self.stage.read)
+
+    def _begin(self, part: Part) -> int:
+        rules = self.evaluation.rules
+        return (
+            0
+            if rules.start_ignored
+            else max(self._number(part.start) // rules.aligned * rules.aligned + rules.start, 0)
+        )
+
+    def _taken(self, part: Part) -> bytes:
+        """The bytes that a part puts on the wire."""
+        start, length = self._begin(part), self._number(part.length)
+        key = self._key(part.name)
+        if key is None or key.layout is None:
+            return bytes(self.image(part.name)[start : start + length])
+        if key.signature is None and key.crypto is None:
+            return self._gathered(self._segments(key.layout), start, length)
+        stream = self._gathered(self._segments(key.layout), 0, None)
+        source = key.signature.mem if key.signature is not None else None
+        if source is not None:
+            stream = stream[: len(stream) // source.frame * source.frame]
+        return self._moved(part.name, key, stream, tx=True)[start : start + length]
+
+    def _delivered(self, part: Part, data: bytes) -> None:
+        key = self._key(part.name)
+        start = self._begin(part) + self.evaluation.rules.shifted
+        if key is None or key.layout is None:
+            self._put(part.name, start, data)
+            return
+        if key.signature is not None or key.crypto is not None:
+            data = self._moved(part.name, key, data, tx=False)
+        at, skipped = 0, start
+        for name, first, length in self._segments(key.layout):
+            passed = min(skipped, length)
+            skipped -= passed
+            piece = data[at : at + length - passed]
+            at += len(piece)
+            self._put(name, first + passed, piece)
+
+    def _segments(self, layout: Layout, depth: int = 0) -> list[Segment]:
+        """The segments of a layout, those of nested mkeys in the place of these."""
+        walked = self.evaluation.rules.walk(layout) if self.evaluation.rules.walk is not None else None
+        flat: list[Segment] = []
+        for name, start, length in layout.resolve(self.stage.read).walk() if walked is None else walked:
+            key = self._key(name)
+            if key is None or key.layout is None or depth > MOST_NESTED:
+                flat.append((name, start, length))
+            else:
+                flat += window(self._segments(key.layout, depth + 1), start, length)
+        self.evaluation.budget.take(32 * len(flat))
+        return flat
+
+    def _gathered(self, segments: list[Segment], start: int, length: int | None) -> bytes:
+        pieces = []
+        for name, first, size in segments:
+            image = self.image(name)
+            self.evaluation.budget.take(size)
+            pieces.append(bytes(image[max(first, 0) : max(first, 0) + size]))
+        whole = b"".join(pieces)
+        return whole[start:] if length is None else whole[start : start + length]
+
+    # What an mkey does with a message --------------------------------------------------------
+
+    def _moved(self, name: str, key: Key, stream: bytes, *, tx: bool) -> bytes:
+        signature, crypto = key.signature, key.crypto
+        if crypto is None:
+            return self._signed(name, signature, stream, tx=tx) if signature is not None else stream
+        job = CryptJob(b"", self.stage.dek(crypto.dek), crypto.tweak, crypto.data_unit, crypto.encrypt_on_tx == tx)
+        if signature is None:
+            return self.evaluation.crypted(replace(job, data=stream))
+        first = crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX
+        if self.evaluation.rules.crypto_order:
+            first = not first
+        if first and tx:
+            return self.evaluation.crypted(replace(job, data=self._signed(name, signature, stream, tx=tx)))
+        if first:
+            return self._signed(name, signature, self.evaluation.crypted(replace(job, data=stream)), tx=tx)
+        source, target = self._domains(signature, tx=tx)
+        data = self._stripped(name, signature, stream, source)[0]
+        data = self.evaluation.crypted(replace(job, data=data))
+        return self.evaluation.framed(data, target) if target is not None else data
+
+    def _signed(self, name: str, signature: plan.SetSignature, stream: bytes, *, tx: bool) -> bytes:
+        evaluation = self.evaluation
+        source, target = self._domains(signature, tx=tx)
+        data, before = self._stripped(name, signature, stream, source)
+        if target is None:
+            return data
+        whole = data[: len(data) // target.block * target.block]
+        if before is None or source is None or len(before) * target.block != len(whole):
+            return evaluation.framed(whole, target) + data[len(whole) :]
+        job_fields = evaluation.fields_of(whole, target, before)
+        columns = copied_columns(source, target, signature.copy_mask)
+        if evaluation.rules.copied is not None:
+            columns = evaluation.rules.copied(columns, signature, source, target)
+        columns = [one for one in columns if one < before.shape[1] and one < job_fields.shape[1]]
+        made = job_fields.copy()
+        last = 1 if evaluation.rules.copied_once else len(made)
+        made[:last, columns] = before[:last, columns]
+        return evaluation.put_together(whole, target, made) + data[len(whole) :]
+
+    def _stripped(
+        self, name: str, signature: plan.SetSignature, stream: bytes, domain: Domain | None
+    ) -> tuple[bytes, Octets | None]:
+        """The data of a stream, and the fields that came in with it."""
+        if domain is None:
+            return stream, None
+        data = self.evaluation.stripped(stream, domain)
+        if len(stream) % domain.frame:
+            return data, None
+        fields = frames.split(stream, domain.block, domain.signature.field_size)[1]
+        self.arrivals.append(Arrival(name, signature, domain, data, fields))
+        return data, fields
+
+
+def copied_columns(source: Domain, target: Domain, mask: int | None) -> list[int]:
+    """Positions of the field's bytes that pass through where both domains have a signature
+    (mlx5dv_wr_set_mkey_sig_block(3), copy_mask)."""
+    one, two = source.signature, target.signature
+    if (one.kind, source.block) != (two.kind, target.block):
+        return []
+    if mask is not None:
+        return [i for i in range(two.field_size) if mask & 0x80 >> i]
+    if isinstance(one, Crc) or isinstance(two, Crc):
+        return list(range(two.field_size)) if one == two else []
+    assert isinstance(one, T10Dif)
+    columns: list[int] = []
+    if (one.bg_type, one.bg) == (two.bg_type, two.bg):
+        columns += [0, 1]
+    if one.app_tag == two.app_tag:
+        columns += [2, 3]
+    if one.ref_tag == two.ref_tag and one.remap == two.remap:
+        columns += [4, 5, 6, 7]
+    return columns
+
+
+def replayed(stage: Stage, moves: Sequence[Move], evaluation: Evaluation, *, anew: bool = False) -> Replay:
+    """All of the moves, one after the other."""
+    replay = Replay(stage, evaluation, anew=anew)
+    for move in moves:
+        replay.carry_out(move)
+    return replay

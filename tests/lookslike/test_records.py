@@ -1,0 +1,83 @@
+"""Near misses of an error record, each with a record that is computed apart from the references."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import CrcType
+from mkeyspec.lookslike.records import Report, Told, record_looks_like
+from mkeyspec.lookslike.transfer import Stage
+from mkeyspec.plan import At
+from mkeyspec.value.bytestring import Literal
+from mkeyspec.value.layout import List, Part
+from mkeyspec.value.signature import Crc, Domain
+from tests.lookslike.bitwise import blocks, counting, crc32c
+
+DATA = counting(3 * 512)
+GOOD = b"".join(block + crc32c(block) for block in blocks(DATA, 512))
+BAD = bytes([*GOOD[: 516 + 512], GOOD[516 + 512] ^ 1, *GOOD[516 + 513 :]])
+"""The field of block 1 is wrong."""
+AT = At(1, 1)
+DOMAIN = Domain(Crc(CrcType.CRC32C, (1 << 64) - 1), 512)
+STEPS = (
+    plan.Memory(AT, "m", len(BAD), Literal(BAD)),
+    plan.Mkey(AT, "k", 0, 1),
+    plan.Post(AT, (plan.Configure(AT, "k", (
+        plan.SetLayout(List((Part("m", 0, len(BAD)),))), plan.SetSignature(DOMAIN, None, 0xF0))),)),
+    plan.Transmit(AT, Part("k", 0, len(DATA)), "send"),
+    plan.Check(AT, "k", ("bad_guard",), 1),
+)  # fmt: skip
+FOUND = int.from_bytes(BAD[516 + 512 : 516 + 516], "big")
+COMPUTED = int.from_bytes(GOOD[516 + 512 : 516 + 516], "big")
+TRUE = Told("bad_guard", 2 * 516 - 1, COMPUTED, FOUND)
+
+
+def unread(subject: str, member: str) -> int:
+    raise KeyError(member)
+
+
+def laid_down(report: Report) -> Told:
+    expected, actual = (int.from_bytes(part, "big") for part in (report.computed, report.found))
+    return Told(report.kind, (report.block + 1) * 516 - 1, expected, actual)
+
+
+def names(got: Told) -> list[str]:
+    stage = Stage(STEPS, {"m": BAD, "@": bytes(len(DATA))}, unread)
+    found = record_looks_like(stage, "k", got, lambda told: told == TRUE, laid_down)
+    return [cause.name for cause in found.causes]
+
+
+def number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
+FIRST = DATA[:512]
+ROWS = (
+    ("record.none", Told("ok")),
+    ("record.swapped", replace(TRUE, expected=FOUND, actual=COMPUTED)),
+    ("record.offset_next", replace(TRUE, offset=3 * 516 - 1)),
+    ("record.offset_first", replace(TRUE, offset=515)),
+    ("record.offset_data", replace(TRUE, offset=512)),
+    ("record.both_actual", replace(TRUE, expected=FOUND)),
+    ("record.byte_order", Told(
+        "bad_guard", 1031, number(COMPUTED.to_bytes(4, "little")), number(FOUND.to_bytes(4, "little")))),
+    ("crc.inversion", Told("bad_guard", 515, number(crc32c(FIRST, xorout=0)), number(GOOD[512:516]))),
+    ("crc.seed_zeros", Told("bad_guard", 515, number(crc32c(FIRST, seed=0)), number(GOOD[512:516]))),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "got"), ROWS, ids=[name for name, _ in ROWS])
+def test_a_near_miss_is_named(name: str, got: Told) -> None:
+    assert name in names(got)
+
+
+def test_another_record_is_none() -> None:
+    assert names(replace(TRUE, actual=FOUND ^ 0x55)) == []
+
+
+def test_a_message_that_is_not_understood_is_left_alone() -> None:
+    stage = Stage(STEPS, {"m": BAD, "@": bytes(len(DATA))}, unread)
+    assert record_looks_like(stage, "k", Told("ok"), lambda told: False, laid_down).causes == ()
