@@ -18,7 +18,7 @@ from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Int, NoValue, evaluate, is_known
+from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
 from mkeyspec.value.signature import Domain
 
 FIRST_WR_ID = 1 << 32
@@ -37,18 +37,21 @@ class Named(dict[str, _Object]):
 
 class MkeyState:
     """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
-    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused."""
+    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused; `destroyed`: by the case;
+    `earlier`: its keys (lkey, rkey) before each change of its tag."""
 
-    __slots__ = ("at", "domains", "entries", "flags", "handle", "name", "refused")
+    __slots__ = ("at", "destroyed", "domains", "earlier", "entries", "flags", "handle", "name", "refused")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
         self.at = at
         self.flags = flags
         self.handle = handle
+        self.earlier: list[tuple[int, int]] = []
         self.entries: tuple[MkeyState, ...] = ()
         self.domains: tuple[Domain | None, Domain | None] = (None, None)
         self.refused = ""
+        self.destroyed = False
 
     @property
     def signed(self) -> bool:
@@ -132,6 +135,8 @@ class CaseState:
         """`Rig.alive`."""
         self.wait_for_label: Callable[[Label], None] = lambda label: None
         """Called when a member of a label is read (`Executor`)."""
+        self.wait_for_bytes: Callable[[str], None] = lambda name: None
+        """Called when a number is read from a buffer (`Executor`)."""
         self.late: Counter[int] = Counter()
         """Of the case before: the same. No page says when an event comes."""
         self.quiet: list[tuple[At, str]] = []
@@ -287,8 +292,24 @@ class CaseState:
             raise NoValue(f"{subject}.{member} is {value}, not a number")
         return value
 
+    def _number_at(self, subject: str, encoding: str, start: int) -> int:
+        """The number that is in a buffer, or in a wire, now."""
+        if subject.startswith("@"):
+            view = self.wires.get(subject[1:])
+            if view is None:
+                raise Unobserved(f"{subject[1:]}.wire" if subject[1:] else "wire")
+            buffer = view.buffer
+        else:
+            buffer = self.buffers[subject]
+        self.wait_for_bytes(subject)
+        data = self.device.read(buffer.memory, GUARD + start, ENCODINGS[encoding]).tobytes()
+        return int.from_bytes(data, "big" if encoding.startswith("be") else "little")
+
     def scalar(self, subject: str, member: str) -> int | str:
         """A live scalar. Unobserved if there is none yet; Unsupported if this device can't show it."""
+        place = place_of(Live(subject, member))
+        if place is not None:
+            return self._number_at(subject, *place)
         if subject == "device":
             values = self.device.capabilities().values
             if member not in values:
@@ -305,6 +326,8 @@ class CaseState:
         elif subject in self.mkeys:
             mkey = self.mkeys[subject].handle
             known = {"lkey": mkey.lkey, "rkey": mkey.rkey, "max_entries": mkey.max_entries}
+            for tags, keys in enumerate(self.mkeys[subject].earlier):
+                known |= {number_before(member, tags): key for member, key in zip(KEYS, keys, strict=True)}
         elif subject in self.pairs:
             owner = self.pairs[subject].handle.owner
             known = {"qpn": owner.number, "max_inline_data": owner.max_inline_data}

@@ -109,7 +109,7 @@ class MkeyReach:
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
                     yield from self.request(request, step, refused)
-            case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store():
+            case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
             case plan.Check() | plan.Await() | plan.Poll() | plan.Cancel() | plan.Resume():
                 pass

@@ -88,6 +88,19 @@ def dct(state: CaseState, step: plan.Dct) -> None:
     state.dcts[step.name] = (state.device.dct(step.key), step.key)
 
 
+def destroy(state: CaseState, step: plan.Destroy) -> Attempt:
+    attempt = Attempt(step.at, f"destroy {step.mkey}")
+    mkey = state.mkeys[step.mkey]
+    try:
+        state.device.destroy(mkey.handle)
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "destroy", errno_name(refusal.errno)
+    else:
+        mkey.destroyed = True
+    return attempt
+
+
 def retag(state: CaseState, step: plan.Retag) -> None:
     configured = state.mkeys[step.mkey]
+    configured.earlier.append((configured.handle.lkey, configured.handle.rkey))
     configured.handle = state.device.retag(configured.handle, state.member(step.tag, "tag"))

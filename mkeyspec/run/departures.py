@@ -84,14 +84,14 @@ def _applies(table: Any, info: Info, file: str) -> bool:
     versions = table.get("versions", {})
     if not isinstance(versions, dict):
         raise ExpectationError(f'{file}: versions is a table: {{ rdma-core = ">=35" }}')
-    within = [_within(info.versions.get(name), str(range_), file) for name, range_ in versions.items()]
+    inside = [within(info.versions.get(name), str(range_), file) for name, range_ in versions.items()]
     for name in versions.keys() - VERSIONS - info.versions.keys():
         told = ", ".join(sorted(VERSIONS))
         raise ExpectationError(f"{file}: `{name}` is not a version that a device tells; they are: {told}")
     return (
         fnmatchcase(info.device, table.get("device", "*"))
         and fnmatchcase(info.firmware, table.get("firmware", "*"))
-        and all(within)
+        and all(inside)
     )
 
 
@@ -108,7 +108,7 @@ def _known(id: str, file: str) -> None:
     raise ExpectationError(f"{file}: `{id}` is not a known departure; {help}")
 
 
-def _within(version: str | None, comparisons: str, file: str) -> bool:
+def within(version: str | None, comparisons: str, file: str) -> bool:
     """Whether a version is in `>=35, <38`; an unknown version is in no range."""
     bounds = [_COMPARISON.match(part.strip()) for part in comparisons.split(",")]
     if any(bound is None for bound in bounds):

@@ -18,19 +18,20 @@ TARGETS = "the receives of the case's DCTs"
 
 class Touched(NamedTuple):
     """What a request, or a statement of the host, accesses: buffers by name, and the mkeys that it uses or changes,
-    with those in their layouts."""
+    with those in their layouts. `takes`: buffers that are read when it is posted, and never after (inline data)."""
 
     at: plan.At
     reads: frozenset[str] = NOTHING
     writes: frozenset[str] = NOTHING
     uses: frozenset[str] = NOTHING
     changes: frozenset[str] = NOTHING
+    takes: frozenset[str] = NOTHING
 
 
 def meet(one: Touched, other: Touched) -> bool:
-    """Whether the order of the two matters."""
+    """Whether `one`, which is posted, must be over before `other`."""
     return (
-        _overlap(one.writes, other.reads | other.writes)
+        _overlap(one.writes, other.reads | other.writes | other.takes)
         or _overlap(one.reads, other.writes)
         or bool(one.changes & (other.uses | other.changes) or one.uses & other.changes)
     )
@@ -83,7 +84,10 @@ class _Walk:
             uses |= waiting.pop(0) if waiting else NOTHING
             if request.options.dct is not None:
                 changes.add(TARGETS)
-        return Touched(request.at, frozenset(reads), frozenset(writes), uses, frozenset(changes))
+        now = frozenset(reads)
+        inline = plan.options_of(request).inline
+        reading, taking = (NOTHING, now) if inline else (now, NOTHING)
+        return Touched(request.at, reading, frozenset(writes), uses, frozenset(changes), taking)
 
     def _keys(self, names: Iterable[str]) -> frozenset[str]:
         """These keys and those in their layouts."""

@@ -18,8 +18,8 @@ _WIDEST = 160
 _SUSPECTS = 6
 
 
-def render(case: CaseInfo, verdict: Verdict, statement: Statement) -> str:
-    """The whole text of a failed case."""
+def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str = "", again: str = "") -> str:
+    """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone."""
     lines = _source_lines(case.path)
     blocks = [_failure(case, failure, lines) for failure in verdict.failures]
     tail: list[str] = []
@@ -41,7 +41,11 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement) -> str:
         tail.append(_detail("device", f"not healthy after this case: {verdict.unhealthy}"))
     for name, value in verdict.records.items():
         tail.append(_detail("record", f"{name} = {value}"))
+    if device:
+        tail.append(_detail("device", device))
     tail.append(_detail("case", case.id))
+    if again:
+        tail.append(_detail("again", again))
     codes = dict.fromkeys(failure.code for failure in verdict.failures)
     tail.extend(_detail("explain", f"mkeyspec explain {code}") for code in codes)
     return "\n\n".join([*blocks, "\n".join(tail)])

@@ -6,7 +6,7 @@ This code runs only for cases that fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ Detail = tuple[str, str]
 
 ROW = 16
 """Bytes per row."""
-ROWS = 6
+ROWS = 3
 """Number of rows shown that have a difference."""
 FIELDS = 4
 """Fields shown as numbers."""
@@ -28,10 +28,10 @@ RANGES = 8
 _FIELD_BYTE = re.compile(r"(.*), byte (\d+) \((big|little) endian\)\Z")
 
 
-def positions(expected: Bytes, got: Bytes, ignored: list[tuple[int, int]] | None = None) -> Positions:
+def positions(expected: Bytes, got: Bytes, ignored: Sequence[tuple[int, int]] = ()) -> Positions:
     """Where they differ, outside the ranges [start, end) that are `ignored`. Both have one length."""
     differs = expected != got
-    for start, end in ignored or ():
+    for start, end in ignored:
         differs[start:end] = False
     return np.flatnonzero(differs)
 
@@ -60,7 +60,7 @@ def describe(
     *,
     reason: Reason,
     name_of: Callable[[int], str],
-    ignored: list[tuple[int, int]] | None = None,
+    ignored: Sequence[tuple[int, int]] = (),
     base: int = 0,
 ) -> tuple[Detail, ...]:
     """The details of a difference: the field, the reason for the expected byte, the rows, all ranges. `reason(i)`
@@ -68,16 +68,29 @@ def describe(
     byte 0 there.
     """
     first = int(where[0])
-    details: list[Detail] = [("first at", name_of(first))]
+    return (
+        ("first at", name_of(first)),
+        *reasons(expected, got, first, reason),
+        *fields(expected, got, where, reason),
+        *counted(expected, got, where, ignored, base),
+    )
+
+
+def reasons(expected: Bytes, got: Bytes, first: int, reason: Reason) -> Iterator[Detail]:
+    """Why byte `first` should be what is expected, and what it is."""
     why = reason(first)
     if why:
-        details.append(("should be", why[0]))
-        details.extend(("", line) for line in why[1:])
-    details.append(("but is", _otherwise(int(expected[first]), int(got[first]), why)))
-    details.extend(_fields(expected, got, where, reason))
-    details.append(("bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where, base)}"))
-    details.extend(rows(expected, got, where, ignored, base))
-    return tuple(details)
+        yield "should be", why[0]
+        yield from (("", line) for line in why[1:])
+    yield "but is", _otherwise(int(expected[first]), int(got[first]), why)
+
+
+def counted(
+    expected: Bytes, got: Bytes, where: Positions, ignored: Sequence[tuple[int, int]] = (), base: int = 0
+) -> Iterator[Detail]:
+    """How many bytes differ and where, and the rows of both."""
+    yield "bytes", f"{len(where)} of {len(expected)} differ: {ranges_text(where, base)}"
+    yield from rows(expected, got, where, ignored, base)
 
 
 def _otherwise(want: int, have: int, why: tuple[str, ...]) -> str:
@@ -108,7 +121,7 @@ def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, 
     return None
 
 
-def _fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> list[Detail]:
+def fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> list[Detail]:
     """The fields that differ, as numbers, expected and actual."""
     details: list[Detail] = []
     covered = 0
@@ -131,7 +144,7 @@ def _number(data: Bytes, order: str) -> int:
 
 
 def rows(
-    expected: Bytes, got: Bytes, where: Positions, ignored: list[tuple[int, int]] | None = None, base: int = 0
+    expected: Bytes, got: Bytes, where: Positions, ignored: Sequence[tuple[int, int]] = (), base: int = 0
 ) -> list[Detail]:
     """Aligned rows of both, one before the first difference, with a marker line under the bytes that differ."""
     differing = sorted({int(i) // ROW for i in where})
@@ -139,7 +152,7 @@ def rows(
     if shown[0] > 0:
         shown.insert(0, shown[0] - 1)
     marked = set(where.tolist())
-    holes = {i for start, end in ignored or () for i in range(start, end)}
+    holes = {i for start, end in ignored for i in range(start, end)}
     width = len(str(base + shown[-1] * ROW))
     lines: list[Detail] = []
     before = shown[0]

@@ -13,13 +13,13 @@ records it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from errno import ENOMEM
 from time import monotonic, sleep
 
 from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
-from mkeyspec.plan import At, Step
+from mkeyspec.plan import At, Step, options_of
 from mkeyspec.run import wait
 from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.completion import late, misfit
@@ -73,9 +73,10 @@ def before(state: CaseState, end: End, at: At) -> Failure | None:
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
     """Wait for outstanding requests that access the same objects as the statement at `at` and were not waited for.
-    Requests of its `own` queue are carried out before it anyway."""
+    Requests of its `own` queue are carried out before it anyway, but not before its inline data are taken."""
     ends = [end for pair in state.pairs.values() for end in pair.ends if end.send or end.other.recv]
-    ends = [end for end in ends if end is not own]
+    if not any(look.takes for look in looks):
+        ends = [end for end in ends if end is not own]
     if not ends:
         return None
     those = {one.at for _, one in touched(state.taken) if one.at != at and any(meet(one, look) for look in looks)}
@@ -115,7 +116,9 @@ def _rest_pipelined(state: CaseState, end: End, at: At, near: Sequence[Due], far
 
 def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
     """The same for the requests of the current step, which are posted to `own`."""
-    if all(end is own or not (end.send or end.other.recv) for pair in state.pairs.values() for end in pair.ends):
+    inline = any(options_of(request).inline for request in step.posted())
+    ends = [end for pair in state.pairs.values() for end in pair.ends if inline or end is not own]
+    if not any(end.send or end.other.recv for end in ends):
         return None
     last = len(state.taken) - 1
     return rest(state, step.at, [one for number, one in touched(state.taken) if number == last], own)
@@ -165,20 +168,30 @@ def quiet(state: CaseState, end: End, at: At) -> None:
     _note(state, end, at)
 
 
-def heard(state: CaseState, side: Side, at: At) -> Failure | None:
-    """The keys of `side` will be checked for an error. If the other end has used one, it sends a message first, since
-    only a received message shows that the transfer is over at this end too (mlx5dv_mkey_check(3), NOTES)."""
+def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None = None) -> Failure | None:
+    """The memory of `side` will be read, to which requests of these places may have written; without `writers`, its
+    keys will be checked for an error. If the other end has written there, or used a key, it sends a message first: only
+    a received message shows that the transfer is over at this end too. (IBTA volume 1, transaction ordering: an
+    application must not depend on what an RDMA WRITE brings before a later message has been received.
+    mlx5dv_mkey_check(3), NOTES.) Where it can't, a quiet time takes its place."""
     for pair in state.pairs.values():
         for end in pair.ends:
-            if end.side == side or not end.remote or pair.failed or end.broken:
+            if end.side == side:
                 continue
-            if not pair.attributes.sig_pipelining and (failure := mark(state, end, at, closing=False)[1]):
-                return failure[0]
-            if end.remote:
+            for _ in range(2):  # the first is no message after unsignaled requests
+                if not _is_unheard(end, writers) or not _takes_send(end) or pair.attributes.sig_pipelining:
+                    break
+                if failure := mark(state, end, at, closing=False)[1]:
+                    return failure[0]
+            if _is_unheard(end, writers):
                 look(state, end.other, QUIET)
                 _note(state, end.other, at)
-                end.remote = 0
+                end.remote, end.written = 0, {}
     return None
+
+
+def _is_unheard(end: End, writers: Collection[At] | None) -> bool:
+    return bool(end.remote) if writers is None else any(at in writers for at in end.written)
 
 
 def _note(state: CaseState, end: End, at: At) -> None:

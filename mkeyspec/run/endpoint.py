@@ -49,6 +49,8 @@ class Label:
             return self.members[member]
         arrived = [due.got for due in self.dues if due.got is not None]
         if not arrived:
+            if member == "status" and self.dues and all(due.passed and due.succeeded for due in self.dues):
+                return SUCCESS  # none of these asked for a completion
             raise Unobserved(member)
         failed = next((c for c in arrived if c.status != SUCCESS), None)
         last = failed or arrived[-1]
@@ -58,7 +60,7 @@ class Label:
         if failed is not None and member != "id":
             raise Unobserved(member)  # of an error only these two are defined
         if member == "byte_len":
-            value = last.byte_len
+            value = next((due.got.byte_len for due in reversed(self.dues) if due.got is not None and due.counts), None)
         elif member == "imm":
             value = last.imm
         elif member == "id":
@@ -115,6 +117,7 @@ class End:
         "strange",
         "unfreed",
         "used",
+        "written",
     )
 
     def __init__(self, pair: Pair, side: Side, qp: DeviceQp) -> None:
@@ -152,8 +155,10 @@ class End:
         self.received = False
         """A receive has completed, and no marker has come after it."""
         self.remote = 0
-        """The place of the latest request that named a key of the other end, if no message after it was received: only
-        that tells the other end of the key's error (mlx5dv_mkey_check(3), NOTES)."""
+        """The place of the latest request that wrote to the other end's memory or used a key of it, if no message after
+        it was received: only that tells the other end that it is over (`drain.heard`)."""
+        self.written: dict[At, int] = {}
+        """Where the requests stand that wrote to the other end's memory, with their places, for as long as `remote`."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
         self.shared = pair.attributes.type == "dci" and side == "peer"
@@ -226,8 +231,8 @@ class End:
         if due.queue == "recv":
             self.received = True
             sender = due.request.end if due.request is not None else None
-            if sender is not None and due.request is not None and due.request.position > sender.remote:
-                sender.remote = 0
+            if sender is not None and due.request is not None:
+                sender.was_heard(due.request.position)
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
@@ -235,6 +240,11 @@ class End:
             if due.queue == "send" and lane is not None:
                 self.stopped.setdefault(lane, due.position)
         self.arrived.append(due)
+
+    def was_heard(self, position: int) -> None:
+        """The other end has received the message that this place of the send queue sent."""
+        self.remote = self.remote if position <= self.remote else 0
+        self.written = {at: place for at, place in self.written.items() if position <= place}
 
     def _find(self, line: deque[Due], completion: Completion) -> Due | None:
         """Find and remove the outstanding entry that a completion belongs to."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SUCCESS = "success"
 FLUSH = "wr_flush_err"
 
+ANSWERED = frozenset({"rdma_read", "fetch_add", "comp_swap"})
+"""Opcodes of requests that an answer fills."""
+
 Queue = Literal["send", "recv"]
 
 
@@ -87,6 +90,11 @@ class Due(Entry):
     @property
     def failed(self) -> bool:
         return self.got is not None and self.got.status != SUCCESS
+
+    @property
+    def counts(self) -> bool:
+        """Whether byte_len of its completion is defined (ibv_poll_cq(3))."""
+        return self.queue == "recv" or self.opcode in ANSWERED
 
 
 @dataclass(slots=True, eq=False)

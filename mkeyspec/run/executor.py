@@ -7,6 +7,7 @@ from typing_extensions import assert_never
 from mkeyspec import plan
 from mkeyspec.device.protocol import NoSuchCall, Unsupported
 from mkeyspec.run import (
+    arrival,
     declarations,
     drain,
     event,
@@ -47,6 +48,7 @@ class Executor:
         self.verdict = verdict
         self.rulings = Rulings(state, expectations, verdict)
         state.wait_for_label = self._wait_for_label
+        state.wait_for_bytes = self._wait_for_bytes
 
     def take(self, step: plan.Step) -> None:
         """Carry out one step, or note that it was not run. Raises Unsupported, and any exception of a broken
@@ -97,6 +99,8 @@ class Executor:
                 self._recv(step)
             case plan.Store():
                 self._store(step)
+            case plan.Check() | plan.Expect() if not self._came(step.branch):
+                pass
             case plan.Check():
                 self._check(step)
             case plan.Await():
@@ -109,6 +113,8 @@ class Executor:
                 self._resume(step)
             case plan.Retag():
                 self._retag(step)
+            case plan.Destroy():
+                self._destroy(step)
             case plan.Expect():
                 self._expect(step)
             case plan.Snapshot():
@@ -156,6 +162,21 @@ class Executor:
 
     def _retag(self, step: plan.Retag) -> None:
         declarations.retag(self.state, step)
+
+    def _destroy(self, step: plan.Destroy) -> None:
+        """What the closing rule asks of every key is asked before: later nobody can."""
+        state = self.state
+        mkey = state.mkeys[step.mkey]
+        self._rest(step)
+        if (failure := drain.heard(state, mkey.handle.side, step.at)) is not None:
+            self.rulings.fail(failure)
+        state.poll_all()
+        for failure in teardown_checks.signature_errors(state, (mkey,)):
+            self.rulings.soft(failure, None, False, step.at)
+        attempt = declarations.destroy(state, step)
+        if step.label is not None:
+            state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+        self.rulings.rule(attempt, step.claim, step.known)
 
     def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
         """A refusal that the case allows beside success ends it: later statements need the object."""
@@ -293,21 +314,19 @@ class Executor:
             stated = failure is not None if changed is None else mkey_check.compare(state, changed, record) is None
         self.rulings.soft(failure, known, stated, step.at)
 
-    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check) -> None:
+    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check | plan.Destroy) -> None:
         """Wait for the requests that access the bytes which a statement reads or stores."""
         match step:
             case plan.Store():
                 look = Touched(step.at, writes=frozenset({step.to.name}))
-            case plan.Check():
+            case plan.Check() | plan.Destroy():
                 look = Touched(step.at, changes=frozenset({step.mkey}))
             case plan.Expect() | plan.Snapshot() | plan.Record():
-                names = frozenset(part.name for part in plan.parts_of(step.observed))
-                if not names:
-                    return
-                look = Touched(step.at, reads=names)
+                look = Touched(step.at, reads=frozenset(part.name for part in plan.parts_of(step.observed)))
             case _:
                 assert_never(step)
-        if (failure := drain.rest(self.state, step.at, (look,))) is not None:
+        failure = drain.rest(self.state, step.at, (look,)) if look.reads | look.writes | look.changes else None
+        if (failure := failure or arrival.of_bytes(self.state, step)) is not None:
             self.rulings.fail(failure)
 
     def _wait_for_label(self, label: Label) -> None:
@@ -317,12 +336,25 @@ class Executor:
         if owed and not self.rulings.over:
             wait.until(state, lambda: all(due.over for due in owed), state.poll_all)
 
+    def _wait_for_bytes(self, name: str) -> None:
+        """A number of a buffer, or of a wire, is read: wait for the requests that write there."""
+        if self.rulings.over or not self.state.taken:
+            return
+        at = self.state.taken[-1].at
+        failure = drain.rest(self.state, at, (Touched(at, reads=frozenset({name})),))
+        if (failure := failure or arrival.of_number(self.state, name, at)) is not None:
+            self.rulings.fail(failure)
+
     def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
         failure = drain.rest_for(self.state, step, end)
         if failure is not None:
             self.rulings.fail(failure)
         return failure is None
+
+    def _came(self, branch: plan.Branch | None) -> bool:
+        """Whether the outcome came that a statement is of."""
+        return branch is None or (branch.at in self.state.accepted) is branch.accepted
 
     def _expect(self, step: plan.Expect) -> None:
         self._rest(step)

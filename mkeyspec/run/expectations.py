@@ -15,16 +15,19 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import STATUS_CLASS
-from mkeyspec.run import difference, observe
+from mkeyspec.run import byte_failure, difference, likeness, observe
 from mkeyspec.run.buffer import Bytes
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.outcomes import show
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, evaluate
+from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, called, evaluate
 
 Scalar = Union[int, str]
+
+MOST_ALTERNATIVES = 16
+"""Alternatives that a message names one by one; of more, these, their number and the last."""
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b,
@@ -91,7 +94,7 @@ def compare(state: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
     stated = known is not None and compare_scalars(state, value, "==", known)
     if held:
         return None, known is not None and stated
-    name = f"{live.subject}.{live.member}" if live is not None else "the value"
+    name = called(live) if live is not None else "the value"
     wanted = expected_text(state, step.expected)
     details = (("expected", f"{step.operator} {wanted}"), ("got", show(value)))
     return Failure("MKS2105", step.at, f"{name} is {value}, not {step.operator} {wanted}", details), stated
@@ -105,6 +108,15 @@ def look(state: CaseState, observed: plan.Content | plan.Wire) -> Seen:
             return observe.content(state, observed)
         case _:
             assert_never(observed)
+
+
+def is_there(state: CaseState, step: plan.Step) -> bool:
+    """Whether a statement says bytes, and they are there: whatever comes later, they can't be waited for."""
+    match step:
+        case plan.Expect(operator="==", expected=ByteString() | LiveBytes() | LiveContent() | LiveJoin()):
+            return plan.is_bytes(step.observed) and _is(state, look(state, step.observed), step.expected)
+        case _:
+            return False
 
 
 def holds(state: CaseState, step: plan.Record) -> bool:
@@ -189,7 +201,7 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     if step.operator == "!=":
         message = f"{seen.name} holds exactly the bytes that it must not hold"
         return Failure(code, step.at, message, (("bytes", f"all {len(data)} are equal"),))
-    failure = different(code, step.at, seen, admitted)
+    failure = likeness.of_bytes(state, different(state, code, step.at, seen, admitted), seen, admitted)
     if accepted:
         assert step.writer is not None
         why = f"the transfer at {step.writer.line}:{step.writer.column} was accepted: `unchanged` is none of them"
@@ -197,7 +209,7 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     return failure
 
 
-def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:
+def different(state: CaseState, code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:
     """The failure of bytes that match none of the patterns, described against the nearest one."""
     best: tuple[int, Pattern, Bytes] | None = None
     for pattern in admitted:
@@ -211,28 +223,12 @@ def different(code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Fa
         lengths = " or ".join(str(len(pattern.data)) for pattern in admitted if pattern.data is not None)
         message = f"{seen.name} has {len(seen.data)} bytes, compared with {lengths}"
         return Failure(code, at, message)
-    count, pattern, want = best
-    holes = list(pattern.holes)
-    where = difference.positions(want, seen.data, holes)
-    details = difference.describe(
-        want,
-        seen.data,
-        where,
-        reason=pattern.reason,
-        name_of=seen.name_of,
-        ignored=holes,
-        base=seen.base,
-    )
+    _, pattern, want = best
+    failure = byte_failure.of(state, code, at, seen, byte_failure.Wanted(want, pattern.reason, pattern.holes))
     if len(admitted) > 1:
-        details = (("of", f"{len(admitted)} alternatives, none matches; this is the nearest"), *details)
-    first = int(where[0])
-    span = difference.field_span(first, len(want), pattern.reason)
-    field = f": {span[0]}" if span else ""
-    verb = "differs" if count == 1 else "differ"
-    where_text = "on the wire" if seen.wire else "in memory"
-    place = seen.name_of(first).split(",", 1)[0]
-    message = f"{count} of {len(want)} bytes {where_text} {verb}, first {place}{field}"
-    return Failure(code, at, message, details)
+        of = ("of", f"{len(admitted)} alternatives, none matches; this is the nearest")
+        failure = replace(failure, details=(of, *failure.details))
+    return failure
 
 
 # Scalars -------------------------------------------------------------------------------------
@@ -272,7 +268,10 @@ def compare_scalars(state: CaseState, value: Scalar, operator: str, expected: pl
 def expected_text(state: CaseState, expected: plan.Expected) -> str:
     match expected:
         case plan.OneOf(alternatives):
-            return "one of " + ", ".join(expected_text(state, item) for item in alternatives)
+            told = [expected_text(state, item) for item in alternatives[:MOST_ALTERNATIVES]]
+            if (left := len(alternatives) - len(told)) > 0:
+                told.append(f"… ({left} more), {expected_text(state, alternatives[-1])}")
+            return "one of " + ", ".join(told)
         case plan.Any():
             return "anything"
         case _:

@@ -7,8 +7,9 @@ from time import monotonic, sleep
 import numpy as np
 
 from mkeyspec.abi.constants import MR_ACCESS, SendFlag
-from mkeyspec.device.protocol import Device, Qp, QpAttributes, Sge, Write
-from mkeyspec.run.buffer import canary
+from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, Sge, Write
+from mkeyspec.run.buffer import Bytes, canary
+from mkeyspec.run.drain import LOOKS, QUIET
 from mkeyspec.run.outcomes import describe
 
 LENGTH = 256
@@ -30,13 +31,22 @@ def symptom(device: Device, deadline: float) -> str:
                 return f"the canary transfer was refused with errno {errno}"
             if found := _completed(device, qp, number, deadline):
                 return found
-            if not np.array_equal(device.read(target, LENGTH, LENGTH), data):
+            if not _arrived(device, target, data):
                 return "the canary transfer arrived changed"
         device.release(healthy=True)
     except Exception as error:
         # Whatever a broken device raises is the symptom; the rig must survive it to say BLOCKED.
         return f"the canary transfer raised {type(error).__name__}: {error}"
     return ""
+
+
+def _arrived(device: Device, target: Memory, data: Bytes) -> bool:
+    """Whether the bytes are there, now or within a short time: the writer's completion is not their arrival."""
+    for _ in range(LOOKS):
+        if np.array_equal(device.read(target, LENGTH, LENGTH), data):
+            return True
+        sleep(QUIET / LOOKS)
+    return False
 
 
 def _completed(device: Device, qp: Qp, wr_id: int, deadline: float) -> str:

@@ -12,7 +12,9 @@ from typing import Union
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.device.protocol import Refused, SignatureError
+from mkeyspec.lookslike.records import Told
 from mkeyspec.plan import Check, Known, OneOf
+from mkeyspec.run import likeness
 from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.evidence import Due, Use
 from mkeyspec.run.outcomes import Attempt
@@ -81,7 +83,20 @@ def compare(state: CaseState, step: Check, record: SignatureError | None) -> Fai
     if not details:
         return None
     said = kind if kind not in step.kind else f"{kind}, but with another {_others(details)}"
-    return Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
+    failure = Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
+    told = Told("ok") if record is None else _told(kind, record)
+    return likeness.of_record(state, failure, step.mkey, told, lambda one: _fits(state, step, one))
+
+
+def _told(kind: str, record: SignatureError) -> Told:
+    return Told(kind, record.offset, record.expected_value, record.actual_value)
+
+
+def _fits(state: CaseState, step: Check, told: Told) -> bool:
+    """Whether a record is what the case expects."""
+    if told.kind not in step.kind:
+        return False
+    return all(getattr(told, name) == value for name, value in members(state, step, told.kind))
 
 
 def members(state: CaseState, step: Check, kind: str) -> Members:

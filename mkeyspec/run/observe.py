@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mkeyspec.plan import Content, Wire
+from mkeyspec.plan import Content, Observed, Wire
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
 from mkeyspec.run.case_state import CaseState, WireView
 from mkeyspec.run.endpoint import Unobserved
@@ -109,6 +109,15 @@ def content(state: CaseState, observed: Content) -> Seen:
             whole[memory.handle] = device.read(memory, GUARD, piece.buffer.length)
         chunks.append(whole[memory.handle][piece.start : piece.start + piece.length])
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
+
+
+def view_of(state: CaseState, observed: Observed) -> WireView | None:
+    """The wire that is observed, if it is one."""
+    match observed:
+        case Wire():
+            return state.wires.get(observed.label or "")
+        case _:
+            return None
 
 
 def wire(state: CaseState, observed: Wire) -> Seen:

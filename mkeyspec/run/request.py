@@ -53,7 +53,7 @@ class Planned:
 
 
 def flags_of(options: Options, signaled: bool | None = None) -> int:
-    """ibv_send_flags without INLINE."""
+    """ibv_send_flags; INLINE of a SEND or WRITE only."""
     flags = 0
     if options.signaled if signaled is None else signaled:
         flags |= SIGNALED
@@ -61,6 +61,8 @@ def flags_of(options: Options, signaled: bool | None = None) -> int:
         flags |= SendFlag.FENCE
     if options.solicited:
         flags |= SendFlag.SOLICITED
+    if options.inline:
+        flags |= SendFlag.INLINE
     return int(flags)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused, Unsupported
-from mkeyspec.plan import At, Comparison, Need, Step
+from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
@@ -38,15 +38,19 @@ class Rig:
         *,
         deadline: float = 5.0,
         statement: Callable[[str], str | None] = lambda requirement: None,
+        again: Callable[[str], str] = lambda id: "",
     ) -> None:
-        """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id."""
+        """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id; `again` the
+        command that runs the row of this id alone."""
         self.device = device
         self.profile = profile
         self.expectations = expectations
         self.deadline = deadline
         self.statement = statement
+        self.again = again
         self.verdict = Verdict()
         self._capabilities = device.capabilities()
+        self._info = device.info()
         self._case: CaseInfo | None = None
         self._executor: Executor | None = None
         self._at = At(1, 1)
@@ -93,7 +97,7 @@ class Rig:
         """Continue with another device, for example one that was opened again: no case is running, and nothing is
         blocked."""
         self.device = device
-        self._capabilities = device.capabilities()
+        self._capabilities, self._info = device.capabilities(), device.info()
         self._blocked, self._late = None, Counter()
 
     def leave(self) -> None:
@@ -106,25 +110,41 @@ class Rig:
         required = [need for need in unmet if need in self.profile.require]
         if not required:
             return
-        details = (("required", f"by the profile {self.profile.name}"), ("device", self.device.info().device))
+        details = (
+            ("required", f"by the profile {self.profile.name} or by --require"),
+            ("device", self._info.device),
+        )
         message = f"the device lacks {', '.join(required)}"
         self.verdict = Verdict("fail", [Failure("MKS2009", case.at, message, details, True)])
-        raise CaseFailed(diagnosis.render(case, self.verdict, self.statement), tuple(self.verdict.failures))
+        raise self._failed(case)
+
+    def _failed(self, case: CaseInfo) -> CaseFailed:
+        info = self._info
+        words = [info.device, f"firmware {info.firmware}" if info.firmware else ""]
+        words += [f"{name} {version}" for name, version in info.versions.items()]
+        device = ", ".join(filter(None, words))
+        text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id))
+        return CaseFailed(text, tuple(self.verdict.failures))
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:
         """Which of these needs the device does not meet, each as one phrase."""
         offers, values = self._capabilities.offers, self._capabilities.values
         missing = []
         for need in needs:
-            if isinstance(need, Comparison):
-                name = need.live.member
-                have = values.get(name)
-                if have is None:
-                    missing.append(f"{need.live.subject}.{name} (unknown to this device)")
-                elif not _COMPARE[need.operator](have, need.value):
-                    missing.append(f"{need.live.subject}.{name} {need.operator} {need.value} (it is {have})")
-            elif need not in offers:
-                missing.append(need)
+            match need:
+                case Comparison():
+                    name = need.live.member
+                    have = values.get(name)
+                    if have is None:
+                        missing.append(f"{need.live.subject}.{name} (unknown to this device)")
+                    elif not _COMPARE[need.operator](have, need.value):
+                        missing.append(f"{need} (it is {have})")
+                case Lacks():
+                    if need.name in offers:
+                        missing.append(f"{need} (the device offers it)")
+                case _:
+                    if need not in offers:
+                        missing.append(need)
         return missing
 
     def step(self, step: Step) -> None:
@@ -162,7 +182,7 @@ class Rig:
         self._settle()
         self._give_back()
         if verdict.status == "fail":
-            raise CaseFailed(diagnosis.render(case, verdict, self.statement), tuple(verdict.failures))
+            raise self._failed(case)
         if verdict.status == "skip":
             raise CaseSkipped(verdict.reason)
         return verdict
@@ -177,13 +197,15 @@ class Rig:
             verdict.status = "known"
 
     def _give_back(self) -> None:
-        """Release the objects of the case. After every verdict except passed, check whether the device is still
-        healthy. The case fails if an object can't be released, or if the device is not healthy after a case without a
-        failure. The following cases on such a device are blocked.
+        """Release the objects of the case. After every verdict except passed, and where the case ended at a refusal
+        that it allows, check whether the device is still healthy. The case fails if an object can't be released, or if
+        the device is not healthy after a case without a failure. The following cases on such a device are blocked.
         """
         case, verdict = self._case, self.verdict
+        cut_short = False
         if self._executor is not None:
             self._late = self._executor.state.untold()
+            cut_short = self._executor.rulings.over  # a dead device refuses too
         self._executor = None
         assert case is not None
         try:
@@ -199,7 +221,7 @@ class Rig:
                 message = f"an async event came while what the case made was given back: {event.kind}"
                 verdict.failures.append(Failure("MKS2203", case.at, message, hard=True))
         self._settle()
-        if verdict.status == "pass":
+        if verdict.status == "pass" and not cut_short:
             return
         verdict.unhealthy = health_check.symptom(self.device, self.deadline)  # gives back once more what is left
         with contextlib.suppress(Exception):

@@ -83,7 +83,7 @@ class Rulings:
         if attempt.phase == "complete":
             for moved in teardown_checks.moved(state, attempt.at):
                 self.fail(moved)
-        if attempt.phase is None and claimed:
+        if claimed and ruling.outcome is not None and ruling.outcome.succeeds():
             state.accepted.add(attempt.at)
         return True
 

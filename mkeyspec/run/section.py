@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Refused, Sge
+from mkeyspec.device.protocol import RawWqe, Refused, Sge, Write
 from mkeyspec.plan import At, Claim, Known, lists
 from mkeyspec.run.case_state import CaseState, byte_lens, errno_name
 from mkeyspec.run.endpoint import End, OpenReceive
@@ -93,8 +93,11 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         section.dues.append(due)
         if planned.mkeys:
             state.use(planned.mkeys, planned.at, due)
-            if any(mkey.handle.side != end.side for mkey in planned.mkeys):
-                end.remote = due.position
+        writes = _writes_there(planned)
+        if writes:
+            end.written[due.at] = due.position
+        if writes or any(mkey.handle.side != end.side for mkey in planned.mkeys):
+            end.remote = due.position
         if planned.domains is not None:
             planned.mkeys[0].domains = planned.domains
         if planned.layout is not None:
@@ -102,6 +105,17 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.delivers is not None and end.other.receives:
             section.far.append(owe(end.other, planned, due))
     return None
+
+
+def _writes_there(planned: Planned) -> bool:
+    """Whether it may write to memory of the other end without a message there. What a raw WQE does is in its bytes."""
+    match planned.request:
+        case RawWqe():
+            return True
+        case Write():
+            return planned.delivers is None
+        case _:
+            return False
 
 
 def _moved(state: CaseState, section: Section) -> Failure | None:

@@ -47,10 +47,10 @@ def fault_of(state: CaseState, section: Section, failed: Due | None) -> Failure 
 
 
 def _another(section: Section, failed: Due) -> Failure | None:
-    """A failure claimed of a section of several, and the wrong request of it failed.
+    """A section of several requests is claimed to fail, and another request than the right one failed.
 
-    It is due to those that break a rule; where the checker can't tell which, to those that name an mkey, if there are
-    any. What memcpy takes the device alone says.
+    The right ones are those that break a rule. If the checker can't tell which break one, they are those that name an
+    mkey, if there are any, and each memcpy: only the device knows what a memcpy takes.
     """
     if section.breaking is None or failed.got is None or failed.got.status == FLUSH or len(section.planned) == 1:
         return None
@@ -74,7 +74,7 @@ def _another(section: Section, failed: Due) -> Failure | None:
 
 
 def _elsewhere(section: Section, failed: Due) -> Failure | None:
-    """Of a short form, an error that the request which names the mkey does not have itself."""
+    """`transmit` or `receive` failed, and the request that names the mkey has no error."""
     if failed.names_mkey or (failed.got is not None and failed.got.status == FLUSH):
         return None
     if not any(due.receive is not None and due.receive.own for due in section.far):
@@ -101,7 +101,7 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
             continue
         status = due.got.status
         if due is failed.request:
-            # A responder that can't take the message says so (IBTA 9.7.5.2.8).
+            # A responder that can't take the message returns a NAK (IBTA 9.7.5.2.8).
             told = (SUCCESS, *STATUS_CLASS["remote_access"], state.profile.status_receive_sender)
             if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
                 continue
@@ -133,7 +133,7 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
 
 
 def far_alone(section: Section, attempt: Attempt, failed: Due | None) -> Failure | None:
-    """A receive of the other end that failed, while all that the list speaks of succeeded: no claim covers it."""
+    """A receive of the other end failed, and all completions of the claim's list succeeded: no claim covers that."""
     if section.listed is None or failed is None or failed not in section.far:
         return None
     return None if any(due.failed for due in attempt.listed) else misfit(failed, section.what)
@@ -161,7 +161,7 @@ def blame(end: End, due: Due, what: str, at: At) -> Failure:
 
 
 def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failure | None:
-    """The members that a list which fits does not name: they are those of a completion nobody lists."""
+    """Check what a list that fits does not name: the queue and the other members of each completion."""
     for entry, due in zip(entries, arrange(entries, attempt.listed), strict=False):
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
@@ -174,7 +174,7 @@ def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failu
         named = ("id", "opcode", *(name for name, _ in entry.members))
         if due.stray:
             if any(name == "id" for name, _ in entry.members):
-                continue  # which one it is, the case says itself
+                continue  # the case says which one it is
             message = f"a completion of `{attempt.what}` is of no request that owes one"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if (fault := misfit(due, attempt.what, named)) is not None:
@@ -183,8 +183,8 @@ def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failu
 
 
 def besides_list(state: CaseState, section: Section, attempt: Attempt) -> Failure | None:
-    """What a claim with a list says of what came if it is met by another outcome than a list: each request is held to
-    what it owes without one, and nothing came that no request owes."""
+    """A claim has a list of completions and other outcomes, and one of the others is met. Then each request must have
+    the completion that it has without a list, and no other completion may have come."""
     found = [due for due in (*section.dues, *section.far) if due.failed]
     fault = fault_of(state, replace(section, listed=None), min(found, key=_rank) if found else None)
     if fault is not None:

@@ -6,7 +6,7 @@ buffer, its guards included. All entries that are not checked yet are checked he
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -29,17 +29,22 @@ def close(state: CaseState, *, patient: bool = True, excused: Extent | None = No
     bytes that a known departure may have written."""
     if patient and state.failed_qps and not state.isolated:
         state.pair(None, state.taken[-1].at)  # the default pair, which other cases have too
+    wrong_before = False
     for pair in state.pairs.values():
         if pair.failed:
             reset.fail_qps(state, pair)
         for failure in leftovers.settle(state, pair, patient=patient):
+            wrong_before = True
             yield failure, False
-    for side in ("owner", "peer") if patient else ():
-        if any(mkey.signed and mkey.handle.side == side for mkey in state.mkeys.values()):
-            wrong = drain.heard(state, side, state.taken[-1].at)
-            if wrong is not None:
-                yield wrong, False
-    for failure in (*state.wrong_numbers.values(), *_signature_errors(state), *event.left_over(state)):
+    for side in ("owner", "peer") if patient and state.taken and not wrong_before else ():
+        wrong = drain.heard(state, side, state.taken[-1].at)
+        if wrong is not None:
+            yield wrong, False
+    for failure in (
+        *state.wrong_numbers.values(),
+        *signature_errors(state, state.mkeys.values()),
+        *event.left_over(state),
+    ):
         yield failure, False
     yield from buffers(state, excused if excused is not None else Extent())
     drain.look_on(state, [end for pair in state.pairs.values() for end in pair.ends])
@@ -48,15 +53,16 @@ def close(state: CaseState, *, patient: bool = True, excused: Extent | None = No
             yield failure, False
 
 
-def _signature_errors(state: CaseState) -> Iterator[Failure]:
-    """mlx5dv_mkey_check of every key with a signature: also of keys that no request has named."""
+def signature_errors(state: CaseState, mkeys: Collection[MkeyState]) -> Iterator[Failure]:
+    """mlx5dv_mkey_check of each of these keys that has a signature: also of keys that no request has named."""
     open_uses: dict[int, list[Use]] = {}
     for use in state.uses:
-        if not use.judged:
+        if not use.judged and use.mkey in mkeys:
             use.mark_judged("the closing mkey_check")
             open_uses.setdefault(id(use.mkey), []).append(use)
-    for mkey in state.mkeys.values():
-        failure = _signature_error(state, mkey, open_uses.get(id(mkey), [])) if mkey.signed else None
+    for mkey in mkeys:
+        asked = mkey.signed and not mkey.destroyed
+        failure = _signature_error(state, mkey, open_uses.get(id(mkey), [])) if asked else None
         if failure is not None:
             yield failure
 

@@ -157,6 +157,9 @@ def _run(state: CaseState, section: Section, step: Transmit | Receive, refused: 
         state.poll(section.end.other)
     if seen is not None:
         note(seen, section, attempt)
+        seen.dues.extend(section.far)
+        if attempt.phase == "completion":
+            seen.members["status"] = attempt.reason  # of the request that names the mkey, at whichever end
     return section, attempt
 
 
@@ -166,11 +169,8 @@ def _may_reset(step: Transmit | Receive) -> bool:
 
 
 def note(label: Label, section: Section, attempt: Attempt) -> None:
-    """The members of a labelled step: errno's name or 0, and the completions of its requests and receives."""
+    """The members of a labelled step: errno's name or 0, and the completions of its own requests. A receive that takes
+    its message has a label of its own."""
     label.members["errno"] = attempt.reason if attempt.phase == "complete" else 0
-    if attempt.phase == "complete":
-        return
-    label.dues.extend(section.dues)
-    label.dues.extend(section.far)
-    if attempt.phase == "completion":
-        label.members["status"] = attempt.reason
+    if attempt.phase != "complete":
+        label.dues.extend(section.dues)

@@ -34,6 +34,37 @@ class CaseInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """Bytes that differ, as facts for reports."""
+
+    first: str
+    """The first byte, as the case names it: `wire[516]`."""
+    differing: int
+    total: int
+    start: int
+    """Of `expected` and `got`: their first byte, in what was compared."""
+    expected: str
+    """Bytes from `start` on, in hex."""
+    got: str
+    part: str = ""
+    """Block and field or data, and the byte in it."""
+    source: str = ""
+    """What the byte is computed of, or comes from."""
+    way: str = ""
+    """The keys and entries on the way of these bytes."""
+    groups: list[str] = field(default_factory=list)
+    """All bytes that differ, by field, data and entry."""
+    key: str = ""
+    side: str = ""
+    """Of `cells`: where the bytes were compared, "wire" or "mem"."""
+    cells: list[list[str]] = field(default_factory=list)
+    """A drawing: memory, mkey, wire, and "differs" or "", cell by cell."""
+    before: bool = False
+    after: bool = False
+    """Whether there are bytes before these cells, and after them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """One thing that went wrong.
 
@@ -48,6 +79,10 @@ class Failure:
     hard: bool = False
     suspects: tuple[str, tuple[At, ...]] = ("", ())
     """Statements that may have caused it: the kind of suspicion in a word or two, and their locations."""
+    looks_like: tuple[str, ...] = ()
+    """Names of the near misses that give exactly what was got (`mkeyspec.lookslike`)."""
+    difference: Difference | None = None
+    """Of bytes: the same as facts."""
 
 
 @dataclass(slots=True)

@@ -40,7 +40,56 @@ TRANSFERS = {
     "section": ("post as s {", "    write m to w, signaled", "}", OPEN, "expect w in [m, unchanged]"),
     "short form": ("transmit k by peer_read as t", OPEN, "expect t.wire in [m, unchanged]"),
     "receive": ("receive counter(64) into k by recv as r", OPEN, "expect m in [counter(64), unchanged]"),
+    "unsignaled": ("post { write m to w }", OPEN, "expect w in [m, unchanged]"),
+    "unsignaled, not waited for": ("post, nowait { write m to w }", OPEN, "expect w in [m, unchanged]"),
+    "lists": (
+        "write m to w, id 5",
+        "    completes { rdma_write, id 5 } or completes { error, id 5 }",
+        "expect w in [m, unchanged]",
+    ),
+    "a list or a refusal": (
+        "transmit k by write, id 5",
+        "    completes { rdma_write, id 5 } or rejected at completion",
+        "expect wire in [m, unchanged]",
+    ),
+    "a list of a short form": (
+        "receive counter(64) into k by peer_write",
+        "    completes { rdma_write } or rejected at completion",
+        "expect m in [counter(64), unchanged]",
+    ),
+    "poll": (
+        "post, nowait { write m to w, signaled, id 5 }",
+        "poll completes { rdma_write, id 5 } or completes { error, id 5 }",
+        "expect w in [m, unchanged]",
+    ),
 }
+
+BUTS = {
+    "where": (
+        "receive counter(32) into k[0 +: 32] by peer_write, but addr 32",
+        OPEN,
+        "expect m[0 +: 32] in [counter(32), unchanged]",
+        "expect m[32 +: 32] in [counter(32), unchanged]",
+    ),
+    "how much": (
+        "transmit k by send, but length 16",
+        OPEN,
+        "expect wire[0 +: 16] in [m[0 +: 16], unchanged]",
+        "expect wire[16 +: 48] in [m[16 +: 48], unchanged]",
+    ),
+    "how much, in a section": (
+        "write m to w, but length 16",
+        OPEN,
+        "expect w[0 +: 16] in [m[0 +: 16], unchanged]",
+        "expect w[16 +: 48] in [m[16 +: 48], unchanged]",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BUTS)
+def test_what_is_changed_of_a_request_moves_something_else(what: str) -> None:
+    """Where it is accepted, some bytes are as they were."""
+    assert told(one(*BUTS[what])) == ["pass"]
 
 
 @pytest.mark.parametrize("what", TRANSFERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from mkeyspec.plan import (
@@ -30,6 +32,8 @@ from mkeyspec.value.bytestring import Counter
 from mkeyspec.value.layout import Chunk, Interleaved, List, Part, Repeated
 from mkeyspec.value.live import Int, Live, LiveBytes, LiveOp
 from tests.run.fixtures import SIGNALED, at, changed, codes, content, failures, plain, rig, run
+from tests.run.text import one as case
+from tests.run.text import verdicts
 
 ENTRIES = Live("k", "max_entries")
 NOTHING = LiveOp("-", (ENTRIES, ENTRIES))
@@ -119,3 +123,11 @@ def test_what_is_put_outside_on_purpose_is_posted() -> None:
     assert run(tested, *plain(), w, write).status == "pass"
     interleaved = one(MrInterleaved(at(9), "k", Interleaved(2, (Chunk(M, 16, 16),)), 7, SIGNALED))
     assert run(tested, *plain(), w, interleaved, content("m", Counter(64))).status == "pass"
+
+
+def test_a_long_range_makes_no_long_message() -> None:
+    [failures] = verdicts(case("expect k.rkey in 0..60000"))
+    assert isinstance(failures, Sequence)
+    [failure] = failures
+    assert len(str(failure)) < 2000
+    assert "15 (0xf), … (59984 more), 59999 (0xea5f)" in failure.message

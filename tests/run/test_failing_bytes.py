@@ -70,7 +70,7 @@ def test_one_wrong_bit_on_the_wire(by: str) -> None:
     device.after_post = flip
     [failure] = failures(tested, *plain(), step, wire(Counter(64)))
     assert (failure.code, failure.at) == ("MKS2101", at(6))
-    assert "1 of 64 bytes on the wire differs, first wire[17]" in failure.message
+    assert "1 of 64 bytes differs, first at wire[17]" in failure.message
 
 
 @pytest.mark.parametrize("by", ["recv", "read", "peer_write", "peer_write_imm"])
@@ -96,11 +96,12 @@ def test_a_field_is_named_and_shown_as_a_number() -> None:
 
     device.after_post = flip
     [failure] = failures(tested, *generating())
-    assert failure.message == "1 of 1032 bytes on the wire differs, first wire[1030]: block 1, CRC32 field"
+    assert failure.message == "1 of 1032 bytes differs, first at wire[1030]: block 1, CRC32 field"
     details = dict(failure.details)
     field = int.from_bytes(stored("crc32", Counter(1024).data[512:], 0xFFFFFFFF), "big")
     assert details["field"] == f"block 1, CRC32 field: expected {field:#010x}, got {field ^ 0x100:#010x}"
-    assert details["should be"].startswith("block 1, CRC32 field, byte 2 (big endian)")
+    assert details["block"] == "block 1, CRC32 field, byte 2 of 4 (big endian), on the wire of `k`"
+    assert details["computed"] == "crc32(ones) over block 1: m[512 +: 512]"
 
 
 # What nothing named --------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from errno import EIO
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from mkeyspec import plan
 from mkeyspec.device import protocol
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import Qp, QpAttributes, QpPair, Refused, Unsupported
 from mkeyspec.plan import (
     Comparison,
     Content,
     Expect,
     Known,
+    Lacks,
     Memory,
     Post,
     RawWqe,
@@ -33,6 +35,7 @@ from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live
 from tests.run.fixtures import SIGNALED, at, codes, content, generating, plain, rig, run, transmit, wire
+from tests.run.text import told
 
 
 def test_a_right_device_passes_and_goes_back_to_the_pool() -> None:
@@ -53,6 +56,12 @@ def test_unmet_needs_are_all_listed() -> None:
         "crypto",
     ]
     assert tested.unmet((Comparison(Live("device", "nothing"), ">", 0),)) == ["device.nothing (unknown to this device)"]
+
+
+def test_what_a_case_needs_to_be_lacking() -> None:
+    tested, _ = rig(profile=LACKING)
+    assert tested.unmet((Lacks("memcpy"), Lacks("block_signature"))) == ["not block_signature (the device offers it)"]
+    assert tested.unmet((Lacks("memcpy"), Lacks("crypto"))) == []
 
 
 def test_a_lack_of_what_the_profile_requires_fails() -> None:
@@ -170,6 +179,39 @@ def test_a_skip_in_the_middle_that_breaks_the_device_fails() -> None:
     device.post = refusing_raw(device)
     with pytest.raises(CaseFailed, match="MKS2206"):
         run(tested, Post(at(2), (RawWqe(at(2), Literal(b"\0" * 64), SIGNALED),)))
+
+
+DEAD = """
+case ends_at_the_qp
+    verifies WRP-01
+    qp q { max_send_wr 4096 }
+        accepted or rejected at create
+"""
+
+
+def test_a_dead_device_refuses_too() -> None:
+    """A case that ends at a refusal that it allows has seen nothing of the device: the canary transfer does."""
+    device = Refusing(Profile())
+    assert told(DEAD, device) == ["pass"], "a QP that is too large"
+    device.dead = True
+    assert told(DEAD, device) == ["MKS2206:4"]
+
+
+class Refusing(Model):
+    dead = False
+
+    def qp_pair(self, attributes: QpAttributes) -> QpPair:
+        if self.dead or attributes.max_send_wr == 4096:
+            raise Refused("ibv_create_qp", EIO)
+        return super().qp_pair(attributes)
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        return 0 if self.dead else super().post(qp, requests, abort=abort)
+
+
+def test_a_test_function_without_a_step_passes() -> None:
+    tested, _ = rig()
+    assert run(tested).status == "pass"
 
 
 def test_a_test_function_that_never_finished_is_cleaned_up() -> None:

@@ -1,0 +1,67 @@
+"""Waits until what an RDMA WRITE of the other end brings is in memory: its completion is not its arrival."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from typing_extensions import assert_never
+
+from mkeyspec import plan
+from mkeyspec.plan import At
+from mkeyspec.run import drain, expectations, observe
+from mkeyspec.run.buffer import Buffer
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.culprits import ANY
+from mkeyspec.run.dependence import touched
+from mkeyspec.run.verdict import Failure
+
+Look = Union[plan.Expect, plan.Snapshot, plan.Record, plan.Store, plan.Check, plan.Destroy]
+
+
+def of_bytes(state: CaseState, step: Look) -> Failure | None:
+    """Before a statement reads bytes or stores some: wait until something after the WRITEs to these bytes has been
+    received, or a quiet time has passed. Bytes that are as expected already need neither."""
+    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+    if not written:
+        return None
+    buffers, writers = _of(state, step, written)
+    if not buffers or not writers or expectations.is_there(state, step):
+        return None
+    sides = dict.fromkeys(buffer.memory.side for buffer in buffers)
+    found = (drain.heard(state, side, step.at, writers) for side in sides)
+    return next((failure for failure in found if failure is not None), None)
+
+
+def of_number(state: CaseState, subject: str, at: At) -> Failure | None:
+    """As `of_bytes`, before a number is read out of a buffer or of a wire (`wire_subject`). What it is compared with is
+    not known here: it may be a part of a calculation."""
+    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+    if not written:
+        return None
+    if subject.startswith("@"):
+        view = state.wires[subject[1:]]
+        buffer, writers = view.buffer, {view.at}
+    else:
+        buffer, writers = state.buffers[subject], _writers(state, {subject})
+    return drain.heard(state, buffer.memory.side, at, writers & written) if writers & written else None
+
+
+def _writers(state: CaseState, names: set[str]) -> set[At]:
+    return {one.at for _, one in touched(state.taken) if one.writes & names or ANY in one.writes}
+
+
+def _of(state: CaseState, step: Look, written: set[At]) -> tuple[list[Buffer], set[At]]:
+    """The buffers that a statement reads or stores, and which of these requests may have written to them."""
+    match step:
+        case plan.Check() | plan.Destroy():
+            return [], set()
+        case plan.Store():
+            names = {step.to.name}
+        case plan.Expect() | plan.Snapshot() | plan.Record():
+            if (view := observe.view_of(state, step.observed)) is not None:  # the wire, which has no name
+                return [view.buffer], {view.at} & written
+            names = {part.name for part in plan.parts_of(step.observed)}
+        case _:
+            assert_never(step)
+    buffers = [state.buffers[name] for name in sorted(names) if name in state.buffers]
+    return buffers, _writers(state, names) & written

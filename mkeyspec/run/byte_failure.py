@@ -1,0 +1,115 @@
+"""A failure of bytes: how many, where, which block and field, computed of what, through which key and entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mkeyspec.plan import At
+from mkeyspec.run import difference, ledger_text
+from mkeyspec.run.buffer import Bytes
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.culprits import suspects
+from mkeyspec.run.difference import Positions, Reason
+from mkeyspec.run.drawing import drawing_of
+from mkeyspec.run.extent import key_of
+from mkeyspec.run.ledger import ledger_of
+from mkeyspec.run.observe import Seen
+from mkeyspec.run.verdict import Difference, Failure
+
+PASTED = 32
+"""Bytes of what was got that are written as `.mks`."""
+
+Detail = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The expected bytes, the reason of each, and the ranges [start, end) in which any byte is allowed."""
+
+    data: Bytes
+    reason: Reason
+    holes: tuple[tuple[int, int], ...] = ()
+
+
+def of(state: CaseState, code: str, at: At, seen: Seen, wanted: Wanted) -> Failure:
+    """The failure for bytes that differ from those wanted, which have their length."""
+    want, got, reason = wanted.data, seen.data, wanted.reason
+    where = difference.positions(want, got, wanted.holes)
+    first = int(where[0])
+    name, _, elsewhere = seen.name_of(first).partition(", ")
+    ledger = ledger_of(state, seen, first)
+    place = None if ledger is None else ledger.place(first)
+    span = difference.field_span(first, len(want), reason)
+    part = span[0] if span is not None else ""
+    if not part and place is not None and place.field:
+        part = f"block {place.block}, {place.field}"
+    block = [] if ledger is None else list(ledger_text.block_lines(ledger, first))
+    groups = [] if ledger is None else list(ledger_text.groups(ledger, where))
+    drawn = None if ledger is None else drawing_of(ledger, where)
+    numbers = difference.fields(want, got, where, reason)
+    whys = list(difference.reasons(want, got, first, reason))
+    if numbers and place is not None and place.field:
+        whys = [one for one in whys if one[0] == "but is" and ": bit " in one[1]]  # the rest has been said
+    start, end = _shown(where, (span[1], span[2]) if span is not None else None)
+    here = seen.name_of(start).partition("[")[0]
+    paste = f'expect {here}[{seen.base + start} +: {end - start}] == hex"{got[start:end].tobytes().hex()}"'
+    details: list[Detail] = [
+        *([("first at", f"{name}, {elsewhere}")] if elsewhere else ()),
+        *block,
+        # Whatever else is known of the cause, as (word, text), comes here.
+        *whys,
+        *_several("differ", groups),
+        *numbers,
+        *difference.counted(want, got, where, wanted.holes, seen.base),
+        *_several("way", [] if drawn is None else drawn.lines()),
+        ("paste", paste),
+    ]
+    verb = "differs" if len(where) == 1 else "differ"
+    message = f"{len(where)} of {len(want)} bytes {verb}, first at {name}{f': {part}' if part else ''}"
+    words = dict(reversed(block))
+    facts = Difference(
+        name,
+        len(where),
+        len(want),
+        start,
+        want[start:end].tobytes().hex(),
+        got[start:end].tobytes().hex(),
+        part=words.get("block", part),
+        source=words.get("computed", words.get("from", "")),
+        way=words.get("", words.get("through", "")),
+        groups=groups,
+    )
+    if ledger is not None and drawn is not None:
+        cells = [[one.memory, one.key, one.wire, "differs" if one.bad else ""] for one in drawn.cells]
+        facts = replace(
+            facts, key=ledger.key.name, side=ledger.side, cells=cells, before=drawn.before, after=drawn.after
+        )
+    return Failure(code, at, message, tuple(details), suspects=_movers(state, seen, first), difference=facts)
+
+
+def _movers(state: CaseState, seen: Seen, first: int) -> tuple[str, tuple[At, ...]]:
+    """The statements that may have written byte `first` of what was seen since it was last compared."""
+    if seen.wire is not None:
+        return "sent by", (seen.wire.at,)
+    at = first
+    for piece in seen.pieces:
+        if at < piece.length:
+            since = piece.buffer.looked_at(np.asarray([piece.start + at]))
+            found = suspects(state.taken, key_of(state, piece.buffer), since)
+            return found.label, found.places
+        at -= piece.length
+    return "", ()
+
+
+def _several(word: str, lines: list[str]) -> Iterator[Detail]:
+    """Lines under one word."""
+    return ((word if not n else "", line) for n, line in enumerate(lines))
+
+
+def _shown(where: Positions, field: tuple[int, int] | None) -> tuple[int, int]:
+    """The bytes that are written out: those of the field, or the first that differ."""
+    start, end = difference.ranges(where[: PASTED + 1])[0] if field is None else field
+    return start, min(end, start + PASTED)

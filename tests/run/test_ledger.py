@@ -1,0 +1,273 @@
+"""Each byte is traced: its block and field, its memory, its entry, through nested keys, in both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mkeyspec.plan import Accepted, Rejected
+from mkeyspec.run import difference, ledger_text, route
+from mkeyspec.run.verdict import Verdict
+from mkeyspec.value.bytestring import Fill
+from mkeyspec.value.signature import Crc, Domain
+from tests.run.fixtures import changed, failures, plain, rig, transmit, wire
+from tests.run.text import one, verdicts
+
+SIGNED = (
+    "let d = crc32c(ones) every 512",
+    "memory src = counter(1536)",
+    "mkey s { block_signature }",
+    "configure s { access local_write; layout list(src[0 +: 100], src[100 +: 1436]); signature { wire d } }",
+    "transmit s by send",
+)
+STORED = (
+    "let d = t10dif(flags=ref_remap) every 512",
+    "memory dst[1560]",
+    "mkey s { block_signature }",
+    "configure s { access local_write; layout list(dst[0 +: 1000], dst[1000 +: 560]); signature { mem d } }",
+    "receive counter(1536) into s by recv",
+)
+NESTED = (
+    "memory a = counter(64)",
+    "memory b = counter(64)",
+    "mkey inner",
+    "configure inner { access remote_read; layout list(b[32 +: 32], a[8 +: 8]) }",
+    "mkey outer",
+    "configure outer { access remote_read; layout list(a[0 +: 16], inner[16 +: 24]) }",
+    "transmit outer by send",
+)
+TURNS = (
+    "memory a = counter(300)",
+    "mkey t",
+    "configure t { access remote_read; layout interleaved(3, a count 8 skip 2, a[100..] count 4 skip 6) }",
+    "let turns = a[0 +: 8] ++ a[100 +: 4] ++ a[10 +: 8] ++ a[110 +: 4] ++ a[20 +: 8] ++ a[120 +: 4]",
+    "transmit t by send",
+)
+
+
+def details(*body: str) -> dict[str, str]:
+    """The details of the first failure, by label; further lines of one follow after ` | `."""
+    failed = verdicts(one(*body))[0]
+    assert not isinstance(failed, Verdict)
+    found: dict[str, str] = {}
+    label = ""
+    for word, text in failed[0].details:
+        label = word or label
+        found[label] = f"{found[label]} | {text}" if label in found else text
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong", "told"),
+    [
+        (
+            SIGNED,
+            "expect wire == flip(framed(counter(1536), d), 516 + 513)",
+            {
+                "block": "block 1, CRC32C field, byte 1 of 4 (little endian), on the wire of `s`",
+                "computed": "crc32c(ones) over block 1: src[512 +: 512] | s: entry 1 + 412 … 923",
+                "differ": "CRC32C field: block 1, 1 of 3, byte 1 of 4 | data: equal",
+            },
+        ),
+        (
+            SIGNED,
+            "expect wire == flip(framed(counter(1536), d), 513)",
+            {"computed": "crc32c(ones) over block 0: src[0 +: 512] | s: entry 0 + 0 … entry 1 + 411"},
+        ),
+        (
+            SIGNED,
+            "expect wire[516 +: 516] == flip(framed(counter(1024), d)[516 +: 516], 4)",
+            {
+                "block": "block 1, data byte 4 of 512, on the wire of `s`",
+                "from": "src[516] (s: entry 1 + 416)",
+                "differ": "CRC32C field: equal | data: 1 byte in block 1, the only one | "
+                "entry 1 (1 of 1436 bytes): 1 of 1 entries of `s`",
+            },
+        ),
+        (
+            STORED,
+            "expect dst == flip(framed(counter(1536), d), 2 * 520 + 519)",
+            {
+                "block": "block 2, reference tag, byte 3 of 4 (big endian), in the memory of `s`",
+                "computed": "from t10dif(flags=ref_remap), plus block 2",
+                "through": "s: entry 1 + 559, which is dst[1559]",
+            },
+        ),
+        (
+            STORED,
+            "expect dst[520 +: 520] == flip(framed(counter(1536), d)[520 +: 520], 512)",
+            {
+                "block": "block 1, guard, byte 0 of 2 (big endian), in the memory of `s`",
+                "computed": "t10dif(flags=ref_remap) over block 1: the peer's data[512 +: 512]",
+                "through": "s: entry 1 + 32, which is dst[1032]",
+            },
+        ),
+        (
+            NESTED,
+            "expect wire == flip(a[0 +: 16] ++ b[48 +: 16] ++ a[8 +: 8], 33)",
+            {
+                "from": "a[9] (outer: entry 1 + 17 → inner: entry 1 + 1)",
+                "differ": "entry 1 (1 of 24 bytes): 1 of 2 entries of `outer`",
+            },
+        ),
+        (
+            TURNS,
+            "expect wire == flip(turns, 21)",
+            {
+                "from": "a[111] (t: turn 1, entry 1 + 1)",
+                "differ": "turn 1, entry 1 (1 of 4 bytes): 1 of 6 entries of `t`",
+            },
+        ),
+        (
+            ("memory x = counter(32)", "write x[4 +: 8] to w[0 +: 8]"),
+            "expect w[0 +: 8] == flip(counter(32)[4 +: 8], 2)",
+            {"should be": "bit 0 flipped by the case | byte 6 of 32 | counter(32), byte 6"},
+        ),
+        (
+            ("write k[4 +: 8] to w[0 +: 8]",),
+            "expect w[0 +: 8] == flip(fill(1, 8), 2)",
+            {"from": "m[6] (k: entry 0 + 6)"},
+        ),
+    ],
+)
+def test_a_byte_is_traced(body: tuple[str, ...], wrong: str, told: dict[str, str]) -> None:
+    found = details(*body, wrong)
+    assert {label: found.get(label) for label in told} == told
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong", "lines"),
+    [
+        (
+            SIGNED,
+            "expect wire == flip(framed(counter(1536), d), 513)",
+            [
+                "memory │ src[0 +: 100]       │ src[100 +: 412]       │                   │ src[512 +: 512]       │ …",
+                "s      │ entry 0 + 0         │ entry 1 + 0           │ computed          │ entry 1 + 412         │ …",
+                "wire   │ block 0: [0 +: 100] │ block 0: [100 +: 412] │ crc32c [512 +: 4] │ block 1: [516 +: 512] │ …",
+                "                                                       ^^^^^^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            STORED,
+            "expect dst == flip(framed(counter(1536), d), 2 * 520 + 511)",
+            [
+                "memory … │ dst[1040 +: 512] │ dst[1552 +: 8] │",
+                "           ^^^^^^^^^^^^^^^^",
+                "s      … │ entry 1 + 40     │ computed       │",
+                "wire   … │ [1024 +: 512]    │                │",
+            ],
+        ),
+        (
+            NESTED,
+            "expect wire == flip(a[0 +: 16] ++ b[48 +: 16] ++ a[8 +: 8], 33)",
+            [
+                "memory … │ b[48 +: 16]                       │ a[8 +: 8]                         │",
+                "outer  … │ entry 1 + 0 → inner: entry 0 + 16 │ entry 1 + 16 → inner: entry 1 + 0 │",
+                "wire   … │ [16 +: 16]                        │ [32 +: 8]                         │",
+                "                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+            ],
+        ),
+    ],
+)
+def test_the_way_is_drawn(body: tuple[str, ...], wrong: str, lines: list[str]) -> None:
+    assert details(*body, wrong)["way"].split(" | ") == lines
+
+
+def test_the_facts_are_those_of_the_text() -> None:
+    [failed] = verdicts(one(*SIGNED, "expect wire == flip(framed(counter(1536), d), 516 + 513)"))
+    assert not isinstance(failed, Verdict)
+    facts = failed[0].difference
+    assert facts is not None
+    assert (facts.first, facts.differing, facts.total, facts.start) == ("wire[1029]", 1, 1548, 1028)
+    want, got = bytes.fromhex(facts.expected), bytes.fromhex(facts.got)
+    assert [a ^ b for a, b in zip(want, got, strict=True)] == [0, 1, 0, 0]
+    assert facts.part.startswith("block 1, CRC32C field, byte 1 of 4")
+    assert facts.source == "crc32c(ones) over block 1: src[512 +: 512]"
+    assert (facts.key, facts.side, facts.before, facts.after) == ("s", "wire", True, False)
+    assert [cell[3] for cell in facts.cells] == ["", "differs", "", ""]
+
+
+def test_the_statements_that_may_have_written_the_bytes_are_named() -> None:
+    """Of memory, those since it was last compared; of a wire, its own."""
+    body = ("write k[0 +: 8] to w[0 +: 8]", "expect w[0 +: 8] == fill(1, 8)", "write k to w", "expect w == fill(2, 64)")
+    [failed] = verdicts(one(*body))
+    assert not isinstance(failed, Verdict)
+    assert [(one.suspects[0], [at.line for at in one.suspects[1]]) for one in failed] == [("maybe by", [11])]
+    [failed] = verdicts(one("transmit k by send as t", "transmit k by send", "expect t.wire == fill(2, 64)"))
+    assert not isinstance(failed, Verdict)
+    assert [(one.suspects[0], [at.line for at in one.suspects[1]]) for one in failed] == [("sent by", [9])]
+
+
+def test_what_was_got_can_be_pasted_back() -> None:
+    """The printed statement holds in the place of the wrong one."""
+    wrong = "expect wire == flip(framed(counter(1536), d), 516 + 513)"
+    pasted = details(*SIGNED, wrong)["paste"]
+    assert pasted.startswith("expect wire[1028 +: 4] == hex")
+    [verdict] = verdicts(one(*SIGNED, pasted, "expect wire == framed(counter(1536), d)"))
+    assert isinstance(verdict, Verdict)
+
+
+def test_of_a_configuration_that_may_be_refused_nothing_is_said() -> None:
+    """Which layout the key has is unknown."""
+    tested, _ = rig()
+    memory, mkey, post = plain()
+    for claim, said in (((), True), ((Accepted(), Rejected("complete")), False)):
+        [failure] = failures(tested, memory, mkey, changed(post, claim=claim), transmit(), wire(Fill(0, 64)))
+        assert ("from" in dict(failure.details)) is said
+
+
+def test_data_cut_by_fields_is_in_several_ranges() -> None:
+    domain = Domain(Crc(1, 0), 512)
+    assert list(route.stream_ranges(domain, 500, 600)) == [(500, 12), (516, 512), (1032, 76)]
+    assert [route.place_in(domain, i) for i in (511, 512, 516, 1031)] == [
+        (0, 511, False), (0, 0, True), (1, 0, False), (1, 3, True),
+    ]  # fmt: skip
+    assert route.place_in(None, 700) == (0, 700, False)
+
+
+def test_numbers_are_shortened() -> None:
+    assert ledger_text.numbers([0, 1, 2, 5]) == "0..2, 5"
+    assert ledger_text.numbers(range(0, 20, 2)) == "0, 2, 4 and 7 more"
+
+
+BIG = """\
+case a
+    verifies SIG-05
+    for n in COUNT
+    let d = crc32c(ones) every 4096
+    memory src = counter(n * 4096)
+    mkey s { block_signature }
+    configure s { layout list(src[0 +: 100], src[100 +: n * 4096 - 100]); signature { wire d } }
+    transmit s by send
+    expect wire == framed(counter(n * 4096), crc32c(zeros) every 4096)
+"""
+
+
+def test_a_large_buffer_fails_as_short_as_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 blocks and 4,000 blocks (16 MiB, the limit of a buffer), of which each field differs: as many lines, as many
+    steps through keys."""
+    calls: list[str] = []
+    for subject, name in ((route.Transfer, "memory"), (route.Transfer, "pieces"), (difference, "field_span")):
+        monkeypatch.setattr(subject, name, _noted(getattr(subject, name), name, calls))
+    taken, lengths, texts = [], [], []
+    for n in (16, 4000):
+        calls.clear()
+        [failed] = verdicts(BIG.replace("COUNT", str(n)), deadline=30)
+        assert not isinstance(failed, Verdict)
+        taken.append(len(calls))
+        lengths.append(len(failed[0].details))
+        texts.append(sum(len(text) for _, text in failed[0].details))
+        assert f"CRC32C field: blocks 0..{n - 1}, every one" in dict(failed[0].details)["differ"]
+    assert taken[0] == taken[1] < 40
+    assert lengths[0] == lengths[1] < 36
+    assert texts[1] < texts[0] + 100
+
+
+def _noted(real: Any, name: str, calls: list[str]) -> Any:
+    def noted(*args: object) -> object:
+        calls.append(name)
+        return real(*args)
+
+    return noted
