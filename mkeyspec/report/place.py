@@ -1,0 +1,33 @@
+"""Where streams of results are kept: `reports/RUN/results.ndjson`, RUN beginning with the time."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from datetime import datetime, timezone
+from pathlib import Path
+
+FILE = "results.ndjson"
+_NAME = re.compile(r"\d{8}-\d{6}-.")
+
+
+def run_name(device: str) -> str:
+    """`20261122-174501-model-1f3a`: sorted by time, and unique."""
+    now = datetime.now(timezone.utc)
+    word = re.sub(r"[^\w.]+", "-", device, flags=re.ASCII).strip("-")[:40]
+    return f"{now:%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(2)}"
+
+
+def is_run_name(name: str) -> bool:
+    return _NAME.match(name) is not None
+
+
+def streams_in(reports: Path) -> list[Path]:
+    """The streams of a directory of reports, the oldest first."""
+    try:
+        with os.scandir(reports) as entries:
+            names = sorted(entry.name for entry in entries if is_run_name(entry.name))
+    except OSError:
+        return []
+    return [path for name in names if (path := reports / name / FILE).is_file()]

@@ -1,0 +1,44 @@
+"""What a report says of a run as a whole: on what it ran, and of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mkeyspec.report.reader import Run
+
+
+def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
+    """Of a run: name and value; values may be empty."""
+    begin, device = run.begin, run.device
+    yield "device", device.device
+    yield "firmware", device.firmware
+    yield "pci", device.pci
+    for name, value in device.versions.items():
+        yield f"version:{name}", value
+    yield "mkeyspec", begin.mkeyspec
+    yield "run", begin.run
+    yield "started", begin.started
+    yield "host", begin.host
+    yield "kernel", begin.kernel
+    yield "python", begin.python
+    yield "git_commit", begin.git_commit + (" (with changes)" if begin.git_changed else "")
+    yield "personality", begin.personality
+    yield "profile", begin.profile
+    yield "device_profile", begin.device_profile
+    yield "expectations", " ".join(begin.expectations)
+    yield "options", " ".join(begin.options)
+    yield "seed", begin.seed
+    if run.end is None:
+        yield "ended", "not by itself"
+    for culprit, symptom in run.end.reopened.items() if run.end is not None else ():
+        yield f"reopened:{culprit}", symptom
+
+
+def run_line(run: Run) -> str:
+    """A run in one line."""
+    begin, device = run.begin, run.device
+    words = [begin.run, device.device, f"firmware {device.firmware}" if device.firmware else ""]
+    words += [f"{name} {version}" for name, version in device.versions.items()]
+    words += [f"commit {begin.git_commit[:12]}{'+' if begin.git_changed else ''}" if begin.git_commit else ""]
+    words += ["" if run.end is not None else "did not end by itself"]
+    return ", ".join(filter(None, words))

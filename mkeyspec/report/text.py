@@ -1,0 +1,57 @@
+"""The results of runs as text for a terminal or a mail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from mkeyspec.report.compare import cause_of
+from mkeyspec.report.provenance import run_line
+from mkeyspec.report.reader import Run
+from mkeyspec.report.record import VERDICTS, WRONG, Result
+from mkeyspec.report.rows import plain, results_of
+
+_SHOWN = 10
+"""Groups that are shown with the text of their first failure; of the others there is a line."""
+
+
+def text_of(runs: Sequence[Run]) -> str:
+    lines: list[str] = []
+    for run in runs:
+        results = list(results_of(run))
+        lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}"]
+        for number, (cause, group) in enumerate(causes_of(run, results)):
+            first = group[0]
+            more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+            lines += ["", f"{len(group):5}  {cause}", f"       {first.id}{more}"]
+            if number < _SHOWN and first.text:
+                lines += [f"       {line}".rstrip() for line in first.text.splitlines()]
+        waived = Counter((result.waiver, result.verdict) for result in results if result.waiver)
+        if waived:
+            lines += ["", "waivers"]
+            lines += [f"{number:5}  {verdict}: {waiver}" for (waiver, verdict), number in waived.most_common()]
+        reasons = Counter(result.message for result in results if result.verdict == "skipped")
+        if reasons:
+            lines += ["", "skipped"]
+            lines += [f"{number:5}  {reason}" for reason, number in reasons.most_common(_SHOWN)]
+        lines.append("")
+    return plain("\n".join(lines))
+
+
+def counts_line(results: Sequence[Result]) -> str:
+    counts = Counter(result.verdict for result in results)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "no results"
+
+
+def causes_of(run: Run, results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
+    """What went wrong, by cause; the largest group first."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if result.verdict in WRONG:
+            groups.setdefault(cause_of(result, run), []).append(result)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
+
+
+def _rest(run: Run) -> str:
+    seconds = f" in {run.end.seconds:.1f} s" if run.end is not None else ""
+    return f"{f', {run.not_run} not run' if run.not_run else ''}{seconds}"

@@ -1,0 +1,111 @@
+"""Runs that look green and are none: a required capability is absent, rows are lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.report.place import streams_in
+from tests.plugin.project import CASES, Done, Project
+
+GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
+WITHOUT = 'without = ["memcpy"]\n'
+NEEDS = """\
+mks 1
+suite "needs"
+
+case plain
+    verifies LAY-05
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m
+
+case copies
+    verifies LAY-05
+    needs memcpy
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.put("cases/a.mks", NEEDS)
+    made.put("p.toml", WITHOUT)
+    return made
+
+
+def last_line(done: Done) -> str:
+    return done.out.rstrip().split("\n")[-1]
+
+
+# --require -------------------------------------------------------------------------------------
+
+
+def test_a_row_that_lacks_what_is_required_fails(project: Project) -> None:
+    assert project.mkeyspec("run", "cases", "--device-profile", "p.toml").code == 0
+    done = project.mkeyspec("run", "cases", "--device-profile", "p.toml", "--require", "memcpy")
+    assert done.code == 1
+    assert "1 passed, 1 failed (1 MKS2009)" in last_line(done)
+    assert project.mkeyspec("run", "cases", "--require", "memcpy").code == 0
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
+def test_a_run_in_which_no_row_needs_it_is_no_success_either(project: Project, workers: list[str]) -> None:
+    arguments = ["cases", "--device-profile=p.toml", "--require=memcpy", "--require=crypto", "-k", "plain", *workers]
+    done = project.mkeyspec("run", *arguments)
+    assert done.code == 1
+    assert "1 passed, 0 failed" in last_line(done)
+    assert "error[MKS2009]: the device lacks memcpy, which --require names" in done.out
+    assert project.pytest(*arguments).code == 1
+
+
+def test_a_capability_that_no_device_has(project: Project) -> None:
+    done = project.mkeyspec("run", "cases", "--require", "memcopy")
+    assert done.code == 2
+    assert "error[MKS0904]: --require: `require`: no device offers" in done.out + done.err
+    assert "did you mean `memcpy`?" in done.out + done.err
+
+
+# LOST ------------------------------------------------------------------------------------------
+
+LOSES = """\
+import pytest
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if "n=3" not in item.name]
+"""
+
+
+def test_rows_that_the_last_run_had(project: Project) -> None:
+    project.put("cases/a.mks", GOOD)
+    project.put("conftest.py", "")
+    assert project.mkeyspec("run", "cases").code == 0
+    project.put("conftest.py", LOSES)
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 1
+    (first, _) = streams_in(project.path / "reports")
+    what = f"LOST: 1 row that {first.parent.name} had with the same arguments, as cases/a.mks::passes[n=3]"
+    assert f"mkeyspec: {what}" in done.out
+    compared = project.mkeyspec("compare", first.parent.name)
+    assert compared.code == 1
+    assert "LOST  1" in compared.out
+
+
+def test_what_is_not_lost(project: Project) -> None:
+    project.put("cases/a.mks", GOOD)
+    project.put("cases/b.mks", GOOD)
+    assert project.mkeyspec("run", "cases").code == 0
+    assert project.mkeyspec("run", "cases", "-k", "passes").code == 0  # other arguments
+    (project.path / "cases" / "b.mks").unlink()
+    assert project.mkeyspec("run", "cases").code == 0  # a file that is gone
+    project.put("cases/a.mks", GOOD.replace("for n in 1, 2, 3", "for n in 1, 2"))
+    assert project.mkeyspec("run", "cases").code == 0  # a file that has changed
+    assert "LOST" not in project.mkeyspec("run", "cases").out
