@@ -1,0 +1,194 @@
+"""`mkeyspec shrink`: a failing row as a small case of its own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mkeyspec.cli.options import command
+from mkeyspec.cli.session import FAILED, OK, Failure
+from mkeyspec.cli.soft_process import start_on
+from mkeyspec.cli.sources import be_a_source, project_root
+from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.files.atomic_write import replace
+from mkeyspec.files.project import SUFFIX
+from mkeyspec.files.unwritable import Unwritable
+
+if TYPE_CHECKING:
+    from mkeyspec import plan
+    from mkeyspec.compiler.loader import Loaded
+    from mkeyspec.run.rig import Rig
+    from mkeyspec.syntax import ast
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec shrink 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' --device mlx5_0
+  $ mkeyspec shrink 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' --fault crc32c_polynomial
+Exit code: 0 if a small case was written, 1 if the row does not fail (each time), 2 for wrong input."""
+
+_MODEL = 0.01
+"""Longest wait on the model, in seconds: it has done all its work before a call returns."""
+_RUNS = 5
+"""How often a row is run before it counts as failing."""
+
+
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
+    parser = command(commands, "shrink", _shrink, "a failing row as a small case of its own", _EXAMPLE)
+    parser.add_argument("item", metavar="ID", help="as a report names it: FILE::CASE[ROW]")
+    parser.add_argument("--device", default="model", metavar="NAME", help="where it fails (default: model)")
+    parser.add_argument(
+        "--fault", metavar="NAME", help="give the model or the software NIC a fault of `sabotage --list`"
+    )
+    parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
+    parser.add_argument("--expectations", action="append", default=[], metavar="FILE", help="known departures, TOML")
+    parser.add_argument(
+        "--deadline", type=float, default=1.0, metavar="S", help="longest wait for anything (default: 1)"
+    )
+    parser.add_argument("--seconds", type=float, default=120.0, metavar="S", help="end after this time (default: 120)")
+    parser.add_argument("--out", metavar="FILE", help="where the case goes (default: reports/shrink/CASE.mks)")
+
+
+def _shrink(options: argparse.Namespace) -> int:
+    if not options.seconds > 0:
+        raise Failure("MKS0905", f"--seconds {options.seconds:g}: a search takes more than 0 seconds")
+    if options.fault is not None and options.device.startswith("soft"):
+        from mkeyspec.device.soft.preload import FAULT
+
+        os.environ[FAULT] = options.fault
+    start_on(options.device, whole=options.whole)
+    return _search(options)
+
+
+def _search(options: argparse.Namespace) -> int:
+    from mkeyspec.shrink.judge import Judge, Player
+    from mkeyspec.shrink.shrink import shrink
+    from mkeyspec.shrink.stand_alone import stand_alone
+
+    item = _item(options.item)
+    device, model = Player(_opener(options)), Player(_rig_of_model)
+    outcomes = [device.play(item.case, item.row, item.path) for _ in range(_RUNS)]
+    code = outcomes[0].code
+    if outcomes[0].status == "skip":
+        return _no(f"it is skipped on {options.device}: {outcomes[0].text}")
+    failing = sum(one.status == "fail" for one in outcomes)
+    if failing < _RUNS or any(one.code != code for one in outcomes):
+        what = f"it fails in {failing} of {_RUNS} runs, not always in one way" if failing else "it passes"
+        return _no(f"{what} on {options.device}; only a row that fails each time, in one way, can be shrunk")
+    good = model.play(item.case, item.row, item.path).status == "pass"
+    with TemporaryDirectory() as folder:
+        judge = Judge(Path(folder), device, model if good else None, code)
+        texts = [judge.alone(text) for text in stand_alone(item.loaded, item.tree, item.row)]
+        own = [text for text in texts if judge.is_row(text, item.row.id)][:1]
+        text = next((one for one in own or texts if judge.fails(one)), None)
+        if text is None:
+            return _no("with these values alone, in a file of its own, it does not fail")
+        found = shrink(text, judge, options.seconds)
+    on = options.device + (f" with {options.fault}" if options.fault else "")
+    out = Path(options.out) if options.out else project_root() / "reports" / "shrink" / f"{item.case.name}.mks"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        replace(out, f"# {code} on {on}; shrunk from {options.item}\n{found.text}")
+    except OSError as error:
+        raise Unwritable(out, error, "--out") from None
+    sys.stdout.write(found.text)
+    many = "1 statement that fails" if found.statements == 1 else f"{found.statements} statements that fail"
+    more = "" if good else "; the model fails it, too"
+    more += "" if found.whole else "; the time was over before all edits were tried"
+    print(
+        f"mkeyspec: {many} with {code} on {on}, after {found.tried} tries: {os.path.relpath(out)}{more}",
+        file=sys.stderr,
+    )
+    return OK
+
+
+def _no(why: str) -> int:
+    print(f"mkeyspec: error[MKS0933]: not shrunk: {why}", file=sys.stderr)
+    return FAILED
+
+
+class _Item(NamedTuple):
+    path: str
+    loaded: Loaded
+    tree: ast.Case
+    case: plan.Case
+    row: plan.Row
+
+
+def _item(id: str) -> _Item:
+    """The row that an id names. Raises Failure."""
+    from mkeyspec.compiler.compile import compile_file
+
+    path, _, rest = id.partition("::")
+    name, _, wanted = rest.removesuffix("]").partition("[")
+    be_a_source(Path(path), SUFFIX)
+    if not Path(path).is_file():
+        raise Failure("MKS0903", f"no such file: {path}")
+    compiled = compile_file(Path(path), base=project_root())
+    if compiled.suite is None or compiled.loaded is None:
+        raise Failure("MKS0907", f"{path} has errors, see `mkeyspec check {path}`")
+    case = next((one for one in compiled.suite.cases if one.name == name), None)
+    if case is None:
+        advice = did_you_mean(name, [one.name for one in compiled.suite.cases])
+        raise Failure("MKS0907", f"{path} has no case {name!r}{f'; {advice}' if advice else ''}")
+    row = next((one for one in case.rows if one.id == wanted), None)
+    if row is None:
+        rows = f"`mkeyspec list --rows {path}` names its rows"
+        raise Failure("MKS0907", f"case {name} has no row {wanted!r}; {rows}")
+    tree = next(one for one in compiled.loaded.file.cases if one.name.text == name)
+    return _Item(path, compiled.loaded, tree, case, row)
+
+
+def _opener(options: argparse.Namespace) -> Callable[[], Rig]:
+    """Opens the device in question. Raises Failure for options that can't be used."""
+    from mkeyspec.device.profile.profile import Profile, ProfileError, load
+    from mkeyspec.device.protocol import Unavailable
+    from mkeyspec.device.select import open_choice, parse
+    from mkeyspec.files import resource
+    from mkeyspec.run.departures import Expectations
+    from mkeyspec.run.rig import Rig
+    from mkeyspec.sabotage.catalogue import UnknownFaultError, named
+    from mkeyspec.sabotage.model import bent
+
+    try:
+        profile = load(Path(options.device_profile)) if options.device_profile else Profile()
+        choice = parse(options.device)
+        if options.fault is not None:
+            named(options.fault)
+    except ProfileError as error:
+        raise Failure("MKS0904", str(error)) from None
+    except Unavailable as error:
+        raise Failure(error.code, error.message) from None
+    except UnknownFaultError as error:
+        raise Failure("MKS0907", str(error)) from None
+    if options.fault is not None and choice.kind not in ("model", "soft"):
+        raise Failure("MKS0905", "--fault: only the model and the software NIC can be given one")
+
+    def opened() -> Rig:
+        try:
+            faulty = choice.kind == "model" and options.fault is not None
+            device = bent(options.fault, profile) if faulty else open_choice(choice, profile)
+        except Unavailable as error:
+            raise Failure(error.code, error.message) from None
+        files = [Path(name) for name in options.expectations]
+        if choice.kind != "model":
+            files = [*resource.directory("expectations").glob("*.toml"), *files]
+        deadline = options.deadline if choice.kind != "model" else min(options.deadline, _MODEL)
+        return Rig(device, profile, Expectations.load(files, device.info()), deadline=deadline)
+
+    return opened
+
+
+def _rig_of_model() -> Rig:
+    from mkeyspec.device.model.device import Model
+    from mkeyspec.device.profile.profile import Profile
+    from mkeyspec.run.departures import Expectations
+    from mkeyspec.run.rig import Rig
+
+    model = Model(Profile())
+    return Rig(model, Profile(), Expectations.load([], model.info()), deadline=_MODEL)
