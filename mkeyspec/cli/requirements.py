@@ -19,7 +19,8 @@ from mkeyspec.cli.sources import project_root, sources_of
 from mkeyspec.requirements.coverage import Covered, count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.drift import drift, mark, sentences
-from mkeyspec.requirements.ledger import Requirement, requirements
+from mkeyspec.requirements.ledger import Requirement
+from mkeyspec.requirements.own import all_requirements, own_ledger
 from mkeyspec.requirements.proofs import ProofsError, read
 from mkeyspec.store import compile_source
 
@@ -32,6 +33,7 @@ example:
   $ mkeyspec requirements coverage --format markdown > docs/coverage.md
   $ mkeyspec requirements coverage --space -n 2                 # classes and pairs of each entry's dimensions
   $ mkeyspec requirements coverage --space --pairs --only SIG-01 # which pairs are missing
+  $ mkeyspec requirements coverage --life                       # which events of a key's life come after which
   $ man -P cat mlx5dv_wr_mkey_configure > mlx5dv_wr_mkey_configure.txt
   $ mkeyspec requirements drift mlx5dv_wr_mkey_configure.txt
   $ echo 'All setters are optional.' | mkeyspec requirements mark
@@ -48,11 +50,13 @@ def add(commands: Any) -> None:
     coverage = verbs.add_parser("coverage", help="every entry: its cases, items, and outcomes of the last run")
     coverage.add_argument("paths", nargs="*", metavar="PATH", help=".mks files and directories (default: cases)")
     coverage.add_argument("--report", metavar="FILE", default="reports/junit.xml", help="default: reports/junit.xml")
+    coverage.add_argument("--own", action="store_true", help="only the entries of the project's own ledgers")
     coverage.add_argument("--bins", action="store_true", help="the parameter space too: kind, block size, domain…")
     coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
     coverage.add_argument("--space", action="store_true", help="what is covered of the dimensions of each entry")
+    coverage.add_argument("--life", action="store_true", help="which events of a key's life come after which")
     coverage.add_argument("--only", nargs="+", default=[], metavar="ID", help="with --space: these entries")
-    coverage.add_argument("--pairs", action="store_true", help="with --space: name the missing pairs, too")
+    coverage.add_argument("--pairs", action="store_true", help="with --space or --life: name the missing pairs, too")
     coverage.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="with --space: N processes")
     coverage.set_defaults(command=_coverage)
     drifting = verbs.add_parser("drift", help="which entries a man page no longer states in the same words")
@@ -67,7 +71,7 @@ def _missing(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    sys.stdout.write(requirements_text(options.format))
+    sys.stdout.write(requirements_text(options.format, project_root()))
     return OK
 
 
@@ -88,9 +92,14 @@ def _coverage(options: argparse.Namespace) -> int:
         from mkeyspec.cli import requirements_space
 
         return requirements_space.coverage(options)
-    for option in ("only", "pairs"):
-        if getattr(options, option):
-            raise Failure("MKS0905", f"--{option}: say --space, too")
+    if options.only:
+        raise Failure("MKS0905", "--only: say --space, too")
+    if options.life:
+        from mkeyspec.cli import requirements_life
+
+        return requirements_life.coverage(options, _suites(options.paths))
+    if options.pairs:
+        raise Failure("MKS0905", "--pairs: say --space or --life, too")
     suites = _suites(options.paths)
     if not any(suite.cases for suite in suites):
         return NOTHING
@@ -99,7 +108,11 @@ def _coverage(options: argparse.Namespace) -> int:
         proofs = read(project_root())
     except ProofsError as error:
         raise Failure("MKS0904", str(error)) from None
-    found = cover(suites, requirements(), outcomes, proofs)
+    project = project_root()
+    found = cover(suites, all_requirements(project), outcomes, proofs)
+    if options.own:
+        own = own_ledger(project).entries
+        found = [entry for entry in found if entry.requirement.id in own]
     counted = count_bins(suites) if options.bins or options.format == "markdown" else Counter()
     lost = [entry for entry in found if entry.missing]
     if options.format == "json":
@@ -164,7 +177,7 @@ def _bin_rows(counted: Counter[tuple[str, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _outcomes(report: Path) -> dict[str, str]:
-    """Item id to outcome, out of a JUnit report of ours; nothing if there is none."""
+    """Item id to outcome, from a JUnit report of `mkeyspec run`, or of pytest; empty if the file does not exist."""
     try:
         tree = ElementTree.parse(report)
     except FileNotFoundError:
@@ -172,8 +185,10 @@ def _outcomes(report: Path) -> dict[str, str]:
     except (OSError, ElementTree.ParseError) as error:
         raise Failure("MKS0907", f"{report}: can't read the report: {error}") from None
     found: dict[str, str] = {}
-    for case in tree.iter("testcase"):
+    files = {case: suite.get("name", "") for suite in tree.iter("testsuite") for case in suite.iter("testcase")}
+    for case, file in files.items():
         names = [one.get("value", "") for one in case.iter("property") if one.get("name") == "case"]
+        names = names or [f"{file}::{case.get('name', '')}"]
         kinds = {child.tag for child in case}
         outcome = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
         found.update((name, outcome) for name in names)
@@ -184,7 +199,7 @@ def _outcomes(report: Path) -> dict[str, str]:
 
 
 def _drift(options: argparse.Namespace) -> int:
-    ledger = requirements()
+    ledger = all_requirements(project_root())
     cases = {entry.requirement.id: entry.cases for entry in cover(_suites(()), ledger, {})}
     changed = 0
     for name in options.pages:

@@ -186,9 +186,11 @@ def _partners() -> dict[Class, frozenset[Class]]:
 
 
 @lru_cache(maxsize=1)
-def _limits() -> dict[str, str]:
-    """By index: the number that it is below."""
-    return {entry["index"]: entry["number"] for entry in _load("conflicts.toml")["smaller"]}
+def _limits() -> dict[tuple[str, str], int]:
+    """By index and number: by how much the index is below the number, at least."""
+    table = _load("conflicts.toml")
+    below = {(entry["index"], entry["number"]): 1 for entry in table["smaller"]}
+    return below | {(entry["index"], entry["number"]): 0 for entry in table["at_most"]}
 
 
 @lru_cache(maxsize=1)
@@ -209,8 +211,9 @@ def can_be(one: Class, other: Class) -> bool:
     if other in _partners().get(one, ()):
         return False
     for (index, low), (number, high) in ((one, other), (other, one)):
-        if _limits().get(index) == number:
-            return _first(low) < _last(high)
+        below = _limits().get((index, number))
+        if below is not None:
+            return _first(low) + below <= _last(high)
     return True
 
 

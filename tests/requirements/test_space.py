@@ -71,6 +71,24 @@ def test_the_classes_of_a_number_begin_at_its_bounds(one: Dimension) -> None:
         (("configured_by", "mr_list"), ("setters", "access+layout"), True),
         (("configured_by", "mr_list"), ("setters", "layout"), False),
         (("layout", "list"), ("repeat", "2"), False),
+        (("layout", "interleaved"), ("entries", "52.."), False),  # the strided header takes one of 52
+        (("layout", "interleaved"), ("entries", "51"), True),
+        (("layout", "list"), ("entries", "52.."), True),
+        (("entries", "5..6"), ("max_entries", "4"), False),  # create_mkey(3): no more than the key has
+        (("entries", "4"), ("max_entries", "4"), True),
+        (("entry", "4..6"), ("max_entries", "4"), False),  # entry 4 is the fifth
+        (("entry", "3"), ("max_entries", "4"), True),
+        (("role", "remote"), ("sges", "2"), False),
+        (("role", "receive"), ("sges", "2"), True),
+        (("create_flags", "plain"), ("setters", "access+signature"), False),
+        (("create_flags", "signature"), ("setters", "access+signature"), True),
+        (("create_flags", "signature"), ("setters", "crypto"), False),
+        (("create_flags", "crypto"), ("operation", "memcpy"), False),
+        (("create_flags", "signature"), ("operation", "memcpy"), True),  # created for signatures, and has none
+        (("room", "default"), ("setters", "layout+signature"), False),
+        (("setters", "access"), ("setter", "1"), True),  # called twice, and refused
+        (("setters", "access"), ("setter", "2"), False),
+        (("service", "dci"), ("operation", "send_inv"), False),
         (("layout", "interleaved"), ("repeat", "2"), True),
     ],
 )

@@ -155,7 +155,10 @@ def test_command_as_json(project: Path, capfd: pytest.CaptureFixture[str]) -> No
         (["--space", "--only", "MKY-07"], "MKY-07 is no entry of the ledger that can be tested"),
         (["--space", "-n", "0"], "-n 0: at least one process"),
         (["--space", "--format", "markdown"], "--space --format markdown"),
-        (["--pairs"], "--pairs: say --space, too"),
+        (["--pairs"], "--pairs: say --space or --life, too"),
+        (["--only", "SIG-01"], "--only: say --space, too"),
+        (["--life", "--only", "SIG-01"], "--only: say --space, too"),
+        (["--life", "--format", "markdown"], "--life --format markdown"),
     ],
 )
 def test_wrong_options(project: Path, capfd: pytest.CaptureFixture[str], given: list[str], said: str) -> None:
