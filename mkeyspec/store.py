@@ -7,11 +7,10 @@ unchanged. If a source does not compile, its last good module is removed, so tha
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import cache
@@ -26,6 +25,9 @@ from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
 from mkeyspec.files.selection import MOST_STRONGER
 from mkeyspec.files.suite_root import real, suite_root
+from mkeyspec.files.toml_places import TomlError
+from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.requirements.own import own_ledger
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.compile import Compiled
@@ -39,31 +41,8 @@ _NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a full disk."""
-
-
-class Unwritable(Exception):
-    """A file can't be written; `str()` is one line with the fix."""
-
-    code = "MKS0902"
-
-    def __init__(self, path: Path, error: OSError, option: str = "--generated") -> None:
-        place = path
-        while not os.path.lexists(place) and place != place.parent:
-            place = place.parent
-        # If it is something in the directory that can't be written, that is in nothing's place.
-        inside = error.filename is not None and Path(os.fsdecode(error.filename)).parent == path
-        if place == path and path.is_dir() and not inside and isinstance(error, (IsADirectoryError, PermissionError)):
-            fix = f"a directory is in its place: move it away, or name another place with {option}"
-        elif not place.is_dir() and (place != path or isinstance(error, FileExistsError)):
-            fix = f"{os.path.relpath(place)} is not a directory: move it away, or name another place with {option}"
-        else:
-            folder = place if place.is_dir() else place.parent
-            reason = error.strerror or str(error)
-            first = "make room" if error.errno in _FULL else f"make {os.path.relpath(folder)} writable"
-            fix = f"{reason}; {first}, or name another place with {option}"
-        super().__init__(f"error[{self.code}]: can't write {os.path.relpath(path)}: {fix}")
+MOST_SAVED = 3
+"""Times that a file is compiled again because it was saved while it was compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +78,10 @@ class Store:
         self.levels = levels
         self.stronger = stronger
         self.project = Path(os.path.abspath(project))
-        self._plain = Path(os.path.abspath(generated or self.project / "generated"))
-        name = f"{self._plain.name}-stronger-{stronger}" if stronger else self._plain.name
-        self.generated = self._plain.with_name(name)
+        self.plain = Path(os.path.abspath(generated or self.project / "generated"))
+        """Where modules are kept that are not made with a larger strength."""
+        name = f"{self.plain.name}-stronger-{stronger}" if stronger else self.plain.name
+        self.generated = self.plain.with_name(name)
         self._sources_here: bool | None = None
         self._others: dict[Path, Store] = {}
         self._searched: dict[PurePosixPath, bool] = {}
@@ -117,6 +97,10 @@ class Store:
         """Whether the module of `path` is what compiling it now would write."""
         return self._current(self.module_of(path), path) is not None
 
+    def is_current(self, path: Path) -> bool:
+        """Whether compiling `path` now would write nothing: it is fresh, or a library that was looked at."""
+        return self.is_fresh(path) or self._current(self.note_of(path), path) is not None
+
     def _current(self, file: Path, path: Path) -> Header | None:
         """The head of `file` if it is there, as it was written, by this compiler, from `path` as it is."""
         try:
@@ -124,14 +108,20 @@ class Store:
         except (OSError, UnicodeDecodeError):
             return None
         header = read_header(text)
-        if header is None or header.compiler != self._compiler():
+        if header is None or header.compiler != self._compiler(path):
             return None
         if header.source != source_name(path, self.project):
             return None
         return header if header.inputs == self._inputs_digest((header.source, *header.used)) else None
 
-    def _compiler(self) -> str:
-        return f"{compiler_digest()}+{self.stronger}" if self.stronger else compiler_digest()
+    def _compiler(self, path: Path) -> str:
+        """What decides how the source at `path` is compiled, beside what it uses."""
+        try:
+            own = own_ledger(path.parent).digest
+        except TomlError:  # to be told when it is compiled
+            own = "broken"
+        parts = (compiler_digest(), str(self.stronger or ""), own and f"ledger {own}")
+        return "+".join(part for part in parts if part)
 
     def has_source(self, module: Path) -> bool:
         """Whether `module` is one of ours, as it was written, and what it was made from is in the project."""
@@ -146,10 +136,10 @@ class Store:
         """
         if module.is_relative_to(self.generated):
             return self
-        beside = self._plain.parent
+        beside = self.plain.parent
         top = module.relative_to(beside).parts[0] if module.is_relative_to(beside) else ""
-        for stronger in range(MOST_STRONGER + 1) if top.startswith(self._plain.name) else ():
-            other = Store(self.project, self._plain, self.levels, stronger)
+        for stronger in range(MOST_STRONGER + 1) if top.startswith(self.plain.name) else ():
+            other = Store(self.project, self.plain, self.levels, stronger)
             if top == other.generated.name:
                 return self._others.setdefault(other.generated, other)
         header = _header_of(module)
@@ -209,7 +199,8 @@ class Store:
                 return f"{name} is gone"
         if header.inputs != self._inputs_digest(names):
             return f"{' or '.join(names)} has changed, or the root of the suite"
-        return "" if header.compiler == self._compiler() else "another compiler made it"
+        same = header.compiler == self._compiler(self.project / header.source)
+        return "" if same else "another compiler or another ledger made it"
 
     def _has_sources(self, source: PurePosixPath) -> bool:
         """Whether this machine has `.mks` files: around `source`, or those of any module that is here."""
@@ -224,7 +215,20 @@ class Store:
         return self._sources_here or self._searched[top]
 
     def compile(self, path: Path, *, force: bool = False) -> Result:
-        """Bring the module of one source up to date; its faults are in the result. Raises Unwritable."""
+        """Bring the module of one source up to date; its faults are in the result. Raises Unwritable.
+
+        What is saved while it is compiled is compiled again.
+        """
+        result = self._compile(path, force)
+        for _ in range(MOST_SAVED):
+            kept = {"written": self.module_of(path), "library": self.note_of(path)}.get(result.state)
+            if kept is None or result.compiled is None or self._current(kept, path) is not None:
+                break
+            result = self._compile(path, True)
+        return result
+
+    def _compile(self, path: Path, force: bool) -> Result:
+        compiler = self._compiler(path)  # before the compiler is imported: of an update in between it is out of date
         source = source_name(path, self.project)
         module = self.module_of(path)
         for kept in (module, self.note_of(path)) if not force else ():
@@ -243,11 +247,11 @@ class Store:
             return Result(path, source, "broken", None, compiled)
         if not compiled.suite.cases:
             self.remove(module)
-            self.write(self.note_of(path), with_header(self._header(path, source, compiled, warnings), _NOTE))
+            self.write(self.note_of(path), with_header(self._header(path, source, compiled, compiler, warnings), _NOTE))
             return Result(path, source, "library", None, compiled, self._shown(warnings))
         from mkeyspec.emit.writer import write  # and Jinja2: a session of fresh modules does without
 
-        text = write(compiled.suite, self._header(path, source, compiled, warnings))
+        text = write(compiled.suite, self._header(path, source, compiled, compiler, warnings))
         self.write(module, text)
         return Result(path, source, "written", module, compiled, self._shown(warnings))
 
@@ -259,19 +263,22 @@ class Store:
         levels = self.levels
         return warnings if levels is None else tuple(one for one in warnings if not levels.allows(code_of(one)))
 
-    def _header(self, path: Path, source: str, compiled: Compiled, warnings: tuple[str, ...] = ()) -> Header:
-        used = []
-        own = Path(os.path.abspath(path))
-        for file in compiled.loaded.asked if compiled.loaded is not None else ():
-            if file != own:
-                used.append(source_name(file, self.project))
-        inputs = self._inputs_digest((source, *used)) or ""
-        return Header(source, tuple(used), inputs, self._compiler(), __version__, warnings)
+    def _header(
+        self, path: Path, source: str, compiled: Compiled, compiler: str, warnings: tuple[str, ...] = ()
+    ) -> Header:
+        """Its checksum is of the bytes that were compiled, whatever the files hold by now."""
+        loaded, own = compiled.loaded, Path(os.path.abspath(path))
+        asked = loaded.asked if loaded is not None else ()
+        used = [source_name(file, self.project) for file in asked if file != own]
+        read = {one.path: one.raw for one in loaded.inputs if one.path is not None} if loaded is not None else {}
+        inputs = self._inputs_digest((source, *used), read) or ""
+        return Header(source, tuple(used), inputs, compiler, __version__, warnings)
 
-    def _inputs_digest(self, names: tuple[str, ...]) -> str | None:
-        """The checksum of a source and what it uses as they are now: their bytes, the suite's root, where links lead.
+    def _inputs_digest(self, names: tuple[str, ...], read: Mapping[Path, bytes] | None = None) -> str | None:
+        """The checksum of a source and what it uses: their bytes, the suite's root, where links lead.
 
-        None if one can't be read, or is not to be (MKS0808).
+        `read`: the bytes that the compiler read, by the files' places; without it, as they are now. None if one
+        can't be read, or is not to be (MKS0808).
         """
         files = [self.project / name for name in names]
         if not all(file.is_file() for file in files):  # a pipe would wait for ever
@@ -281,11 +288,11 @@ class Store:
         if not all(place.is_relative_to(root) for place in places):
             return None
         try:
-            read = [(name, file.read_bytes()) for name, file in zip(names, files, strict=True)]
-        except OSError:
+            contents = [place.read_bytes() if read is None else read[place] for place in places]
+        except (OSError, KeyError):  # a link that leads elsewhere by now has no bytes
             return None
         beside = [os.path.relpath(root, real(self.project)), *(str(place.relative_to(root)) for place in places)]
-        return digest_of_files([*read, *((name, b"") for name in beside)])
+        return digest_of_files([*zip(names, contents, strict=True), *((name, b"") for name in beside)])
 
     def write(self, module: Path, text: str) -> None:
         """Replace `module` by `text` atomically."""
@@ -369,7 +376,8 @@ def compile_source(path: Path, project: Path, stronger: int = 0) -> Compiled:
     """Compile one source; nothing is written. Files are named from the project, whatever the suite's root."""
     from mkeyspec.compiler.compile import compile_file
 
-    return compile_file(path, root=suite_root(path, project), base=project, stronger=stronger)
+    own = own_ledger(path.parent).entries
+    return compile_file(path, root=suite_root(path, project), base=project, stronger=stronger, own=own)
 
 
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:

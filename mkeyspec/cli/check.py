@@ -13,6 +13,7 @@ from mkeyspec.cli.findings import once, summary
 from mkeyspec.cli.options import add_paths, command
 from mkeyspec.cli.sources import named_paths, sources_of
 from mkeyspec.files.project import project_of
+from mkeyspec.project_settings import checked_settings
 from mkeyspec.store import at_levels, compile_source
 
 _EXAMPLE = """\
@@ -33,9 +34,9 @@ def add(commands: Any) -> None:
 def _check(options: argparse.Namespace) -> int:
     from mkeyspec.diagnostics import render
 
-    sources, place = sources_of(options.paths), project_of(named_paths(options.paths)).root
-    levels = warning_options.levels(options)
-    found = once(at_levels(compile_source(path, place), levels).diagnostics for path in sources)
+    sources, place = sources_of(options.paths), project_of(named_paths(options.paths))
+    levels = warning_options.levels(options, checked_settings(place.settings))
+    found = once(at_levels(compile_source(path, place.root), levels).diagnostics for path in sources)
     colour = options.format == "text" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
     sys.stdout.write(render.render(found, options.format, colour=colour, version=__version__))
     return summary("checked", sources, found)

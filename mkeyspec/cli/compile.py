@@ -12,6 +12,7 @@ from mkeyspec.cli.findings import once, summary
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.sources import given_paths, named_paths, sources_of
 from mkeyspec.files.project import project_of
+from mkeyspec.project_settings import checked_settings
 from mkeyspec.store import Result, Store
 
 _EXAMPLE = """\
@@ -34,9 +35,9 @@ def _compile(options: argparse.Namespace) -> int:
     from mkeyspec.diagnostics import render
 
     sources = sources_of(options.paths)
-    store = Store(
-        project_of(named_paths(options.paths)).root, path_or_none(options.generated), warning_options.levels(options)
-    )
+    place = project_of(named_paths(options.paths))
+    levels = warning_options.levels(options, checked_settings(place.settings))
+    store = Store(place.root, path_or_none(options.generated) or (place.shipped and place.generated), levels)
     results: list[Result] = [store.compile(path, force=options.force) for path in sources]
     for path in given_paths(options.paths):
         if path.is_dir():

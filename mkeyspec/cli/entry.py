@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, list, explain, doctor, generate, softnic.
+"""The command line: check, compile, run, report, compare, list, explain, doctor, generate, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -21,14 +21,42 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mkeyspec import __version__
-from mkeyspec.cli import check, doctor, explain, generate, requirements, run, sabotage, softnic, stream
+from mkeyspec.cli import (
+    check,
+    compare,
+    doctor,
+    explain,
+    generate,
+    report,
+    requirements,
+    run,
+    sabotage,
+    shrink,
+    softnic,
+    stream,
+)
 from mkeyspec.cli import compile as compile_command
 from mkeyspec.cli import list as list_command
 from mkeyspec.cli.session import INTERNAL, INTERRUPTED, USAGE, Failure, told
 from mkeyspec.files.project import OtherCheckout, Unreadable
-from mkeyspec.store import Unwritable
+from mkeyspec.files.toml_places import TomlError
+from mkeyspec.files.unwritable import Unwritable
 
-_COMMANDS = (check, compile_command, run, list_command, explain, doctor, requirements, sabotage, generate, softnic)
+_COMMANDS = (
+    check,
+    compile_command,
+    run,
+    report,
+    compare,
+    list_command,
+    explain,
+    doctor,
+    requirements,
+    sabotage,
+    generate,
+    shrink,
+    softnic,
+)
 """In the order that `mkeyspec --help` shows."""
 
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])
@@ -78,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return told(options.command(options))
     except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)
+        return USAGE
+    except TomlError as error:  # a line each, with its place
+        print(error, file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -8,6 +8,7 @@ from typing import Any
 
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
+from mkeyspec.cli.sources import project_root
 
 _EXAMPLE = """\
 example:
@@ -24,7 +25,8 @@ def add(commands: Any) -> None:
 def _explain(options: argparse.Namespace) -> int:
     from mkeyspec.diagnostics.codes import CODES, explanation
     from mkeyspec.diagnostics.suggest import id_meant
-    from mkeyspec.requirements.ledger import departures, requirements
+    from mkeyspec.requirements.ledger import departures
+    from mkeyspec.requirements.own import all_requirements
 
     if options.what is None:
         for code, title in CODES.items():
@@ -35,7 +37,8 @@ def _explain(options: argparse.Namespace) -> int:
     if page is not None:
         sys.stdout.write(page if page.endswith("\n") else page + "\n")
         return OK
-    requirement = requirements().get(wanted)
+    ledger = all_requirements(project_root())
+    requirement = ledger.get(wanted)
     if requirement is not None:
         section = f", {requirement.section}" if requirement.section else ""
         print(f"{requirement.id}: {requirement.title}\n\n{requirement.statement}\n\npage: {requirement.page}{section}")
@@ -47,5 +50,5 @@ def _explain(options: argparse.Namespace) -> int:
     if departure is not None:
         print(f"{departure.id}: {departure.statement}")
         return OK
-    advice = id_meant(wanted, [*CODES, *requirements(), *departures()]) or "`mkeyspec explain` lists the codes"
+    advice = id_meant(wanted, [*CODES, *ledger, *departures()]) or "`mkeyspec explain` lists the codes"
     raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")

@@ -14,14 +14,14 @@ from typing import Any
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
 from mkeyspec.files.project import project_of
+from mkeyspec.files.unwritable import Unwritable
 from mkeyspec.generate.seed import BadSeedError, Seed, parsed
 from mkeyspec.generate.suite import CASES_A_FILE, File, file_of, files
-from mkeyspec.store import Unwritable
 
 MOST = 1_000_000
 """The largest number of cases."""
 _ROUND = 4 * CASES_A_FILE
-"""Cases that are drawn and run before the time is looked at again."""
+"""The number of cases of one round: the time limit is checked after each round."""
 _EXAMPLE = """\
 example:
   $ mkeyspec generate --seed 42 --cases 100
@@ -74,7 +74,7 @@ class Drawing:
         return code
 
     def write(self) -> int:
-        """Draw; the files are all that comes of it."""
+        """Draw, and write the files. Nothing is run."""
         count = 0
         for file in files(self.seed, self.cases, self.seconds):
             count += file.cases

@@ -11,7 +11,7 @@ from mkeyspec.cli.findings import count_of, once
 from mkeyspec.cli.listing import requirements_text, suite_data, suite_text
 from mkeyspec.cli.options import add_paths, command
 from mkeyspec.cli.session import NOTHING, OK, USAGE
-from mkeyspec.cli.sources import named_paths, sources_of
+from mkeyspec.cli.sources import named_paths, project_root, sources_of
 from mkeyspec.files.project import project_of
 from mkeyspec.store import compile_source
 
@@ -34,7 +34,7 @@ def _list(options: argparse.Namespace) -> int:
     from mkeyspec.diagnostics import render
 
     if options.requirements:
-        sys.stdout.write(requirements_text(options.format))
+        sys.stdout.write(requirements_text(options.format, project_root()))
         return OK
 
     sources, place = sources_of(options.paths), project_of(named_paths(options.paths)).root

@@ -11,7 +11,7 @@ from mkeyspec.cli.covered_rows import alone_text, together, tuples_text
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.compile import Compiled
-    from mkeyspec.plan import Case, Need
+    from mkeyspec.plan import Case
 
 
 def suite_data(path: Path, compiled: Compiled) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _case_data(case: Case) -> dict[str, Any]:
         "title": case.title,
         "verifies": list(case.verifies),
         "isolated": case.isolated,
-        "rows": [{"id": row.id, "needs": [_need(need) for need in row.needs]} for row in case.rows],
+        "rows": [{"id": row.id, "needs": [str(need) for need in row.needs]} for row in case.rows],
     }
     if case.covered is not None:
         tuples, alone = together(case, case.covered)
@@ -40,12 +40,6 @@ def _case_data(case: Case) -> dict[str, Any]:
         for row, its in zip(data["rows"], alone, strict=True):
             row["alone"] = its
     return data
-
-
-def _need(need: Need) -> str:
-    if isinstance(need, str):
-        return need
-    return f"{need.live.subject}.{need.live.member} {need.operator} {need.value}"
 
 
 def suite_text(suite: dict[str, Any], rows: bool) -> str:
@@ -74,11 +68,11 @@ def _row_text(row: dict[str, Any], covering: dict[str, Any] | None) -> str:
     return f"        [{row['id']}]{why}"
 
 
-def requirements_text(format: str) -> str:
-    """The ledger, one entry per line, or as JSON."""
-    from mkeyspec.requirements.ledger import requirements
+def requirements_text(format: str, project: Path) -> str:
+    """The ledger and the project's own, one entry per line, or as JSON."""
+    from mkeyspec.requirements.own import all_requirements
 
-    ledger = requirements().values()
+    ledger = all_requirements(project).values()
     if format == "json":
         return json.dumps([{"id": one.id, "title": one.title, "page": one.page} for one in ledger], indent=2) + "\n"
     return "".join(f"{one.id:<9} {one.title}  ({one.page})\n" for one in ledger)

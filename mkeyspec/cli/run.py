@@ -12,12 +12,17 @@ from mkeyspec.cli import generate, soft_process, warning_options
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source, default_paths
-from mkeyspec.files.project import SUFFIX, find_sources, project_of
+from mkeyspec.files.project import PACKAGE, SUFFIX, find_sources, project_of, real_path
+from mkeyspec.files.settings import Settings
+from mkeyspec.project_settings import checked_settings
+from mkeyspec.report.place import FILE, run_name
 
 _EXAMPLE = """\
 example:
   $ mkeyspec run cases
   $ mkeyspec run 'cases/signature/crc.mks::published_values' -x
+  $ mkeyspec run --shipped --profile quick   # of an installation, without a checkout
+  $ mkeyspec run pkg:mkeyspec/signature
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
   $ mkeyspec run --generate 100 --seed 42    # cases that are drawn, not those of files
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
@@ -35,13 +40,19 @@ def add(commands: Any) -> None:
     run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
+    run.add_argument("--waivers", metavar="FILE", action="append", default=[], help="rows known to fail; repeatable")
+    run.add_argument("--require", metavar="NAME", action="append", default=[], help="a capability that must be there")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
     run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
+    run.add_argument("--shipped", action="store_true", help=f"the cases that mkeyspec ships with: {PACKAGE}")
     generate.add_drawing(run)
     run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
     run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
+    where = "where the stream of results goes (default: reports/RUN/results.ndjson)"
+    run.add_argument("--results", metavar="FILE", help=where)
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
+    run.add_argument("--shard", metavar="K/N", help="the K-th of N parts, as 1/3")
     run.add_argument("-k", metavar="EXPR", help="only cases that match, e.g. 'crc32c and not write' or CRC-02")
     run.add_argument("-m", metavar="MARK", help="only cases with this mark, e.g. negative")
     run.add_argument("-x", action="store_true", help="stop at the first failure")
@@ -52,12 +63,15 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     arguments = list(options.rest)
-    warning_options.levels(options)
+    warning_options.levels(options, Settings())  # those of the project are added where the cases are compiled
     arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
     drawn = generate.drawing_of(options)
     if drawn is not None:
         return drawn.run(lambda paths, more: _session(options, paths, [*arguments, *more]))
-    return _session(options, options.paths or default_paths(), arguments)
+    if options.shipped and options.paths:
+        raise Failure("MKS0905", f"--shipped takes no path: for some of the cases write {PACKAGE}/signature")
+    paths = [PACKAGE] if options.shipped else options.paths
+    return _session(options, [real_path(path) for path in paths] or default_paths(), arguments)
 
 
 def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[str]) -> int:
@@ -68,11 +82,15 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         be_a_source(Path(path.split("::", 1)[0]), SUFFIX, ".py")
     place = project_of(given)
     find_sources((path for path in map(Path, given) if path.is_dir()), place.root)
+    settings = checked_settings(place.settings)  # the plugin reads them once more
+    if options.device is None and settings.device is not None:
+        options.device = settings.device
     for name, value in (
         ("--device", options.device),
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--case-profile", options.profile),
+        ("--shard", options.shard),
         ("--fault", options.fault),
     ):
         if value is not None:
@@ -84,6 +102,8 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
     soft_process.start_on(options.device or "model", whole=options.whole)
     arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]
+    arguments += [f"--waivers={name}" for name in options.waivers]
+    arguments += [f"--require={name}" for name in options.require]
     for name, value in (("-n", options.workers), ("-k", options.k), ("-m", options.m)):
         if value is not None:
             arguments += [name, value]
@@ -92,8 +112,9 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         given,
         arguments,
         project=place.root,
-        generated=path_or_none(options.generated) or place.made / "generated",
+        generated=path_or_none(options.generated) or place.generated,
         junit=path_or_none(options.junit) or place.made / "reports" / "junit.xml",
-        cache=place.made / "cache" if place.made != place.root else None,
+        results=path_or_none(options.results) or place.made / "reports" / run_name(options.device or "model") / FILE,
+        cache=place.cache,
         apart=options.whole,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -13,8 +13,10 @@ from typing import Any
 
 from mkeyspec.cli.sabotage_command import Command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
+from mkeyspec.device.model.device import Model
 from mkeyspec.device.select import DeviceChoice
 from mkeyspec.files.atomic_write import replace
+from mkeyspec.plan import Lacks, Need
 from mkeyspec.requirements.ledger import requirements
 from mkeyspec.requirements.proofs import FILE, Proof, Proofs, ProofsError, read
 from mkeyspec.sabotage.claims.proof import Claim, Entry, WorkerEnded, by_requirement, prove
@@ -78,9 +80,11 @@ class Claims(Command):
     def _wanted(self, items: Sequence[Item]) -> frozenset[tuple[str, str]]:
         """The claims to prove: all, those of some entries, or a sample."""
         everything = [key for key in _claims(items) if not self.options.only or key[1] in self.options.only]
-        if self.options.sample is None or self.options.sample >= len(everything):
-            return frozenset(everything)
-        return frozenset(Random(self.options.seed).sample(everything, self.options.sample))
+        if self.options.sample is not None and self.options.sample < len(everything):
+            everything = Random(self.options.seed).sample(everything, self.options.sample)
+        offers = Model(self.profile).capabilities().offers
+        runs = {item.case for item in items if not any(_is_without(need, offers) for need in item.info.needs)}
+        return frozenset(key for key in everything if key[0] in runs)
 
     def _update(self, before: Proofs, found: Sequence[Claim]) -> None:
         now = {(one.case, one.requirement, half): proof for one in found for half, proof in one.proofs.items()}
@@ -129,9 +133,16 @@ class Claims(Command):
         )
 
 
+def _is_without(need: Need, offers: Collection[str]) -> bool:
+    """Whether a row is for devices without something that this one has: no fault of this one can fail it."""
+    return isinstance(need, Lacks) and need.name in offers
+
+
 def _claims(items: Sequence[Item]) -> list[tuple[str, str]]:
-    """Every case with every entry of its `verifies`, in order."""
-    return list(dict.fromkeys((item.case, name) for item in items for name in item.info.verifies))
+    """Every case with every entry of its `verifies`, in order; no fault violates an entry of a suite's own ledger."""
+    return list(
+        dict.fromkeys((item.case, name) for item in items for name in item.info.verifies if name in requirements())
+    )
 
 
 def _place(claim: Claim) -> str:

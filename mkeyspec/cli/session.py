@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.cli.lost_rows import lost_rows
+from mkeyspec.cli.output_file import write
 from mkeyspec.cli.stream import loss
 from mkeyspec.cli.supervise import supervised
 from mkeyspec.files.project import SUFFIX, added_options, passed_by
-from mkeyspec.store import Unwritable
+from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.report.reader import Unusable, read
 
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes of the command line."""
@@ -87,6 +90,8 @@ class Tally:
             self._failed(report)
         elif getattr(report, "known", None):
             self._count(report, "known", str(report.known))
+        elif getattr(report, "waived", None):
+            self._count(report, "known", "waived")
         else:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))
@@ -159,6 +164,7 @@ def run_session(
     project: Path,
     generated: Path,
     junit: Path,
+    results: Path,
     cache: Path | None,
     apart: bool,
 ) -> int:
@@ -174,20 +180,24 @@ def run_session(
     if junit.is_file():  # and no device, as /dev/null
         _must_be_a_report(junit)
         junit.unlink()  # whatever happens, the last run's report does not stay for this one's
+    new = not results.parent.exists()
+    _make_writable(results.parent, "--results", results)
+    if new:  # pytest makes it again, unless it refuses to begin
+        results.parent.rmdir()
     _tell_unread(project)
     fixed = [
         *_ALONE,
         f"--rootdir={project}",
-        f"--junitxml={junit}",
+        f"--results={results}",
         f"--override-ini=norecursedirs={shlex.join(passed_by(project))}",
         f"--generated={generated}",
         *([] if cache is None else [f"--override-ini=cache_dir={cache}"]),
     ]
     with _own_environment():
-        return _run_alone(fixed, [*arguments, *paths], junit, apart)
+        return _run_alone(fixed, [*arguments, *paths], results, junit, apart)
 
 
-_OWN_OPTIONS = ("--device", "--expectations", "--deadline", "--case-profile", "--allow", "--deny")
+_OWN_OPTIONS = ("--device", "--expectations", "--waivers", "--deadline", "--case-profile", "--allow", "--deny")
 
 
 def _tell_unread(project: Path) -> None:
@@ -199,20 +209,20 @@ def _tell_unread(project: Path) -> None:
         print(f"mkeyspec: run does not read addopts of {where}; not in force: {shlex.join(unread)}", file=sys.stderr)
 
 
-def _run_alone(fixed: Sequence[str], rest: Sequence[str], junit: Path, apart: bool) -> int:
+def _run_alone(fixed: Sequence[str], rest: Sequence[str], results: Path, junit: Path, apart: bool) -> int:
     started = time.monotonic()
     if not apart:
-        return _session([*fixed, *rest], junit, started)
+        return _session([*fixed, *rest], results, junit, started)
     with tempfile.TemporaryDirectory(prefix="mkeyspec-", dir=_temporary()) as folder:
         journal = Path(folder) / "journal"
         journaled = [*fixed, f"--journal={journal}", *rest]
-        code = supervised(lambda: told(_session(journaled, junit, started)))
+        code = supervised(lambda: told(_session(journaled, results, junit, started)))
         if code is not None:
             return code
         print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
         if not journal.exists():
             return INTERNAL
-        return max(FAILED, _session([*fixed, f"--replay={journal}", *_BARE], junit, started))
+        return max(FAILED, _session([*fixed, f"--replay={journal}", *_BARE], results, junit, started))
 
 
 _ALONE = (
@@ -253,16 +263,44 @@ def _temporary() -> str | None:
         raise Failure("MKS0902", text) from None
 
 
-def _session(arguments: Sequence[str], junit: Path, started: float) -> int:
+def _session(arguments: Sequence[str], results: Path, junit: Path, started: float) -> int:
     tally = Tally()
     code = pytest.main(list(arguments), plugins=[tally])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.rows:
         return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
+    written = _write_junit(results, junit)
     seconds = time.monotonic() - started
     line = tally.line(tally.interrupted and not tally.broken)
-    report = f"report: {os.path.relpath(junit)}" if junit.is_file() else "no report"
+    report = f"report: {os.path.relpath(junit)}" if written and junit.is_file() else "no report"
     print(f"mkeyspec: {line} on {tally.device} in {seconds:.1f} s; {report}")
-    return _exit_code(int(code), tally)
+    ended = _exit_code(int(code), tally)
+    if ended == OK and _lost_rows(results):
+        ended = FAILED
+    return USAGE if ended in (OK, NOTHING) and not written else ended
+
+
+def _lost_rows(results: Path) -> bool:
+    """Whether rows are missing that the last run with the same arguments had; says which."""
+    run, ids = lost_rows(results, results.parents[2] if len(results.parents) > 2 else results.parent)
+    if ids:
+        what = "1 row" if len(ids) == 1 else f"{len(ids)} rows"
+        print(f"mkeyspec: LOST: {what} that {run} had with the same arguments, as {ids[0]}; `mkeyspec compare {run}`")
+    return bool(ids)
+
+
+def _write_junit(results: Path, junit: Path) -> bool:
+    """The report of the run, made of its results. If it can't be written, say why."""
+    try:
+        from mkeyspec.report.junit import junit_of
+    except ImportError as error:
+        print(f"mkeyspec: no report can be written: {error}; install mkeyspec again, with what it needs")
+        return True  # of the environment nothing is known here; the verdicts stand
+    try:
+        write(junit, junit_of([read(results)]), "--junit")
+    except (Unusable, Unwritable) as error:
+        print(error)
+        return False
+    return True
 
 
 def _exit_code(code: int, tally: Tally) -> int:

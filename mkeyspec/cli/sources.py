@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mkeyspec.cli.session import Failure
-from mkeyspec.files.project import SUFFIX, find_sources, project_of
+from mkeyspec.files.project import SUFFIX, find_sources, project_of, real_path
+from mkeyspec.files.settings import Settings
+from mkeyspec.project_settings import checked_settings
 
 
 def project_root() -> Path:
@@ -24,8 +27,16 @@ def sources_of(paths: Iterable[str]) -> list[Path]:
     return find_sources(given, project_of(given).root)
 
 
+def project_settings(paths: Iterable[str | Path] = ()) -> Settings:
+    """The settings of the project of `paths`, or of the current directory. Raises TomlError."""
+    return checked_settings(project_of(list(paths)).settings)
+
+
 def default_paths() -> list[str]:
-    """The default path of a command: the folder cases/. Raises Failure if it does not exist."""
+    """The default paths of a command: those of mkeyspec.toml, or the folder cases/. Raises Failure if there is none."""
+    named = project_settings().cases
+    if named:
+        return [os.path.relpath(path) for path in named]
     if Path("cases").is_dir():
         return ["cases"]
     raise Failure("MKS0903", "there is no folder cases/ here; name a .mks file or a folder")
@@ -33,7 +44,7 @@ def default_paths() -> list[str]:
 
 def named_paths(paths: Sequence[str]) -> Sequence[str]:
     """`paths`, or the default."""
-    return paths or default_paths()
+    return [real_path(path) for path in paths] or default_paths()
 
 
 def given_paths(paths: Iterable[str]) -> list[Path]:

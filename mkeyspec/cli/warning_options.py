@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mkeyspec.cli.session import Failure
+from mkeyspec.files.settings import Settings
+from mkeyspec.project_settings import levels_of
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.warning_levels import Levels
@@ -22,11 +24,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def levels(options: argparse.Namespace) -> Levels:
-    """The levels that the options set. Raises Failure for a code that is not a warning."""
+def levels(options: argparse.Namespace, settings: Settings) -> Levels:
+    """The levels that the options set, and the project beside them. Raises Failure for a code that is not a warning."""
     from mkeyspec.compiler.warning_levels import Levels
 
     try:
-        return Levels.of(options.allow, options.deny)
+        return levels_of(settings, Levels.of(options.allow, options.deny))
     except ValueError as error:
         raise Failure("MKS0923", str(error)) from None

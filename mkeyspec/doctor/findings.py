@@ -45,7 +45,7 @@ class Finding:
     name: str
     state: State
     text: str
-    mend: tuple[str, ...] = ()
+    fix: tuple[str, ...] = ()
     need: tuple[str, ...] = ()
 
 
@@ -111,12 +111,12 @@ def _pyverbs(facts: Machine, need: tuple[str, ...]) -> Finding:
     if facts.elsewhere and not fitting:
         text += f"; the machine's own, {facts.elsewhere[0][0]}, is for another Python than {facts.python}"
         remake = "make the environment from the system's Python: make clean && make PYTHON=/usr/bin/python3 run"
-        mend: tuple[str, ...] = (remake, f"or {FROM_SOURCE}")
+        fix: tuple[str, ...] = (remake, f"or {FROM_SOURCE}")
     elif own.code == "MKS0914":
-        mend = ("use pyverbs, libibverbs and libmlx5 of one rdma-core release", *install(facts, "pyverbs", "libraries"))
+        fix = ("use pyverbs, libibverbs and libmlx5 of one rdma-core release", *install(facts, "pyverbs", "libraries"))
     else:
-        mend = install(facts, "pyverbs", "libraries")
-    return Finding("pyverbs", "missing", text, mend, need)
+        fix = install(facts, "pyverbs", "libraries")
+    return Finding("pyverbs", "missing", text, fix, need)
 
 
 def _compiler(facts: Machine) -> Finding:
@@ -151,11 +151,11 @@ def _nics(facts: Machine) -> list[Finding]:
         found.append(Finding(nic.name, "ok", firmware + ("; ".join(nic.ports) or "no ports")))
     closed = [path for path, allowed in facts.nodes if not allowed]
     if not facts.nodes:
-        mend = ("sudo modprobe ib_uverbs",)
-        found.append(Finding("permission", "missing", "there is no /dev/infiniband/uverbs*", mend, ("nic",)))
+        fix = ("sudo modprobe ib_uverbs",)
+        found.append(Finding("permission", "missing", "there is no /dev/infiniband/uverbs*", fix, ("nic",)))
     elif closed:
-        mend = ("add yourself to the group that `ls -l /dev/infiniband` shows, or run as root",)
-        found.append(Finding("permission", "missing", f"{closed[0]} is closed to this user", mend, ("nic",)))
+        fix = ("add yourself to the group that `ls -l /dev/infiniband` shows, or run as root",)
+        found.append(Finding("permission", "missing", f"{closed[0]} is closed to this user", fix, ("nic",)))
     else:
         found.append(Finding("permission", "ok", f"{facts.nodes[0][0]} can be opened"))
     return found
@@ -167,8 +167,8 @@ def _memlock(facts: Machine) -> Finding:
     text = f"{facts.memlock >> 10} KiB"
     if facts.memlock >= MEMLOCK or not facts.nics:
         return Finding("memlock", "ok", text)
-    mend = ("ulimit -l unlimited", "to keep it so: `* - memlock unlimited` in /etc/security/limits.conf")
-    return Finding("memlock", "note", f"{text}, which may not be enough for registered memory", mend)
+    fix = ("ulimit -l unlimited", "to keep it so: `* - memlock unlimited` in /etc/security/limits.conf")
+    return Finding("memlock", "note", f"{text}, which may not be enough for registered memory", fix)
 
 
 # Opening, linking ----------------------------------------------------------------------------
@@ -199,8 +199,8 @@ def link_pyverbs(facts: Machine) -> tuple[bool, str]:
         fitting = [facts.pyverbs.path]
     if not fitting:
         finding = _pyverbs(facts, ())
-        mends = [mend for mend in finding.mend if "--link-pyverbs" not in mend]
-        return False, f"no pyverbs to link ({finding.text}); {'; '.join(mends)}"
+        fixes = [fix for fix in finding.fix if "--link-pyverbs" not in fix]
+        return False, f"no pyverbs to link ({finding.text}); {'; '.join(fixes)}"
     if not facts.virtual:
         return False, "this Python is not a virtual environment; nothing is linked into a system's own"
     target = machine.site_packages() / "pyverbs"
@@ -238,7 +238,7 @@ def text(found: Sequence[Finding], opened: Opened | None) -> str:
     lines = []
     for finding in found:
         lines.append(f"{marks[finding.state]} {finding.name:<{width}}  {finding.text}")
-        lines += [f"  {'':<{width}}    {mend}" for mend in finding.mend]
+        lines += [f"  {'':<{width}}    {fix}" for fix in finding.fix]
     if opened is not None:
         lines += ["", *_opened_lines(opened)]
     lines.append("")

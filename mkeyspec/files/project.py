@@ -14,6 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
+from mkeyspec.files import resource
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -39,8 +41,8 @@ class Unreadable(Exception):
 
     code = "MKS0801"
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"error[{self.code}]: {text}")
+    def __init__(self, text: str, code: str = code) -> None:
+        super().__init__(f"error[{code}]: {text}")
 
 
 def refuse_name(source: Path) -> None:
@@ -66,10 +68,42 @@ class OtherCheckout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`root`: where sources are named from; `made`: where generated/ and reports/ go by default."""
+    """`root`: where sources are named from; `made`: where reports/ goes by default.
+
+    `shipped`: the folder for what is made of the shipped cases of an installation, which may be read-only; None of any
+    other project. `settings`: the folder that mkeyspec.toml is looked for from.
+    """
 
     root: Path
     made: Path
+    settings: Path
+    shipped: Path | None = None
+
+    @property
+    def generated(self) -> Path:
+        """Where modules go by default."""
+        return (self.shipped or self.made) / "generated"
+
+    @property
+    def cache(self) -> Path | None:
+        """Where pytest's cache goes, if not into the root."""
+        return (self.shipped or self.made) / "cache" if self.made != self.root else None
+
+
+PACKAGE = "pkg:mkeyspec"
+"""Names the shipped cases on a command line: `pkg:mkeyspec/signature`."""
+
+
+def real_path(word: str) -> str:
+    """A path of a command line; that of the shipped cases if it begins with `pkg:mkeyspec`. Raises Unreadable."""
+    package, slash, rest = word.partition("/")
+    if not package.startswith("pkg:"):
+        return word
+    if package.partition("::")[0] != PACKAGE:
+        raise Unreadable(
+            f"{word}: the cases of mkeyspec are the only shipped ones; write {PACKAGE}/signature", "MKS0903"
+        )
+    return os.path.relpath(resource.directory("cases") / rest if slash else resource.directory("cases"))
 
 
 def project_of(paths: Sequence[str | Path] = ()) -> Project:
@@ -84,16 +118,35 @@ def project_of(paths: Sequence[str | Path] = ()) -> Project:
     start = here
     if named:
         common = Path(os.path.commonpath(named))
+        shipped = _shipped()
+        if shipped is not None and Path(os.path.realpath(common)).is_relative_to(shipped):
+            own = project_of()
+            return Project(shipped.parent, own.made, own.root, _cache() / f"shipped-{_digest(shipped)}")
         start = common if common.is_dir() else common.parent
     for folder in (start, *start.parents):
         if any((folder / name).exists() for name in _MARKERS):
             refuse_other_checkout(folder)
-            return Project(folder, folder)
+            return Project(folder, folder, folder)
     if start.is_relative_to(here):
-        return Project(here, here)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    name = hashlib.sha256(os.fsencode(start)).hexdigest()[:16]
-    return Project(start, cache / "mkeyspec" / "runs" / name)
+        return Project(here, here, here)
+    return Project(start, _cache() / "runs" / _digest(start), start)
+
+
+def _shipped() -> Path | None:
+    """The shipped cases of an installation; None in a checkout, which is a project of its own."""
+    try:
+        folder = resource.directory("cases")
+    except FileNotFoundError:
+        return None
+    return folder if folder.parent.name == "_data" else None
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mkeyspec"
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
 def refuse_other_checkout(project: Path) -> None:

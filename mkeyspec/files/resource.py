@@ -12,6 +12,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 _PLACES: dict[str, tuple[Path, ...]] = {
+    "cases": (_PACKAGE / "_data" / "cases", _PACKAGE.parent / "cases"),
     "grammar": (_PACKAGE / "_data" / "grammar", _PACKAGE.parent / "grammar"),
     "requirements": (_PACKAGE / "_data" / "requirements", _PACKAGE.parent / "requirements"),
     "expectations": (_PACKAGE / "_data" / "expectations", _PACKAGE.parent / "expectations"),
@@ -23,7 +24,7 @@ _PLACES: dict[str, tuple[Path, ...]] = {
 
 @cache
 def directory(kind: str) -> Path:
-    """The directory of `kind`: grammar, requirements, expectations, templates, explanations or personalities.
+    """The directory of `kind`: cases, grammar, requirements, expectations, templates, explanations or personalities.
 
     Raises KeyError for another kind, FileNotFoundError where the installation is incomplete.
     """

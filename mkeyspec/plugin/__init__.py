@@ -12,7 +12,7 @@ from mkeyspec.plugin.collect import (
     pytest_pycollect_makemodule,
     pytest_report_header,
 )
-from mkeyspec.plugin.compilation import pytest_configure_node
+from mkeyspec.plugin.compilation import pytest_configure_node, pytest_xdist_setupnodes
 from mkeyspec.plugin.device_opening import pytest_sessionstart, pytest_unconfigure
 from mkeyspec.plugin.fixtures import device, pytest_pyfunc_call, pytest_runtest_setup, pytest_runtest_teardown, rig
 from mkeyspec.plugin.irregular_files import pytest_make_collect_report
@@ -42,5 +42,6 @@ __all__ = [
     "pytest_terminal_summary",
     "pytest_testnodedown",
     "pytest_unconfigure",
+    "pytest_xdist_setupnodes",
     "rig",
 ]

@@ -11,11 +11,13 @@ import pytest
 from mkeyspec.plugin.compilation import warnings
 from mkeyspec.plugin.report_properties import case_properties, reopened, verdict_properties
 from mkeyspec.plugin.unseen_departures import absence_properties
+from mkeyspec.plugin.waivers import Ruling, Waived, ruling_of
 from mkeyspec.run.marks import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
 
 if TYPE_CHECKING:
     from mkeyspec.run.rig import Rig
+    from mkeyspec.run.verdict import Verdict
 
 RIG: pytest.StashKey[Rig] = pytest.StashKey()
 """In the config's stash: the rig of this process, once there is one."""
@@ -62,11 +64,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = excinfo.value
     if isinstance(error, Blocked) and call.when == "setup":
         return _blocked(item, call, excinfo, error)
+    if isinstance(error, Waived):
+        return _skipped(item, call, str(error))
     rig = _rig_of(item)
     if rig is None:
         return None  # an ordinary test, whatever it raises
     if rig.blocked is not None:
         item.config.stash.setdefault(CULPRITS, {}).setdefault(rig.blocked.culprit, error)
+    ruling = ruling_of(item)
+    if isinstance(error, CaseFailed) and ruling is not None and ruling.excuses(error):
+        return _waived(item, call, error, ruling)
     if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
             return None
@@ -92,8 +99,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(line)
         terminalreporter.write_line("`mkeyspec check` shows them with their help; `allow` in the file hides one")
     counts = Counter(str(report.longrepr.reprcrash.message) for report in terminalreporter.stats.get("blocked", []))
-    for line in reopened(config):
-        terminalreporter.write_line(line)
+    for culprit, symptom in reopened(config).items():
+        terminalreporter.write_line(f"the device was opened again after {culprit} ({symptom})")
     if not counts:
         return
     terminalreporter.section("blocked", red=True)
@@ -126,6 +133,12 @@ def rig_taken(item: pytest.Item) -> Rig | None:
 def _rig_of(item: pytest.Item) -> Rig | None:
     stash = item.config.stash
     return stash[RIG] if stash.get(BEGUN, None) is item else None
+
+
+def row_verdict(item: pytest.Item) -> Verdict | None:
+    """The verdict of a row that was begun."""
+    rig = _rig_of(item)
+    return None if rig is None else rig.verdict
 
 
 def _plain_report(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -186,6 +199,18 @@ def _known(item: pytest.Item, call: pytest.CallInfo[None], rig: Rig) -> pytest.T
     report.longrepr = (str(path), line, reason)
     report.wasxfail = reason
     report.__dict__.update(known=", ".join(rig.verdict.known))
+    return report
+
+
+def _waived(item: pytest.Item, call: pytest.CallInfo[None], error: CaseFailed, ruling: Ruling) -> pytest.TestReport:
+    """A failure that a waiver is for: expected, but not a pass. The stream of results keeps its text."""
+    report = _plain_report(item, call)
+    path, line = _place(item)
+    reason = f"waived: {ruling.text}"
+    report.outcome = "skipped"
+    report.longrepr = (str(path), line, reason)
+    report.wasxfail = reason
+    report.__dict__.update(waived={"code": error.failures[0].code, "text": str(error)})
     return report
 
 

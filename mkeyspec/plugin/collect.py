@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.files.project import SUFFIX, Unreadable, refuse_name
-from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, path_of
+from mkeyspec.plugin.compilation import Outcome, compilation, is_asked_for, merge_warnings, named_paths
 from mkeyspec.plugin.nodes import MksFile, WrongModule
 from mkeyspec.store import code_of
 
@@ -43,14 +43,17 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A module is its source once more: beside the source it is passed by, unless it or its folder was named."""
+    """A source without an item of the profile is not compiled. A module is its source once more: beside the source it
+    is passed by, unless it or its folder was named.
+    """
+    if collection_path.suffix == SUFFIX and not is_asked_for(config, collection_path):
+        return True
     if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
     store = compilation(config).store.owner_of(collection_path)
     if store is None:
         return None
-    named = (Path(config.invocation_params.dir, path_of(argument)) for argument in config.args)
-    if any(Path(os.path.abspath(path)).is_relative_to(store.generated) for path in named):
+    if any(Path(os.path.abspath(path)).is_relative_to(store.generated) for path in named_paths(config)):
         return None
     return True if store.has_source(collection_path) else None
 

@@ -1,24 +1,29 @@
 """Results of compiling the sources of a session.
 
-One process compiles. Without xdist this process compiles each file when it is collected. With xdist the controller
-compiles everything before a worker starts, and passes the results to the workers.
+Without xdist this process compiles each file when it is collected. With xdist the controller has everything compiled
+before a worker starts (`compile_ahead`), and passes the results to the workers.
 """
 
 from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mkeyspec.emit.module_path import source_name
 from mkeyspec.files.project import Unreadable, find_sources
 from mkeyspec.files.selection import stronger
-from mkeyspec.plugin.option_values import read_levels
-from mkeyspec.store import Result, Store, Unwritable
+from mkeyspec.files.toml_places import TomlError
+from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.plugin import settings_defaults
+from mkeyspec.plugin.compile_ahead import compile_ahead
+from mkeyspec.plugin.option_values import SELECTED, read_levels
+from mkeyspec.store import Result, Store
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.warning_levels import Levels
@@ -45,6 +50,7 @@ class Compilation:
     """The outcomes of a session, by absolute path."""
 
     def __init__(self, config: pytest.Config) -> None:
+        self.config = config
         self.store = Store(config.rootpath, _generated(config), _levels(config), _stronger(config))
         self._told: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", {}).get(_KEY)
         self._outcomes: dict[str, Outcome] = {}
@@ -70,16 +76,18 @@ class Compilation:
     def _compile(self, path: Path) -> Outcome:
         try:
             return _outcome(self.store.compile(path))
-        except Unwritable as error:
+        except (Unwritable, TomlError) as error:
             return Outcome(code=error.code, text=str(error))
         except Exception:  # a defect of the compiler must not hide the other files
             text = f"error[MKS0999]: mkeyspec itself failed on this file; please report it\n{traceback.format_exc()}"
             return Outcome(code="MKS0999", text=text)
 
-    def all(self, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-        """Compile every source under `paths`, for the workers."""
+    def all(self, paths: Iterable[Path], processes: int) -> dict[str, dict[str, Any]]:
+        """Compile every source under `paths` that is collected, for the workers, in `processes`."""
         try:
-            return {os.path.abspath(path): asdict(self.of(path)) for path in find_sources(paths, self.store.project)}
+            sources = [path for path in find_sources(paths, self.store.project) if is_asked_for(self.config, path)]
+            compile_ahead(self.store, sources, processes)
+            return {os.path.abspath(path): asdict(self.of(path)) for path in sources}
         except Unreadable as error:
             pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
 
@@ -137,17 +145,34 @@ def merge_warnings(config: pytest.Config, lines: Iterable[str]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None:
+    """xdist is about to start `specs` workers."""
+    paths = [path for path in named_paths(config) if path.exists()]
+    config.stash[_TOLD] = compilation(config).all(paths, len(specs))
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """xdist is about to start a worker: tell it what was compiled."""
-    config = node.config
-    told = config.stash.get(_TOLD, None)
-    if told is None:
-        paths = [Path(config.invocation_params.dir, path_of(argument)) for argument in config.args]
-        told = config.stash[_TOLD] = compilation(config).all(path for path in paths if path.exists())
-    node.workerinput[_KEY] = told
+    """xdist is about to start a worker: tell it what was compiled, and what was settled."""
+    settings_defaults.tell(node)
+    node.workerinput[_KEY] = node.config.stash[_TOLD]
 
 
 _TOLD = pytest.StashKey[dict[str, dict[str, Any]]]()
+
+
+def named_paths(config: pytest.Config) -> list[Path]:
+    """The files and folders that the command line names."""
+    return [Path(config.invocation_params.dir, path_of(argument)) for argument in config.args]
+
+
+def is_asked_for(config: pytest.Config, source: Path) -> bool:
+    """Whether a source may have items of the session: without a profile, any may; with one, those that it lists, and
+    those that are named by themselves."""
+    chosen = config.stash.get(SELECTED, None)
+    if chosen is None or source_name(source, config.rootpath) in {id.split("::", 1)[0] for id in chosen}:
+        return True
+    return os.path.abspath(source) in map(os.path.abspath, named_paths(config))
 
 
 def path_of(argument: str) -> str:

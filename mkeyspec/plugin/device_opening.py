@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mkeyspec.plugin import junitxml_option
+from mkeyspec.plugin.again import command_of
 from mkeyspec.plugin.option_values import read_choice, read_profile
+from mkeyspec.plugin.settings_defaults import settings_folder
 from mkeyspec.plugin.watchdog import watched
-from mkeyspec.report import junit
 
 if TYPE_CHECKING:
     from mkeyspec.device.profile.profile import Profile
@@ -41,7 +44,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     the controller only checks that it can be opened; the workers use it.
     """
     config = session.config
-    junit.take_over(config)
+    junitxml_option.take_over(config)
     if config.getoption("--collect-only") or hasattr(config, "workerinput") or config.getoption("--device") == "model":
         return
     from mkeyspec.device.protocol import Unavailable
@@ -97,12 +100,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         device.close()
 
 
-def make_rig(device: Device, profile: Profile, expectations: Expectations, deadline: float) -> Rig:
-    from mkeyspec.requirements.ledger import requirements
+def make_rig(config: pytest.Config, device: Device, profile: Profile, expectations: Expectations) -> Rig:
+    from mkeyspec.requirements.own import all_requirements
     from mkeyspec.run.rig import Rig
 
+    known = all_requirements(settings_folder(config))
+
     def statement(identifier: str) -> str | None:
-        found = requirements().get(identifier)
+        found = known.get(identifier)
         return found.statement if found is not None else None
 
-    return Rig(device, profile, expectations, deadline=deadline, statement=statement)
+    return Rig(
+        device,
+        profile,
+        expectations,
+        deadline=config.getoption("--deadline"),
+        statement=statement,
+        again=partial(command_of, config),
+    )

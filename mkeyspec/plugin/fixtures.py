@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.device_opening import DEVICE, OPEN, close_device, make_rig, open_anew, open_device
 from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
+from mkeyspec.plugin.provenance import pci_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
+from mkeyspec.plugin.row_report import remember_device
+from mkeyspec.plugin.waivers import for_device, skip_if_waived
 from mkeyspec.plugin.watchdog import watched
 from mkeyspec.run.marks import case_of, row_needs
 from mkeyspec.run.verdict import Blocked, CaseInfo
@@ -56,12 +60,16 @@ def rig(request: pytest.FixtureRequest) -> Rig:
     option = pytestconfig.getoption
     info = device.info()
     expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)
-    made = make_rig(device, read_profile(option("--device-profile")), expectations, option("--deadline"))
+    profile = read_profile(option("--device-profile"))
+    profile = replace(profile, require=(*profile.require, *option("--require")))
+    made = make_rig(pytestconfig, device, profile, expectations)
     pytestconfig.stash[RIG] = made
     # What thousands of items leave is not looked through for cycles again, several times, when the process ends:
     # that took as long as 600 cases, in every worker, with the controller waiting for it.
     atexit.register(gc.freeze)
+    for_device(pytestconfig, info)
     session_properties(pytestconfig, info)
+    remember_device(pytestconfig, info, device.capabilities(), pci_of(pytestconfig))
     return made
 
 
@@ -73,6 +81,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     config = item.config
     rig = rig_taken(item)
     if rig is not None:
+        skip_if_waived(item)
         culprit = config.stash.get(CULPRITS, {}).get(item.nodeid)
         if culprit is not None:  # run again by another plugin: what it did is its verdict
             raise culprit

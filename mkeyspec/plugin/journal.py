@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.plugin.nodes import mark_of
 from mkeyspec.plugin.report_properties import SESSION, case_properties
-from mkeyspec.report.junit import report_of
+from mkeyspec.plugin.row_report import ATTRIBUTE, case_data, row_id
 
 NOTE = "mkeyspec_note"
 """In a worker's input: the file for the last message of its watchdog."""
@@ -206,6 +207,7 @@ def lose(config: pytest.Config, report: pytest.TestReport, why: str) -> None:
         mark = mark_of(config, report.nodeid)
     if mark is not None:
         report.user_properties = [*case_properties(config, mark, report.nodeid), ("lost", code)]
+        report.__dict__[ATTRIBUTE] = {"id": row_id(mark, report.nodeid), "about": case_data(mark)}
 
 
 class Crashes:

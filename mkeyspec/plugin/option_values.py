@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from mkeyspec.device.protocol import Info
     from mkeyspec.device.select import DeviceChoice
     from mkeyspec.run.departures import Expectations
+
+SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
+"""In the config's stash: the items of `--case-profile`."""
+
+SHARD: pytest.StashKey[tuple[int, int]] = pytest.StashKey()
+"""In the config's stash: which part of how many `--shard` names, counted from 1."""
 
 
 def read_choice(text: str) -> DeviceChoice:
@@ -35,6 +42,17 @@ def read_profile(file: str | None) -> Profile:
         return load(Path(file)) if file is not None else Profile()
     except ProfileError as error:
         raise pytest.UsageError(f"error[MKS0904]: {error}") from None
+
+
+def read_required(names: Sequence[str]) -> tuple[str, ...]:
+    """The capabilities that `--require` names; raises UsageError for what is none."""
+    from mkeyspec.device.profile.profile import ProfileError, check_required
+
+    try:
+        check_required(names)
+    except ProfileError as error:
+        raise pytest.UsageError(f"error[MKS0904]: --require: {error}") from None
+    return tuple(names)
 
 
 def read_expectations(files: Sequence[str], choice: DeviceChoice, device: Info | None) -> Expectations:
@@ -84,3 +102,12 @@ def read_levels(allow: list[str], deny: list[str]) -> Levels:
         return Levels.of(allow, deny)
     except ValueError as error:
         raise pytest.UsageError(f"error[MKS0923]: {error}") from None
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """Which part of how many `--shard` names; raises UsageError."""
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text, re.ASCII)
+    part, parts = (int(found[1]), int(found[2])) if found is not None else (0, 0)
+    if not 1 <= part <= parts:
+        raise pytest.UsageError(f"error[MKS0905]: --shard {text}: say K/N, from 1/N to N/N, as 2/3")
+    return part, parts

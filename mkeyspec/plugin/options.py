@@ -11,21 +11,23 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import journal, worker_errors
+from mkeyspec.plugin import journal, result_stream, settings_defaults, waivers, worker_errors
 from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import (
+    SELECTED,
+    SHARD,
     read_choice,
     read_expectations,
     read_fault,
     read_levels,
     read_profile,
+    read_required,
     read_selection,
+    read_shard,
 )
+from mkeyspec.plugin.required import Required
 from mkeyspec.plugin.unseen_departures import Absences
 from mkeyspec.plugin.watchdog import NAME, Watch
-
-SELECTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
-"""In the config's stash: the items of `--case-profile`."""
 
 MARKS = (
     "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
@@ -39,7 +41,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("mkeyspec", "mkeyspec: .mks cases for mlx5 memory keys")
     group.addoption(
         "--device",
-        default="model",
         metavar="NAME",
         help="what the cases run on: model, soft[:PERSONALITY] (the real driver on a software NIC), or an RDMA device "
         "as mlx5_0[:PORT] (default: model, which needs no hardware)",
@@ -62,9 +63,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="TOML file of known departures of a device or driver from the pages; may be repeated",
     )
     group.addoption(
+        "--waivers",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="TOML file of rows that are known to fail, flaky or not to be run; may be repeated",
+    )
+    group.addoption(
         "--deadline",
         type=float,
-        default=5.0,
         metavar="S",
         help="longest wait for anything a device owes, in seconds (default: 5)",
     )
@@ -87,6 +94,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MKS06nn|warnings",
         help="make this warning of the compiler an error, or each of them; may be repeated",
     )
+    group.addoption(
+        "--require",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a capability that the device must have, e.g. crypto: rows that lack it fail instead of being skipped; "
+        "may be repeated",
+    )
+    group.addoption(
+        "--shard",
+        metavar="K/N",
+        help="the K-th of N parts of what is selected, each with about as many rows of each case; K counts from 1",
+    )
+    result_stream.add_option(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
@@ -105,7 +126,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     this point nothing has run and pytest has not captured the terminal yet; a wrapper runs before the hook that
     captures it.
     """
-    named = early_config.known_args_namespace.device
+    options = early_config.known_args_namespace
+    settings_defaults.settle_device(options, early_config.invocation_params.dir)
+    early_config.option.device = named = options.device
     fault = early_config.known_args_namespace.fault
     if named.startswith("soft"):
         if fault is not None:
@@ -129,6 +152,7 @@ def pytest_configure(config: pytest.Config) -> None:
         refuse_other_checkout(config.rootpath)
     except OtherCheckout as error:
         raise pytest.UsageError(str(error)) from None
+    settings_defaults.settle(config)
     journal.register(config)
     worker_errors.register(config)
     for mark in MARKS:
@@ -143,19 +167,25 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen = read_selection(option.case_profile, config.rootpath)
         if chosen is not None:
             config.stash[SELECTED] = chosen
+    if option.shard is not None:
+        config.stash[SHARD] = read_shard(option.shard)
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     if option.allow or option.deny:
         read_levels(option.allow, option.deny)
-    for name in (option.device_profile, *option.expectations):
+    for name in (option.device_profile, *option.expectations, *option.waivers):
         if name is not None and not Path(name).is_file():
             raise pytest.UsageError(f"error[MKS0903]: no such file: {name}")
     if option.device_profile is not None:
         read_profile(option.device_profile)
     if option.expectations:
         read_expectations(option.expectations, choice, None)
+    waivers.register(config, option.waivers)
     if choice.kind != "model" and not option.collectonly:
         config.pluginmanager.register(Watch(config, journal.note_for(config)), NAME)
+    result_stream.register(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Absences(config), "mkeyspec-absences")
         config.pluginmanager.register(Judged(), "mkeyspec-judged")
+        if option.require:
+            config.pluginmanager.register(Required(read_required(option.require)), "mkeyspec-required")

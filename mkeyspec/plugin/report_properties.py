@@ -13,7 +13,7 @@ import pytest
 
 from mkeyspec import __version__
 from mkeyspec.plugin.compilation import merge_warnings, warnings
-from mkeyspec.report.junit import report_of
+from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.run.marks import CaseMark
 
 if TYPE_CHECKING:
@@ -41,14 +41,10 @@ def reopened_after(config: pytest.Config, culprit: str, symptom: str) -> None:
     config.stash.setdefault(SESSION, {})[f"{_REOPENED}{culprit}"] = symptom
 
 
-def reopened(config: pytest.Config) -> list[str]:
-    """A line for each time."""
+def reopened(config: pytest.Config) -> dict[str, str]:
+    """The rows after which the device was opened again, each with the symptom."""
     found = config.stash.get(SESSION, {}).items()
-    return [
-        f"the device was opened again after {name.removeprefix(_REOPENED)} ({symptom})"
-        for name, symptom in found
-        if name.startswith(_REOPENED)
-    ]
+    return {name.removeprefix(_REOPENED): symptom for name, symptom in found if name.startswith(_REOPENED)}
 
 
 def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Property]:

@@ -1,4 +1,4 @@
-"""Selection: the items of `--case-profile`, and always broken files."""
+"""Selection: the items of `--case-profile`, and always broken files; of these, the part that `--shard` names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.emit.module_path import source_name
+from mkeyspec.files.project import SUFFIX
 from mkeyspec.files.selection import file_of
 from mkeyspec.plugin.compilation import Outcome, compilation
 from mkeyspec.plugin.nodes import BrokenFile
-from mkeyspec.plugin.options import SELECTED
+from mkeyspec.plugin.option_values import SELECTED, SHARD
+from mkeyspec.plugin.waivers import unmatched
 from mkeyspec.run.marks import case_of
 
 _TOLD_GONE = 5
@@ -24,8 +26,10 @@ def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None]:
     """It is unknown whether a broken file has what -k, -m or --lf select, so its item is always kept."""
-    broken = [item for item in items if isinstance(item, BrokenFile)]
     chosen = config.stash.get(SELECTED, None)
+    if chosen is None:  # with a profile, files are left out
+        items += unmatched(session, [_id(item) for item in items], _collects)
+    broken = [item for item in items if isinstance(item, BrokenFile)]
     if chosen is not None:
         left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
         items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
@@ -34,6 +38,14 @@ def pytest_collection_modifyitems(
     yield
     kept = {id(item) for item in items}
     items[:0] = [item for item in broken if id(item) not in kept]
+    shard = config.stash.get(SHARD, None)
+    if shard is not None:
+        part, parts = shard
+        # By turns, so that the rows of a case, which take about as long, are in all parts.
+        mine = items[part - 1 :: parts]
+        ours = {id(item) for item in mine}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in ours])
+        items[:] = mine
 
 
 def _gone(
@@ -63,6 +75,21 @@ def _gone(
         session, name="MKS0922", nodeid=f"{name}::MKS0922", path=path, outcome=outcome
     )
     return [made]
+
+
+def _collects(config: pytest.Config, place: str) -> bool:
+    """Whether the session collects a file or a folder of the project whole."""
+    if config.getoption("lf", False) or config.getoption("ignore") or config.getoption("deselect"):
+        return False
+    if place.endswith(SUFFIX):
+        return _whole(config, place) or _below(config.rootpath / Path(place).parent, _folders(config))
+    return _below(config.rootpath / place, _folders(config))
+
+
+def _folders(config: pytest.Config) -> list[Path]:
+    return [
+        place for one in config.args if "::" not in one and (place := Path(config.invocation_params.dir, one)).is_dir()
+    ]
 
 
 def _whole(config: pytest.Config, file: str) -> bool:

@@ -23,7 +23,7 @@ class Watch:
     def __init__(self, config: pytest.Config, note: Path | None) -> None:
         """`note`: the file for the last message, for the process that reports about this one."""
         self.device = config.getoption("--device")
-        # Here nothing captures yet, or no more.
+        # pytest does not capture stderr at this point.
         self._out = os.dup(2)
         self._guard = Guard(DEADLINES * config.getoption("--deadline") + GRACE, self._out, note)
 
@@ -50,7 +50,7 @@ class Watch:
             rig.alive = lambda: None
 
     def pytest_enter_pdb(self) -> None:
-        """Suspend the watchdog: a debugger may stay open as long as its user likes."""
+        """Suspend the watchdog: there is no limit of time in a debugger."""
         self._guard.close()
 
     def pytest_unconfigure(self) -> None:

@@ -1,1 +1,1 @@
-"""Sabotage: a device is given one fault at a time, and the suite has to notice each."""
+"""Sabotage: a device is given one fault at a time, and the suite must detect each."""

@@ -39,10 +39,10 @@ def told(facts: Machine) -> dict[str, findings.Finding]:
     return {finding.name: finding for finding in findings.findings(facts)}
 
 
-def mends(facts: Machine, name: str) -> str:
+def fixes(facts: Machine, name: str) -> str:
     finding = told(facts)[name]
     assert finding.state != "ok"
-    return "\n".join(finding.mend)
+    return "\n".join(finding.fix)
 
 
 def test_a_machine_that_has_everything() -> None:
@@ -69,42 +69,42 @@ def test_a_machine_that_has_everything() -> None:
 )
 def test_what_to_install_by_distribution(likes: tuple[str, ...], words: str) -> None:
     facts = replace(WHOLE, likes=likes, pyverbs=GONE)
-    assert words in mends(facts, "pyverbs")
+    assert words in fixes(facts, "pyverbs")
     assert findings.lacks(findings.findings(facts), "soft") == ["pyverbs"]
 
 
 def test_a_pyverbs_for_another_python() -> None:
     facts = replace(WHOLE, pyverbs=GONE, elsewhere=(("/usr/lib/python3/dist-packages/pyverbs", False),))
-    assert "PYTHON=/usr/bin/python3" in mends(facts, "pyverbs")
-    assert "link" not in mends(facts, "pyverbs")
+    assert "PYTHON=/usr/bin/python3" in fixes(facts, "pyverbs")
+    assert "link" not in fixes(facts, "pyverbs")
 
 
 def test_libraries_of_another_release() -> None:
     facts = replace(WHOLE, pyverbs=Pyverbs("/x", code="MKS0914", error="they don't fit"))
-    assert "one rdma-core release" in mends(facts, "pyverbs")
+    assert "one rdma-core release" in fixes(facts, "pyverbs")
 
 
 def test_no_compiler_matters_only_without_a_library() -> None:
     assert told(replace(WHOLE, compiler=""))["C compiler"].state == "ok"
     facts = replace(WHOLE, compiler="", softnic="", softnic_missing="it has to be built")
-    assert "gcc libc6-dev" in mends(facts, "C compiler")
+    assert "gcc libc6-dev" in fixes(facts, "C compiler")
     assert findings.lacks(findings.findings(facts), "soft") == ["C compiler", "software NIC"]
     assert findings.lacks(findings.findings(facts), "nic") == []
 
 
 def test_libraries_that_are_not_there() -> None:
-    assert "ibverbs-providers" in mends(replace(WHOLE, libraries=WHOLE.libraries[:1]), "libmlx5")
+    assert "ibverbs-providers" in fixes(replace(WHOLE, libraries=WHOLE.libraries[:1]), "libmlx5")
 
 
 def test_permission_and_limits() -> None:
     closed = replace(WHOLE, nodes=(("/dev/infiniband/uverbs0", False),))
-    assert "ls -l /dev/infiniband" in mends(closed, "permission")
-    assert "modprobe ib_uverbs" in mends(replace(WHOLE, nodes=()), "permission")
+    assert "ls -l /dev/infiniband" in fixes(closed, "permission")
+    assert "modprobe ib_uverbs" in fixes(replace(WHOLE, nodes=()), "permission")
     assert findings.lacks(findings.findings(closed), "nic") == ["permission"]
     assert findings.lacks(findings.findings(closed), "soft") == []
-    assert "ulimit -l unlimited" in mends(replace(WHOLE, memlock=65536), "memlock")
+    assert "ulimit -l unlimited" in fixes(replace(WHOLE, memlock=65536), "memlock")
     assert told(replace(WHOLE, memlock=65536, nics=()))["memlock"].state == "ok"
-    assert "unprivileged_userfaultfd" in mends(replace(WHOLE, userfaultfd=False), "userfaultfd")
+    assert "unprivileged_userfaultfd" in fixes(replace(WHOLE, userfaultfd=False), "userfaultfd")
 
 
 def test_no_devices_and_a_process_that_sees_only_the_software_nic() -> None:

@@ -40,7 +40,7 @@ def test_drawn_cases_run_with_their_seed_in_the_report(project: Path, capsys: py
     assert main(["run", "--generate", "5", "--seed", "11", "-q"]) == 0
     assert "5 passed" in capsys.readouterr().out
     report = (project / "reports/junit.xml").read_text()
-    assert report.count('name="seed" value="1.11"') == 6
+    assert report.count('name="seed" value="1.11"') == report.count("<testsuite ") > 0
 
 
 def test_a_time_ends_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

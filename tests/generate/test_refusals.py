@@ -23,6 +23,8 @@ NOT_DRAWN = {
     "too_few_setters": "an open point: X-DIFF-03",
     "bad_lkey": "what stands at the buffer's address under another key is not the case's to know",
     "update_tag": "to come",
+    "destroyed_key": "the generator destroys no key",
+    "inline_room": "the generator draws no inline",
     "check_without_signature": "the page is silent",
     "remote_invalidate_flag": "who sees it is open: X-OPEN-27",
     "memcpy_length": "to come",

@@ -131,12 +131,15 @@ class Project:
 
 
 def properties(report: Path) -> dict[str, dict[str, str]]:
-    """Of a JUnit report: the properties of each test case by its name; those of the suite by ""."""
-    suite = ElementTree.parse(report).getroot().find("testsuite")
+    """Of a JUnit report of pytest or of `mkeyspec run`: the properties of each test case by its name; those of the
+    first suite by ""."""
+    root = ElementTree.parse(report).getroot()
+    suite = root.find("testsuite")
     assert suite is not None
     found = {"": _values(suite.find("properties"))}
-    for case in suite.iter("testcase"):
-        found[case.attrib["name"]] = _values(case.find("properties"))
+    for case in root.iter("testcase"):
+        lines = re.findall(r"^\[\[PROPERTY\|(.*?)=(.*)\]\]$", case.findtext("system-out") or "", re.MULTILINE)
+        found[case.attrib["name"]] = _values(case.find("properties")) | dict(lines)
     return found
 
 

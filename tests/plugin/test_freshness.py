@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -244,3 +245,50 @@ def test_a_link_to_another_library_is_a_change(project: Project) -> None:
     assert project.pytest("generated", "-k", "passes").counts.get("passed") is None
     assert project.pytest("-k", "passes").counts["passed"] == 3
     assert project.module().read_text() != before
+
+
+@pytest.mark.parametrize("saved", ["a.mks", "library.mks"])
+def test_what_is_saved_while_it_is_compiled_is_compiled_again(
+    saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "library.mks").write_text(LIBRARY)
+    source = tmp_path / "a.mks"
+    source.write_text(USER)
+    compile_source = store.compile_source
+    compiled: list[Path] = []
+
+    def slow(path: Path, *arguments: Any) -> Any:
+        result = compile_source(path, *arguments)
+        if not compiled:
+            text = (tmp_path / saved).read_text()
+            (tmp_path / saved).write_text(text.replace("64", "32"))
+        compiled.append(path)
+        return result
+
+    monkeypatch.setattr(store, "compile_source", slow)
+    kept = store.Store(tmp_path)
+    assert kept.compile(source).state == "written"
+    assert len(compiled) == 2
+    text = kept.module_of(source).read_text()
+    assert kept.compile(source).state == "fresh"
+    assert kept.compile(source, force=True).state == "written"
+    assert kept.module_of(source).read_text() == text
+
+
+def test_a_file_that_never_rests_leaves_a_module_that_is_out_of_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "a.mks"
+    source.write_text(CASES)
+    compile_source = store.compile_source
+
+    def saving(path: Path, *arguments: Any) -> Any:
+        result = compile_source(path, *arguments)
+        source.write_text(source.read_text() + "# one more\n")
+        return result
+
+    monkeypatch.setattr(store, "compile_source", saving)
+    kept = store.Store(tmp_path)
+    kept.compile(source)
+    assert not kept.is_fresh(source)
+    assert kept.fault_of(kept.module_of(source)) is not None

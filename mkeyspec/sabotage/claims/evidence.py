@@ -1,8 +1,9 @@
-"""What a failed row says: by which observation of the ledger, and whether at a claimed refusal or error record.
+"""What a failed row is evidence of: the observation of the ledger that failed, and whether a refusal or an error
+record was claimed there.
 
 A row can fail for reasons that say nothing of an entry: a completion that never comes, a device that dies, a QP that
-stops. Only a statement of the case that disagrees with the device counts, or a closing rule; and only for the entries
-that the ledger says are observed so (`observe`).
+stops. Only a statement of the case that disagrees with the device counts, or a closing rule. It counts only for
+entries that list that observation in the ledger (`observe`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _PHASES: Mapping[str, frozenset[str]] = {
     "completion": frozenset({"completion status"}),
     "mkey_check": frozenset({"mlx5dv_mkey_check", "return value"}),
     "cancel": frozenset({"return value"}),
+    "destroy": frozenset({"destruction"}),
 }
-"""What is observed of a refusal, by where it comes."""
+"""The phase of a refusal to the observations that show it."""
 _CODES: Mapping[str, frozenset[str]] = {
     "MKS2005": COMPLETION,
     "MKS2006": frozenset({"async event"}),
@@ -95,12 +97,12 @@ def evidence(
             where = {phases[failure.at]} if failure.at in phases else set()
             claimed = {outcome.phase for outcome in plan.rejections(claim)}
             if failure.code == "MKS2003" and where <= claimed - {"completion"}:
-                continue  # refused where it is claimed, with another errno: of that the pages say nothing
+                continue  # refused at the claimed phase with another errno: no page names an errno
             where |= claimed
             kinds = frozenset[str]().union(*(_PHASES.get(phase, frozenset()) for phase in where))
             found.append(Evidence(failure.code, kinds, is_negative(step)))
         elif failure.code == "MKS2004":
-            # A lost completion fails whatever waits for it; only a list of completions is about it.
+            # Every statement that waits for a lost completion fails. Only a claim with a list is about the completion.
             if plan.lists(getattr(step, "claim", ())):
                 found.append(Evidence(failure.code, frozenset({"number of completions"}), is_negative(step)))
         elif failure.code in _CODES and not (failure.code == "MKS2105" and failure.hard):

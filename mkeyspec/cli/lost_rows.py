@@ -1,0 +1,57 @@
+"""Rows that the last run with the same arguments had, and this one has not (LOST): no success, whatever else passed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mkeyspec.report.place import FILE, is_run_name, streams_in
+from mkeyspec.report.reader import Run, Unusable, file_of, read
+
+_LOOKED_AT = 30
+"""Earlier runs that are looked at for one with the same arguments."""
+_NOTHING_ELSE = frozenset({"-q", "-v", "-x"})
+"""Options that select no rows."""
+
+
+def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
+    """The name of that run, and the ids of the rows. A row of a file that has changed since, or that is not there
+    any more, is not lost; drawn cases and results that are kept elsewhere are not compared."""
+    if results.name != FILE or not is_run_name(results.parent.name):
+        return "", []
+    now = _run_at(results)
+    if now is None or now.begin.seed:
+        return "", []
+    before = _last_like(now, streams_in(results.parents[1]))
+    if before is None:
+        return "", []
+    ids = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
+    return before.begin.run, [id for id in ids if "::" in id and _is_the_same(file_of(id), before, now, project)]
+
+
+def _last_like(now: Run, streams: Sequence[Path]) -> Run | None:
+    """The last run before this one that ended by itself and had the same arguments."""
+    wanted = _selection(now)
+    for path in [path for path in reversed(streams) if path.parent.name < now.begin.run][:_LOOKED_AT]:
+        run = _run_at(path)
+        if run is not None and run.end is not None and _selection(run) == wanted:
+            return run
+    return None
+
+
+def _selection(run: Run) -> tuple[str, ...]:
+    return (run.begin.device, *(option for option in run.begin.options if option not in _NOTHING_ELSE))
+
+
+def _is_the_same(file: str, before: Run, now: Run, project: Path) -> bool:
+    old, new = before.suites.get(file), now.suites.get(file)
+    if old is None or not (project / file).is_file():
+        return False
+    return new is None or old.sha256 == new.sha256
+
+
+def _run_at(path: Path) -> Run | None:
+    try:
+        return read(path)
+    except Unusable:
+        return None

@@ -1,0 +1,103 @@
+"""`mkeyspec report`: reports made of streams of results."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mkeyspec.cli.options import command
+from mkeyspec.cli.output_file import write
+from mkeyspec.cli.results import put, runs_of
+from mkeyspec.cli.session import OK, Failure
+from mkeyspec.files.unwritable import Unwritable
+
+_EXAMPLE = """\
+example:
+  $ mkeyspec report text                                  # the newest run below reports/
+  $ mkeyspec report junit -o all.xml host1/results.ndjson host2/results.ndjson
+  $ mkeyspec report junit --surefire target/surefire-reports
+  $ mkeyspec report html -o report.html --against good.ndjson
+  $ mkeyspec report github                                # annotations of what went wrong
+RUN is a stream (results.ndjson), the directory of a run, or its name below reports/.
+Exit code: 0, also if rows failed; 2 for wrong input."""
+
+
+def add(commands: Any) -> None:
+    """The command, among the subparsers of the command line."""
+    help = "reports made of the results of runs: JUnit, HTML, text, annotations"
+    parser = command(commands, "report", _missing, help, _EXAMPLE)
+    forms = parser.add_subparsers(metavar="FORM")
+    junit = _form(forms, "junit", _junit, "JUnit XML, of several runs as one")
+    junit.add_argument("--case-properties", action="store_true", help="properties of test cases as elements, too")
+    junit.add_argument("--surefire", metavar="DIR", help="one file a suite, TEST-….xml, in this directory")
+    _form(forms, "text", _text, "counts, and what went wrong by its cause")
+    html = _form(forms, "html", _html, "one HTML file that needs nothing else")
+    changed = "show what changed since; repeatable"
+    html.add_argument("--against", metavar="RUN", action="append", default=[], help=changed)
+    _form(forms, "github", _github, "annotations of a change on GitHub, of what went wrong")
+    _form(forms, "gitlab", _gitlab, "a code quality report of GitLab, of what went wrong")
+
+
+def _form(forms: Any, name: str, function: Any, help: str) -> argparse.ArgumentParser:
+    form: argparse.ArgumentParser = forms.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+    form.add_argument("runs", nargs="*", metavar="RUN", help="default: the newest below reports/")
+    form.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    form.set_defaults(command=function)
+    return form
+
+
+def _missing(options: argparse.Namespace) -> int:
+    raise Failure("MKS0907", "report: say junit, html, text, github or gitlab")
+
+
+def _junit(options: argparse.Namespace) -> int:
+    from mkeyspec.report import junit
+
+    runs = runs_of(options.runs)
+    if options.surefire is None:
+        put(options.output, junit.junit_of(runs, case_properties=options.case_properties))
+        return OK
+    folder = Path(options.surefire)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unwritable(folder, error, "--surefire") from None
+    for name, document in junit.surefire_of(runs):
+        write(folder / name, document, "--surefire")
+    return OK
+
+
+def _text(options: argparse.Namespace) -> int:
+    from mkeyspec.report import text
+
+    put(options.output, text.text_of(runs_of(options.runs)).encode(errors="backslashreplace"))
+    return OK
+
+
+def _github(options: argparse.Namespace) -> int:
+    from mkeyspec.report import annotations
+
+    put(options.output, annotations.github_of(runs_of(options.runs)).encode(errors="backslashreplace"))
+    return OK
+
+
+def _gitlab(options: argparse.Namespace) -> int:
+    from mkeyspec.report import annotations
+
+    put(options.output, annotations.gitlab_of(runs_of(options.runs)).encode())
+    return OK
+
+
+def _html(options: argparse.Namespace) -> int:
+    from mkeyspec.report import html
+    from mkeyspec.report.compare import compare
+    from mkeyspec.report.reader import Unusable
+
+    runs = runs_of(options.runs)
+    try:
+        comparison = compare([*runs_of(options.against), runs[-1]]) if options.against else None
+    except Unusable as error:
+        raise Failure(error.code, str(error).partition(": ")[2]) from None
+    put(options.output, html.html_of(runs, comparison))
+    return OK

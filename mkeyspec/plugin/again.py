@@ -1,0 +1,33 @@
+"""The command that runs one row again, as it was run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+_OPTIONS: tuple[tuple[str, str, object], ...] = (
+    ("--device", "--device", "model"),
+    ("--device-profile", "--device-profile", None),
+    ("--fault", "--fault", None),
+    ("--expectations", "--expectations", []),
+    ("--deadline", "--deadline", 5.0),
+    ("--allow-busy-port", "--allow-busy-port", False),
+)
+"""Of pytest, of `mkeyspec run`, and what it is if it is not given."""
+
+
+def command_of(config: pytest.Config, id: str) -> str:
+    """`mkeyspec run 'cases/crc.mks::a[n=1]' --device soft`: options that change what a row means are in it."""
+    words = ["mkeyspec", "run", id]
+    for option, name, usual in _OPTIONS:
+        value = config.getoption(option)
+        if value == usual:
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [name] if one is True else [name, f"{one:g}" if isinstance(one, float) else str(one)]
+    if config.getoption("--case-profile") == "deep":  # it has rows that the others don't have
+        words += ["--profile", "deep"]
+    return shlex.join(words)

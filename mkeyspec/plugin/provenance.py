@@ -1,0 +1,83 @@
+"""The first line of a stream of results: how a run was started, and on what."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from mkeyspec import __version__
+from mkeyspec.plugin.option_values import read_choice
+from mkeyspec.report.record import SCHEMA, Begin
+
+_GIT_SECONDS = 5.0
+
+
+def begin_of(config: pytest.Config, run: str) -> Begin:
+    option = config.option
+    choice = read_choice(option.device)
+    commit, changed = _git(config.rootpath)
+    return Begin(
+        schema=SCHEMA,
+        run=run,
+        started=datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        mkeyspec=__version__,
+        device=choice.text,
+        personality=choice.personality or "",
+        profile=option.case_profile or "",
+        device_profile=option.device_profile or "",
+        expectations=list(option.expectations),
+        options=_arguments(config),
+        git_commit=commit,
+        git_changed=changed,
+        host=platform.node(),
+        kernel=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        pytest=pytest.__version__,
+        seed=str(option.drawn_from or ""),
+    )
+
+
+def _arguments(config: pytest.Config) -> list[str]:
+    """Those of the user: `mkeyspec run` adds its own for pytest."""
+    of_run = getattr(config.option, "journal", None) is not None
+    return sys.argv[1:] if of_run else [str(one) for one in config.invocation_params.args]
+
+
+def pci_of(config: pytest.Config) -> str:
+    """The PCI address of a real NIC; "" of others."""
+    choice = read_choice(config.option.device)
+    if choice.kind != "nic":
+        return ""
+    with contextlib.suppress(OSError):
+        return Path(f"/sys/class/infiniband/{choice.name}/device").readlink().name
+    return ""
+
+
+def _git(root: Path) -> tuple[str, bool]:
+    """The commit of the project, and whether tracked files differ from it; "" without git."""
+
+    def git(*words: str) -> str:
+        # As the user sees the project: no lock is taken, so that this can't disturb another git.
+        done = subprocess.run(
+            ["git", "--no-optional-locks", *words],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_GIT_SECONDS,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.stdout.strip()
+
+    try:
+        commit = git("rev-parse", "--verify", "--quiet", "HEAD")
+        return commit, bool(git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return "", False

@@ -1,0 +1,123 @@
+"""What a stream of results says of a row beside its verdict, set on the row's last report.
+
+Plain values in an attribute of the report: pytest-xdist and the journal keep such attributes. What does not differ
+between the rows of a case, and what the device says of itself, goes with the first report of each process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkeyspec.plan import Need
+from mkeyspec.plugin import waivers
+from mkeyspec.plugin.case_report import row_verdict
+from mkeyspec.run.marks import CaseMark, case_of, row_needs
+
+if TYPE_CHECKING:
+    from mkeyspec.device.protocol import Capabilities, Info
+    from mkeyspec.run.verdict import Verdict
+
+ATTRIBUTE = "mkeyspec_row"
+DEVICE: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""In the config's stash: what the device says of itself, until a report has taken it along."""
+
+_TOLD: pytest.StashKey[set[str]] = pytest.StashKey()
+"""In the config's stash: the cases and suites that a report has taken along."""
+
+
+class RowReports:
+    """Registered in each process that runs tests."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        report = yield
+        if report is not None and call.when == "teardown":
+            mark = case_of(getattr(item, "obj", None))
+            if mark is not None:
+                report.__dict__[ATTRIBUTE] = _row(item, mark)
+        return report
+
+
+def remember_device(config: pytest.Config, info: Info, capabilities: Capabilities, pci: str) -> None:
+    config.stash[DEVICE] = {
+        "device": info.device,
+        "firmware": info.firmware,
+        "pci": pci,
+        "versions": dict(sorted(info.versions.items())),
+        "offers": sorted(capabilities.offers),
+        "values": dict(sorted(capabilities.values.items())),
+    }
+
+
+def row_id(mark: CaseMark, nodeid: str) -> str:
+    """`cases/crc.mks::published_values[crc=crc32]`, whatever module it was collected from."""
+    _, bracket, rest = nodeid.partition("::")[2].partition("[")
+    return f"{mark.suite.source}::{mark.name}{bracket}{rest}"
+
+
+def case_data(mark: CaseMark) -> dict[str, Any]:
+    """The lines of a suite and a case, as plain values."""
+    return {
+        "suite": {"file": mark.suite.source, "title": mark.suite.title, "sha256": mark.suite.digest},
+        "case": {
+            "case": f"{mark.suite.source}::{mark.name}",
+            "line": mark.at.line,
+            "title": mark.title,
+            "requirements": list(mark.verifies),
+            "needs": needs_text(mark.needs),
+        },
+    }
+
+
+def needs_text(needs: Iterable[Need]) -> list[str]:
+    return [str(need) for need in needs]
+
+
+def _row(item: pytest.Item, mark: CaseMark) -> dict[str, Any]:
+    id = row_id(mark, item.nodeid)
+    row: dict[str, Any] = {"id": id}
+    needs = row_needs(getattr(item, "funcargs", {}).get("row"))
+    if needs:
+        row["needs"] = needs_text(needs)
+    config = item.config
+    told = config.stash.setdefault(_TOLD, set())
+    case = f"{mark.suite.source}::{mark.name}"
+    if case not in told:
+        told.add(case)
+        row["about"] = case_data(mark)
+    device = config.stash.get(DEVICE, None)
+    if device is not None:
+        del config.stash[DEVICE]
+        row["device"] = device
+    verdict = row_verdict(item)
+    if verdict is not None:
+        row.update(_judged(verdict))
+    row.update(waivers.told(item, verdict))
+    return row
+
+
+def _judged(verdict: Verdict) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if verdict.failures:
+        first = verdict.failures[0]
+        found.update(code=first.code, message=first.message, line=first.at.line, column=first.at.column)
+        if first.looks_like:
+            found["looks_like"] = list(first.looks_like)
+        differing = next((one.difference for one in verdict.failures if one.difference is not None), None)
+        if differing is not None:
+            found["difference"] = asdict(differing)
+    if verdict.records:
+        found["records"] = dict(verdict.records)
+    if verdict.known:
+        found["known"] = list(verdict.known)
+    if verdict.quiet:
+        found["quiet"] = [f"{at.line}:{at.column} {text}" for at, text in verdict.quiet]
+    if verdict.not_run:
+        found["not_run"] = ", ".join(f"{at.line}:{at.column}" for at in verdict.not_run)
+    if verdict.consequences:
+        found["consequences"] = [f"{one.at.line}:{one.at.column} {one.code}" for one in verdict.consequences]
+    return found
