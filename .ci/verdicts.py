@@ -15,7 +15,8 @@ def verdict(case: ElementTree.Element) -> str:
     skipped = case.find("skipped")
     if skipped is None:
         return "passed"
-    return "known" if skipped.get("type") == "pytest.xfail" else "skipped"
+    known = skipped.get("type") == "pytest.xfail" or (skipped.get("message") or "").startswith("known: ")
+    return "known" if known else "skipped"
 
 
 def read(name: str) -> dict[str, str]:

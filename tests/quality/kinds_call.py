@@ -20,7 +20,7 @@ VERBS = {
     "mkey": "mlx5dv_create_mkey", "qp_pair": "mlx5dv_create_qp", "dek": "mlx5dv_dek_create", "memory": "ibv_reg_mr",
     "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey",
     "poll": "ibv_poll_cq", "events": "ibv_get_async_event", "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp",
-    "retag": "retag",
+    "retag": "retag", "destroy": "mlx5dv_destroy_mkey",
 }  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def refused(call: Call) -> bool:
 
 def made(subject: Subject, call: Call) -> bool:
     """It went well, and the text takes nothing else."""
-    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check"}
+    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check", "destroy"}
 
 
 def unmade(subject: Subject, call: Call) -> bool:
@@ -73,7 +73,7 @@ def refusing(name: str, call: Call) -> Callable[[Tap, Go, Args], Any]:
 
 # Creation ------------------------------------------------------------------------------------
 
-for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag"):
+for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag", "destroy"):
     places(f"{_name}_refused")(calls(_name, "is refused", partial(refusing, _name), made))
 
 

@@ -44,6 +44,13 @@ class Mutant:
     at: int
     step: Any | None
 
+    def of_other_outcome(self) -> Mutant | None:
+        """The same of the other outcome, where the step is an expectation of one."""
+        if not isinstance(self.step, plan.Expect) or self.step.branch is None:
+            return None
+        branch = replace(self.step.branch, accepted=not self.step.branch.accepted)
+        return replace(self, step=replace(self.step, branch=branch))
+
 
 @lru_cache(maxsize=1)
 def mutations() -> dict[str, Mutation]:

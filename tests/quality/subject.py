@@ -60,17 +60,38 @@ def _suite(path: Path, changed: int) -> plan.Suite:
     return compiled.suite
 
 
+def each_value(whole: list[Row], seed: int) -> list[Row]:
+    """Some rows of one case, drawn in an order of `seed`: each value of each `for` is in one."""
+    values = {id(row): {(one.name, one.text) for one in row.row.bindings if one.text is not None} for row in whole}
+    drawn = random.Random(f"{seed} {whole[0].case.name}").sample(whole, len(whole))
+    left = set().union(*values.values())
+    chosen: list[Row] = []
+    for row in drawn:
+        if not chosen or values[id(row)] & left:
+            chosen.append(row)
+            left -= values[id(row)]
+    return chosen
+
+
 def rows(
-    paths: Iterable[Path] = (ROOT / "cases",), pattern: str = "*", most: int | None = None, seed: int = 1
+    paths: Iterable[Path] = (ROOT / "cases",),
+    pattern: str = "*",
+    most: int | None = None,
+    seed: int = 1,
+    *,
+    each: bool = False,
 ) -> list[Row]:
-    """The rows of all cases below `paths` whose id matches the pattern or has it in it; `most` drawn of each case."""
+    """The rows of all cases below `paths` whose id matches the pattern or has it in it; `most` drawn of each case, with
+    `each` from those that have each value of each `for`."""
     found: list[Row] = []
     for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
         suite = _suite(path, path.stat().st_mtime_ns)
         for case in suite.cases:
             whole = [Row(suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
             whole = [row for row in whole if match(pattern, row.id) or pattern in row.id]
-            if most is not None and len(whole) > most:
+            if each and whole:
+                whole = each_value(whole, seed)[:most]
+            elif most is not None and len(whole) > most:
                 whole = random.Random(f"{seed} {case.name}").sample(whole, most)
             found += whole
     return found

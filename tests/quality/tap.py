@@ -211,6 +211,9 @@ class Tap:
         found: Mkey = self._call("retag", self.device.retag, mkey, tag)
         return found
 
+    def destroy(self, mkey: Mkey) -> None:
+        self._call("destroy", self.device.destroy, mkey)
+
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         found: SignatureError | None = self._call("mkey_check", self.device.mkey_check, mkey)
         return found

@@ -28,12 +28,14 @@ case copies
 CULPRIT = "copies[n=3]"
 CONFTEST = """\
 import os, signal, time
+import pytest
 from mkeyspec.device import select as choice
 from mkeyspec.device.model.device import Model
 from mkeyspec.plugin import watchdog as watch
 
 watch.GRACE, watch.DEADLINES = 1.0, 0
 
+@pytest.hookimpl(trylast=True)  # --deadline is settled in the plugin's own
 def pytest_configure(config):
     if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
         return
