@@ -86,6 +86,15 @@ def test_what_a_failure_says(project: Project) -> None:
     assert printed in done.out
 
 
+def test_the_failure_of_the_readme_is_what_its_command_prints(project: Project) -> None:
+    command = next(line for line in commands_of(README) if "--fault" in line and "[" in line)
+    printed = next(text for _, text in blocks(README, "text") if "error[" in text)
+    shutil.copytree(ROOT / "cases", project.path / "cases", ignore=shutil.ignore_patterns("claims.json"))
+    done = project.mkeyspec(*shlex.split(command)[1:])
+    assert done.code == 1
+    assert printed in done.out
+
+
 def test_verbs_examples_are_sentences() -> None:
     """Each example of the table of verbs is one that the table allows."""
     around = {
@@ -181,7 +190,7 @@ def test_the_readme_works(project: Project) -> None:
     ran = []
     for line in commands_of(README):
         words = shlex.split(line)
-        if "--device" in words or words[:2] in (["mkeyspec", "doctor"], ["mkeyspec", "softnic"]):
+        if {"--device", "--fault"} & {*words} or words[:2] in (["mkeyspec", "doctor"], ["mkeyspec", "softnic"]):
             continue
         if words[0] == "mkeyspec":
             done = project.mkeyspec(*words[1:])
@@ -205,7 +214,7 @@ def test_the_readme_works_on_the_software_nic(project: Project) -> None:
     shutil.copyfile(ROOT / "cases" / "common.mks", project.path / "cases" / "common.mks")
     [(_, case)] = blocks(README, "mks")
     project.put("cases/mine.mks", case)
-    [(_, excerpt)] = blocks(README, "text")
+    [excerpt] = [text for _, text in blocks(README, "text") if text.startswith("wqe")]
     ran = []
     for line in commands_of(README):
         words = shlex.split(line)
@@ -236,7 +245,7 @@ def test_the_readme_breaks_as_it_says(project: Project) -> None:
     project.put("cases/mine.mks", case.replace("== counter(n * 512)", "== flip(counter(n * 512), 7)"))
     done = project.mkeyspec("run", "cases/mine.mks")
     assert done.code == 1
-    assert all(text in done.out for text in ("first wire[7]", "SIG-07: ", "SIG-08: ", "mine.mks:16:5"))
+    assert all(text in done.out for text in ("first at wire[7]", "src[7]", "SIG-07: ", "SIG-08: ", "mine.mks:16:5"))
 
 
 @pytest.mark.parametrize("line", commands_of(RUNNING))
