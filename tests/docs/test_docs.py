@@ -182,11 +182,17 @@ def commands_of(path: Path) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines]
 
 
-def test_the_readme_works(project: Project) -> None:
-    """Its case and each of its commands, in a project with the shipped cases."""
-    shutil.copytree(ROOT / "cases", project.path / "cases")
+def put_readme_case(project: Project) -> None:
+    """The examples and the README's case. CI checks and runs all cases."""
+    shutil.copytree(ROOT / "cases" / "examples", project.path / "cases" / "examples")
+    shutil.copyfile(ROOT / "cases" / "common.mks", project.path / "cases" / "common.mks")
     [(_, case)] = blocks(README, "mks")
     project.put("cases/mine.mks", case)
+
+
+def test_the_readme_works(project: Project) -> None:
+    """Its case and each of its commands, on the examples in the place of all cases."""
+    put_readme_case(project)
     ran = []
     for line in commands_of(README):
         words = shlex.split(line)
@@ -210,10 +216,7 @@ def test_the_readme_works(project: Project) -> None:
 def test_the_readme_works_on_the_software_nic(project: Project) -> None:
     """Its commands of the real driver, on the examples in the place of all cases."""
     soft.need()
-    shutil.copytree(ROOT / "cases" / "examples", project.path / "cases" / "examples")
-    shutil.copyfile(ROOT / "cases" / "common.mks", project.path / "cases" / "common.mks")
-    [(_, case)] = blocks(README, "mks")
-    project.put("cases/mine.mks", case)
+    put_readme_case(project)
     [excerpt] = [text for _, text in blocks(README, "text") if text.startswith("wqe")]
     ran = []
     for line in commands_of(README):
