@@ -50,7 +50,9 @@ def align(rows: Sequence[plan.Row], printer: Printer) -> Aligned:
     return aligned
 
 
-Key = tuple[plan.At, int]
+Key = tuple[plan.At, bool, int]
+"""The place of a step; whether it is the statement's own, not the taking of the bytes that it is held against; which of
+several there it is."""
 
 
 def _by_place(rows: Sequence[plan.Row]) -> list[tuple[Key, dict[int, Any]]]:
@@ -60,9 +62,10 @@ def _by_place(rows: Sequence[plan.Row]) -> list[tuple[Key, dict[int, Any]]]:
     for index, row in enumerate(rows):
         last: Key | None = None
         for step in row.steps:
-            key = (step.at, 0)
+            own = not isinstance(step, plan.Snapshot)
+            key = (step.at, own, 0)
             while index in places.get(key, ()) or _other_kind(places.get(key), step):
-                key = (step.at, key[1] + 1)
+                key = (step.at, own, key[2] + 1)
             places.setdefault(key, {})[index] = step
             if last is not None and key < last:
                 ordered = False

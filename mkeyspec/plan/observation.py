@@ -109,6 +109,16 @@ def items_of(expected: Expected) -> tuple[Expected, ...]:
             return (expected,)
 
 
+def taken_at(place: str, step: int) -> str:
+    """The name of the snapshot of a place which an expectation before step `step` is held against."""
+    return f"{place} at {step}"
+
+
+def place_taken(name: str) -> str:
+    """What a case calls the bytes of a snapshot: the name of its `let`, or the place."""
+    return name.partition(" at ")[0]
+
+
 def snapshots_in(expected: Expected) -> tuple[str, ...]:
     """The snapshots that it takes bytes of, by name."""
     return tuple(item.name for item in items_of(expected) if isinstance(item, LiveContent))

@@ -6,7 +6,7 @@ found, so that one fault is reported once (docs/design/language.md, values).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Union
 
@@ -200,13 +200,21 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     code = "MKS2101" if seen.wire is not None else "MKS2102"
     if step.operator == "!=":
         message = f"{seen.name} holds exactly the bytes that it must not hold"
-        return Failure(code, step.at, message, (("bytes", f"all {len(data)} are equal"),))
+        return Failure(code, step.at, message, (*_taken(state, expected), ("bytes", f"all {len(data)} are equal")))
     failure = likeness.of_bytes(state, different(state, code, step.at, seen, admitted), seen, admitted)
+    failure = replace(failure, details=(*_taken(state, expected), *failure.details))
     if accepted:
         assert step.writer is not None
         why = f"the transfer at {step.writer.line}:{step.writer.column} was accepted: `unchanged` is none of them"
         failure = replace(failure, details=(*failure.details, ("outcome", why)))
     return failure
+
+
+def _taken(state: CaseState, expected: plan.Expected) -> Iterator[tuple[str, str]]:
+    """What the bytes were held against that the case itself does not know."""
+    places = {step.name: step.at for step in state.taken if isinstance(step, plan.Snapshot)}
+    for name in plan.snapshots_in(expected):
+        yield "against", f"{plan.place_taken(name)}, taken at {places[name].line}:{places[name].column}"
 
 
 def different(state: CaseState, code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:

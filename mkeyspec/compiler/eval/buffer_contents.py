@@ -38,6 +38,8 @@ class Unsaid(NamedTuple):
     why: str
     span: Span
     help: str = ""
+    device: bool = False
+    """The device alone has said what they are: an expectation may hold other bytes against what is there."""
 
 
 class KnownPiece(NamedTuple):
@@ -176,6 +178,13 @@ class BufferContents:
             raise fault("MKS0309", "where these bytes lie depends on the device", span)
         self.saved[moment.name] = moment
         return LiveContent(moment.name, length, start - whole if is_known(whole) else start)
+
+    def is_relative(self, of: Reference, span: Span) -> bool:
+        """Whether the device alone has said some of these bytes, and the case all others, whatever the outcomes."""
+        segments = self.segments_of(of, span)
+        pieces = [piece for name, start, size in segments for piece in self.buffers[name].within(start, start + size)]
+        unsaid = [piece.unsaid for piece in pieces if piece.data is None]
+        return bool(unsaid) and all(one is not None and one.device for one in unsaid) and not self.doubtful(segments)
 
     def looked_at(self) -> LookedAt:
         return LookedAt(self.saved.copy(), self.unseen.copy())
@@ -370,7 +379,7 @@ class BufferContents:
         """
         buffer = f"wire@{len(self.wires)}.{span.start}"
         if length is not None:
-            unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span)
+            unsaid = Unsaid("no `expect` has said what this transmit puts on the wire", span, device=True)
             self.buffers[buffer] = KnownBuffer(length, (KnownPiece(0, length, None, unsaid),))
         if sure and length != 0:
             self.unseen[buffer] = Unseen(span, ((0, 1 if length is None else length),))

@@ -23,6 +23,7 @@ from mkeyspec.compiler.statements.operands import observed_place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import Shape, Slot
+from mkeyspec.compiler.statements.snapshot import taken_here
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.compiler.statements.vacuous import look_expectation
 from mkeyspec.compiler.statements.writes import open_writer
@@ -133,7 +134,7 @@ def _expected(
         return comparable(observed, operator, right, scope, span)
     if operator not in ("==", "!="):
         raise fault("MKS0316", f"bytes are compared by == and !=, not by {operator}", span)
-    expected = as_expected(right, scope, span)
+    expected = as_expected(taken_here(row, right, span), scope, span)
     for one in plan.alternatives_of(expected):
         length = _length(one, observed, span, row.ledger)
         if length is not None and length != _observed_length(observed):
@@ -216,7 +217,7 @@ def _learn(
         length = item.length if plan.is_any(item) or is_live_bytes(item) else None
         why = "matched `any` here" if plan.is_any(item) else "matched here by what is known to the rig only"
         rest = _observed_length(observed) - at if length is None else length
-        row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span))
+        row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span, device=True))
         at += rest
 
 

@@ -22,11 +22,14 @@ from mkeyspec.compiler.eval.values import (
     Value,
     WireRef,
     is_handle,
+    is_reference,
     is_wire,
+    moment_of,
 )
 from mkeyspec.compiler.statements.operands import observed_place
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
 from mkeyspec.value.regions import Regions
@@ -41,12 +44,27 @@ def take(row: RowState, name: ast.Name, scope: Scope) -> None:
         scope.names[name.text] = _Taking(row, name).of(value, name.text)
 
 
-class _Taking:
-    """One `let`; the ledger is copied when the first place is found."""
+def taken_here(row: RowState, value: Value, span: Span) -> Value:
+    """The right side of an expectation. Of places whose bytes the device alone has said (a wire that nobody has said,
+    what `any` has matched), the bytes that are there now: so two observations are held against each other.
+    """
+    if type(value) is tuple:
+        items = tuple([taken_here(row, item, span) for item in value])
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if not is_reference(value) or moment_of(value) is not None or not row.ledger.is_relative(value, span):
+        return value
+    called = " ".join(span.source.text[span.start : span.end].split())
+    return _Taking(row, ast.Name(span, called), here=True).of(value, plan.taken_at(called, len(row.steps)))
 
-    def __init__(self, row: RowState, name: ast.Name) -> None:
+
+class _Taking:
+    """One `let`; the ledger is copied when the first place is found. `here`: the bytes are used here alone, so the
+    last wire needs no label."""
+
+    def __init__(self, row: RowState, name: ast.Name, here: bool = False) -> None:
         self.row = row
         self.name = name
+        self.here = here
         self.moment: Optional[Moment] = None
 
     def of(self, value: Value, called: str) -> Value:
@@ -58,7 +76,7 @@ class _Taking:
         if is_handle(value, *BUFFER_KINDS) and value.moment is None:
             return replace(value, moment=self.at(value, called))
         if is_wire(value) and value.moment is None and value.label in self.row.ledger.wires:
-            label = self.pinned() if value.label is None else value.label
+            label = self.pinned() if value.label is None and not self.here else value.label
             pinned = replace(value, label=label)
             if self.row.ledger.wires[label].length is not None:
                 self.row.ledger.wire_segment(pinned, self.name.span)  # looked at, as far as this case is concerned
@@ -68,7 +86,8 @@ class _Taking:
     def at(self, place: Reference, called: str) -> Moment:
         if self.moment is None:
             row = self.row
-            where = self.name.span.source.location(self.name.span.start)
+            span = row.origin.span if self.here else self.name.span  # there it stands before its own statement
+            where = span.source.location(span.start)
             at = plan.At(where.line, where.column)
             self.moment = Moment(called, place, at, len(row.steps), row.ledger.copy(), self.name.span)
         return self.moment._replace(name=called, place=place, moved=self.moved(place))

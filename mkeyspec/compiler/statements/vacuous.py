@@ -12,7 +12,7 @@ from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANN
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.reference.layout import Segment
+from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, pieces_of
@@ -132,6 +132,9 @@ def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: L
                 if wires.get(place.label) is not wires.get(label) or place.start + piece.start != start + at:
                     return False
             case plan.Content(), (Part() | Handle()):
+                taken = window(moment.ledger.segments(place, moment.span), piece.start, piece.length)
+                if window(segments_of(row.ledger, observed), at, piece.length) != taken:
+                    return False
                 if any(isinstance(step, _CHANGING) for step in row.steps[moment.position :]):
                     return False
             case _:
