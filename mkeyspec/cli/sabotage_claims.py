@@ -57,15 +57,19 @@ class Claims(Command):
         found: list[Claim] = []
         failing: list[str] = []
         try:
-            for one in prove(items, wanted, before, self.profile, self.options.workers):
+            # Of a sample it is asked whether each claim has support, and no more.
+            both = self.options.sample is None
+            for one in prove(items, wanted, before, self.profile, self.options.workers, both=both):
                 found += one.claims
                 failing += one.failing
+                if self.options.update:
+                    before = self._update(before, one.claims)
         except WorkerEnded as error:
             raise Failure("MKS0919", str(error)) from None
         for item in failing:
             print(f"mkeyspec: fails without any fault, and supports nothing: {item}", file=sys.stderr)
-        if self.options.update:
-            self._update(before, found)
+        if self.options.update and not self.options.paths:
+            self._forget(before, {item.case for item in items})
         entries = by_requirement(found)
         lacking = [one for one in entries.values() if one.missing] if self._whole else []
         self._say(found, entries, lacking, failing, {item.case for item in items})
@@ -81,15 +85,24 @@ class Claims(Command):
         """The claims to prove: all, those of some entries, or a sample."""
         everything = [key for key in _claims(items) if not self.options.only or key[1] in self.options.only]
         if self.options.sample is not None and self.options.sample < len(everything):
-            everything = Random(self.options.seed).sample(everything, self.options.sample)
+            everything = _drawn(everything, self.options.sample, self.options.seed)
         offers = Model(self.profile).capabilities().offers
         runs = {item.case for item in items if not any(_is_without(need, offers) for need in item.info.needs)}
         return frozenset(key for key in everything if key[0] in runs)
 
-    def _update(self, before: Proofs, found: Sequence[Claim]) -> None:
+    def _update(self, before: Proofs, found: Sequence[Claim]) -> Proofs:
+        """Write what is proved of a case: a search of an hour that is cut has not been in vain."""
         now = {(one.case, one.requirement, half): proof for one in found for half, proof in one.proofs.items()}
-        kept = before.replaced({one.case for one in found}, now) if self.options.paths else Proofs(now)
-        replace(self.project / FILE, kept.text())
+        kept = before.replaced({one.case for one in found}, now)
+        if kept != before:
+            replace(self.project / FILE, kept.text())
+        return kept
+
+    def _forget(self, before: Proofs, cases: Collection[str]) -> None:
+        """Take away the proofs of cases that are no more."""
+        gone = {case for case, _, _ in before.known} - set(cases)
+        if gone:
+            replace(self.project / FILE, before.replaced(gone, {}).text())
 
     # What is said ----------------------------------------------------------------------------
 
@@ -143,6 +156,11 @@ def _claims(items: Sequence[Item]) -> list[tuple[str, str]]:
     return list(
         dict.fromkeys((item.case, name) for item in items for name in item.info.verifies if name in requirements())
     )
+
+
+def _drawn(claims: Sequence[tuple[str, str]], count: int, seed: int) -> list[tuple[str, str]]:
+    """`count` of them by chance. Each has its own lot: a claim that comes or goes moves no other."""
+    return sorted(claims, key=lambda claim: Random(f"{seed} {claim[0]} {claim[1]}").random())[:count]
 
 
 def _place(claim: Claim) -> str:

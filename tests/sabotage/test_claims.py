@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -53,6 +56,21 @@ case looks_at_nothing
     mkey k
     configure k { layout list(m) }
     transmit k by send
+"""
+
+BOTH_HALVES = """\
+mks 1
+
+case a_later_access_replaces_the_first
+    verifies ACC-02
+    memory m = counter(64)
+    mkey k
+    configure k { access remote_read; layout list(m) }
+    configure k { access remote_write }
+    receive fill(0x5a, 64) into k by peer_write
+    expect m == fill(0x5a, 64)
+    transmit k by peer_read
+        rejected at completion with remote_access
 """
 
 
@@ -230,16 +248,48 @@ def test_two_processes_find_the_same(project: Path, capfd: pytest.CaptureFixture
     assert found() == found("-n", "2")
 
 
+@pytest.mark.parametrize("end", [sys.exit, os._exit])
 def test_a_process_that_ends_is_named(
-    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end: Callable[[int], None]
 ) -> None:
-    def end(*given: object) -> object:
-        raise SystemExit(3)
-
-    monkeypatch.setattr(proof.Case, "prove", end)
+    monkeypatch.setattr(proof.Case, "prove", lambda *given: end(3))
     code, _, err = run(capfd, "-n", "2")
     assert code == 2
-    assert "error[MKS0919]: the process that proves cases/a.mks::looks ended" in err
+    assert "error[MKS0919]: a process that proves claims ended, at cases/a.mks::looks or a later case" in err
+
+
+def test_what_is_proved_is_written_case_by_case(
+    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is cut at its second case keeps the first."""
+    inner = proof.Case.prove
+    seen: list[str] = []
+
+    def cut(case: proof.Case, hints: Proofs) -> None:
+        seen.append(case.items[0].case)
+        if len(seen) > 1:
+            raise KeyboardInterrupt
+        inner(case, hints)
+
+    monkeypatch.setattr(proof.Case, "prove", cut)
+    code, _, _ = run(capfd, "--update")
+    assert code == 130
+    kept = read(project)
+    assert kept is not None
+    assert {case for case, _, _ in kept.known} == {seen[0]}
+
+
+def test_a_sample_looks_for_either_half(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (project / "cases" / "b.mks").write_text(BOTH_HALVES)
+
+    def found(*options: str) -> list[dict[str, Any]]:
+        _, out, _ = run(capfd, "--format", "json", *options)
+        return [claim["proofs"] for claim in json.loads(out)["claims"]]
+
+    proofs, sampled = found(), found("--sample", "99")
+    assert max(map(len, proofs)) == 2
+    assert {len(one) for one in sampled} <= {0, 1}
+    assert [bool(one) for one in sampled] == [bool(one) for one in proofs]
 
 
 def test_a_row_that_never_ends_is_no_support(

@@ -10,11 +10,12 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from types import FrameType
-from typing import Any
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
@@ -35,6 +36,9 @@ DEADLINE = 0.01
 """Longest wait, in seconds: the model has done all its work before a call returns."""
 _HANG = 20.0
 """Seconds of processor time after which a row counts as hung."""
+_MOST_RUNS = 300
+"""Rows that are run against faults under a condition, for one case and one entry: one case has 25 rows for each of some
+hundred faults, and what 300 runs did not show hardly comes."""
 
 
 @dataclass(slots=True)
@@ -51,7 +55,10 @@ class Claim:
     def supported(self) -> bool:
         return bool(self.proofs)
 
-    def open(self) -> list[str]:
+    def open(self, both: bool = True) -> list[str]:
+        """The halves to prove: of `both`, or none if one is proved."""
+        if self.proofs and not both:
+            return []
         return [half for half in self.halves if half not in self.proofs]
 
 
@@ -118,10 +125,11 @@ def _named(id: str) -> _Fault | None:
 class Case:
     """The rows of one case, and what is proved of its claims."""
 
-    def __init__(self, items: Sequence[Item], wanted: Sequence[str], profile: Profile) -> None:
-        """`wanted`: entries of its `verifies`."""
+    def __init__(self, items: Sequence[Item], wanted: Sequence[str], profile: Profile, both: bool = True) -> None:
+        """`wanted`: entries of its `verifies`. `both`: look for a proof of each half, not only of either."""
         self.items = items
         self.profile = profile
+        self.both = both
         self.claims = {name: Claim(items[0].case, items[0].info.at, name) for name in wanted}
         self.failing: list[str] = []
         self.rows: list[int] = []
@@ -182,10 +190,10 @@ class Case:
         self._known(hints)
         for name, claim in self.claims.items():
             for fault in _base(name):
-                if not claim.open():
+                if not claim.open(self.both):
                     break
                 self._against(fault, self.rows)
-        left = [name for name, claim in self.claims.items() if claim.open()]
+        left = [name for name, claim in self.claims.items() if claim.open(self.both)]
         if left and self.rows:
             self._under_conditions(left)
 
@@ -205,17 +213,22 @@ class Case:
         faults = [one for one in conditions.faults().values() if set(left).intersection(one.base.violates)]
         items = [self.items[row] for row in self.rows]
         reached = reach(items, faults, self.profile, DEADLINE, 1)
+        runs = dict.fromkeys(left, _MOST_RUNS)
         for one in faults:
             fault = _conditional(one)
-            if any(self.claims[name].open() for name in fault.violates if name in self.claims):
-                self._against(fault, [self.rows[place] for place in sorted(reached.of(one))])
+            mine = [name for name in fault.violates if name in runs and runs[name] > 0]
+            if any(self.claims[name].open(self.both) for name in mine):
+                rows = sorted(reached.of(one))[: max(runs[name] for name in mine)]
+                self._against(fault, [self.rows[place] for place in rows])
+                for name in mine:
+                    runs[name] -= len(rows)
 
     def _against(self, fault: _Fault, rows: Iterable[int], *, every: bool = False) -> None:
         """Run rows on a device with a fault, until nothing is open that it could prove."""
         rig: _Watched | None = None
         for row in rows:
             mine = [self.claims[name] for name in fault.violates if name in self.claims]
-            mine = [claim for claim in mine if claim.open()]
+            mine = [claim for claim in mine if claim.open(self.both)]
             if not mine:
                 return
             if rig is None:
@@ -235,7 +248,7 @@ class Case:
             half = POSITIVE  # an error record may be all that its sentence is about
         elif half == POSITIVE and row not in self.positive:
             return
-        if half in claim.open() and said.kinds.intersection(entry.observe):
+        if half in claim.open(self.both) and said.kinds.intersection(entry.observe):
             name = self.items[row].id.removeprefix(claim.case)[1:-1]
             claim.proofs[half] = Proof(fault.id, name, said.code)
 
@@ -244,7 +257,13 @@ class Case:
 
 
 def prove(
-    items: Sequence[Item], wanted: Container[tuple[str, str]], hints: Proofs, profile: Profile, workers: int
+    items: Sequence[Item],
+    wanted: Container[tuple[str, str]],
+    hints: Proofs,
+    profile: Profile,
+    workers: int,
+    *,
+    both: bool = True,
 ) -> Iterator[Proved]:
     """The claims of each case, in the order of the suite. `wanted`: cases and entries. Raises WorkerEnded."""
     groups = []
@@ -253,40 +272,57 @@ def prove(
         names = [name for name in dict.fromkeys(rows[0].info.verifies) if (rows[0].case, name) in wanted]
         if names:
             groups.append((rows, names))
-    shares = [groups[first::workers] for first in range(workers)]
+    prover = _Prover(groups, hints, profile, both)
     if workers == 1:
-        yield from _share(shares[0], hints, profile)
-        return
-    context = multiprocessing.get_context("fork")
-    pipes = []
-    for share in shares:
-        here, there = context.Pipe(duplex=False)
-        child = context.Process(target=_tell, args=(there, share, hints, profile), daemon=True)
-        child.start()
-        there.close()
-        pipes.append(here)
-    for number in range(len(groups)):
+        before = signal.getsignal(signal.SIGVTALRM)
         try:
-            yield pipes[number % workers].recv()
-        except EOFError:
-            case = groups[number][0][0].case
-            raise WorkerEnded(f"the process that proves {case} ended: run it alone, without -n") from None
+            _begin(prover)
+            yield from map(_case, range(len(groups)))
+        finally:
+            signal.signal(signal.SIGVTALRM, before)
+        return
+    # A process takes the next case when it is free: some cases take a thousand times as long as others.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(prover,)) as pool:
+        told = pool.map(_case, range(len(groups)))
+        for rows, _ in groups:
+            try:
+                yield next(told)
+            except (BrokenProcessPool, SystemExit):
+                case = rows[0].case
+                raise WorkerEnded(
+                    f"a process that proves claims ended, at {case} or a later case: run it without -n"
+                ) from None
 
 
-def _tell(pipe: Any, share: Sequence[Any], hints: Proofs, profile: Profile) -> None:
-    for proved in _share(share, hints, profile):
-        pipe.send(proved)
+@dataclass(frozen=True, slots=True)
+class _Prover:
+    """What each process has."""
+
+    groups: Sequence[tuple[list[Item], list[str]]]
+    hints: Proofs
+    profile: Profile
+    both: bool
+
+    def case(self, number: int) -> Proved:
+        rows, names = self.groups[number]
+        case = Case(rows, names, self.profile, self.both)
+        case.prove(self.hints)
+        return Proved(list(case.claims.values()), case.failing)
 
 
-def _share(share: Iterable[tuple[list[Item], list[str]]], hints: Proofs, profile: Profile) -> Iterator[Proved]:
-    before = signal.signal(signal.SIGVTALRM, _hung)
-    try:
-        for rows, names in share:
-            case = Case(rows, names, profile)
-            case.prove(hints)
-            yield Proved(list(case.claims.values()), case.failing)
-    finally:
-        signal.signal(signal.SIGVTALRM, before)
+_prover: _Prover
+"""Of this process: a fork has it without its being sent."""
+
+
+def _begin(prover: _Prover) -> None:
+    global _prover
+    _prover = prover
+    signal.signal(signal.SIGVTALRM, _hung)
+
+
+def _case(number: int) -> Proved:
+    return _prover.case(number)
 
 
 def _hung(number: int, frame: FrameType | None) -> None:
