@@ -13,7 +13,7 @@ from mkeyspec.plugin.report_properties import case_properties, reopened, verdict
 from mkeyspec.plugin.unseen_departures import absence_properties
 from mkeyspec.plugin.waivers import Ruling, Waived, ruling_of
 from mkeyspec.run.marks import case_of
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseSkipped
+from mkeyspec.run.verdict import Blocked, CaseFailed
 
 if TYPE_CHECKING:
     from mkeyspec.run.rig import Rig
@@ -78,7 +78,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if item.config.getoption("fulltrace", False):
             return None
         return _failed(item, call, excinfo, error)
-    if isinstance(error, (CaseSkipped, Unmet)):
+    if isinstance(error, Unmet):
         return _skipped(item, call, str(error))
     return None
 

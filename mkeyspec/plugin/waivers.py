@@ -123,7 +123,7 @@ def told(item: pytest.Item, verdict: Verdict | None) -> dict[str, Any]:
         "outcome": "expired" if ruling.expired else waiver.outcome,
         "rows": item.config.stash.get(_WHOLE, {}).get(waiver.place, 0),
         "failed": verdict is not None and bool(verdict.failures),
-        "judged": verdict is not None and verdict.status not in ("skip", "blocked"),
+        "judged": verdict is not None and verdict.status != "blocked",
     }
     return {"waiver": ruling.text, KEY: about}
 

@@ -15,7 +15,7 @@ from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.executor import Executor
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped, Failure, Verdict
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -157,8 +157,7 @@ class Rig:
         try:
             executor.take(step)
         except Unsupported as unsupported:
-            self.verdict.reason = self.verdict.reason or f"unsupported: {unsupported}"
-            executor.rulings.cut_short()
+            executor.rulings.fail(self._withheld(step.at, unsupported))
         except Refused as refusal:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
@@ -169,7 +168,7 @@ class Rig:
     def finish(self) -> Verdict:
         """Apply the closing rule and release all objects. Returns the verdict if it is pass or known.
 
-        Raises CaseFailed, whose text is the whole message, or CaseSkipped.
+        Raises CaseFailed, whose text is the whole message.
         """
         executor, case, verdict = self._executor, self._case, self.verdict
         if executor is None or case is None:
@@ -177,22 +176,32 @@ class Rig:
         if not any(failure.code == "MKS2007" for failure in verdict.failures):
             try:
                 executor.close()
+            except Unsupported as unsupported:
+                executor.rulings.fail(self._withheld(self._at, unsupported))
             except Exception as error:
                 executor.rulings.fail(_died(self._at, error))
         self._settle()
         self._give_back()
         if verdict.status == "fail":
             raise self._failed(case)
-        if verdict.status == "skip":
-            raise CaseSkipped(verdict.reason)
         return verdict
+
+    def _withheld(self, at: At, unsupported: Unsupported) -> Failure:
+        """The failure for what a device offers, and then refuses as unsupported. Every need of the row is met: what the
+        device lacks, it had to say before the row began."""
+        assert self._case is not None
+        needs = ", ".join(map(str, self._case.needs)) or "nothing that a device may lack"
+        details = (
+            ("needs", needs),
+            ("device", self._info.device),
+            ("fix", "take out of the device's capabilities what it does not carry out"),
+        )
+        return Failure("MKS2013", at, f"the device lacks what it offers: {unsupported}", details, True)
 
     def _settle(self) -> None:
         verdict = self.verdict
         if verdict.failures:
             verdict.status = "fail"
-        elif verdict.reason:
-            verdict.status = "skip"
         elif verdict.known:
             verdict.status = "known"
 

@@ -87,11 +87,6 @@ class Rulings:
             state.accepted.add(attempt.at)
         return True
 
-    def cut_short(self) -> None:
-        """The device does not support the last step: later statements are not run."""
-        self.over = True
-        self.excused.add_unseen(self.state, self.state.taken[:-1])
-
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""
         # A value of the page's that the departure names as well neither shows the departure nor denies it.

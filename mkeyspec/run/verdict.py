@@ -8,7 +8,7 @@ from typing import Literal
 
 from mkeyspec.plan import At, Need
 
-Status = Literal["pass", "fail", "known", "skip", "blocked"]
+Status = Literal["pass", "fail", "known", "blocked"]
 
 
 _START = At(1, 1)
@@ -97,7 +97,7 @@ class Verdict:
     statuses: list[tuple[At, str, str]] = field(default_factory=list)
     not_run: list[At] = field(default_factory=list)
     reason: str = ""
-    """Why it was skipped; of a blocked case: what is wrong with the device."""
+    """Of a blocked case: what is wrong with the device."""
     blocked_by: str = ""
     """The id of the case since which the device is not healthy; the status is then "blocked": nothing was run."""
     unhealthy: str = ""
@@ -121,10 +121,6 @@ class CaseFailed(Exception):
 
     def __str__(self) -> str:
         return self.text
-
-
-class CaseSkipped(Exception):
-    """The device reported during the case that it lacks a capability; `str()` is the reason."""
 
 
 class Blocked(Exception):

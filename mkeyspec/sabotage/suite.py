@@ -13,7 +13,7 @@ from mkeyspec.files.project import find_sources
 from mkeyspec.plan import Need
 from mkeyspec.run.marks import Row, case_of
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import CaseInfo, CaseSkipped
+from mkeyspec.run.verdict import CaseInfo
 from mkeyspec.store import Store
 
 
@@ -103,8 +103,5 @@ def outcome(item: Item, rig: Rig) -> str:
     """`pass`, or `skip`. Raises CaseFailed, Blocked, or whatever an item dies of."""
     if rig.begin(item.info):
         return "skip"
-    try:
-        item.run(rig)
-    except CaseSkipped:
-        return "skip"
+    item.run(rig)
     return "pass"

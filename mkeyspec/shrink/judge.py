@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.compiler.compile import Compiled, compile_file
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
 
 OpenRig = Callable[[], Rig]
 
@@ -41,8 +41,6 @@ class Player:
             for step in row.steps:
                 rig.step(step)
             rig.finish()
-        except CaseSkipped:
-            return Outcome("skip")
         except CaseFailed as failed:
             return Outcome("fail", failed.failures[0].code if failed.failures else "", failed.text)
         except Blocked as blocked:

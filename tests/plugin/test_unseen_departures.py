@@ -108,8 +108,8 @@ def test_what_is_not_listed_is_not_missed(known: Project) -> None:
 def test_an_ordinary_test_is_pytests_own(known: Project) -> None:
     known.put(
         "tests/test_own.py",
-        "from mkeyspec.run.verdict import Blocked, CaseSkipped\n"
-        "def test_a(): raise CaseSkipped('no')\n"
+        "from mkeyspec.run.verdict import Blocked, CaseFailed\n"
+        "def test_a(): raise CaseFailed('no', ())\n"
         "def test_b(): raise Blocked('x', 'y')\n",
     )
     assert known.pytest("tests/test_own.py").counts == {"failed": 2}

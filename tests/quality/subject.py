@@ -20,7 +20,7 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, CaseSkipped
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
 from mkeyspec.value.layout import Interleaved, List, Part
 from tests.quality.tap import Disturbance, Record, Tap
 
@@ -160,8 +160,6 @@ class Bench:
         except CaseFailed as failed:
             first = failed.failures[0]
             return Outcome("fail", f"{first.code} {first.message}", tap, first.at.line if first.at else 0)
-        except CaseSkipped as skipped:
-            return Outcome("skip", str(skipped), tap)
         except Blocked as blocked:
             return Outcome("fail", f"blocked: {blocked}", tap)
         except Exception as error:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import (
@@ -27,11 +25,10 @@ from mkeyspec.plan import (
     Transmit,
 )
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import CaseSkipped
 from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Live
-from tests.run.fixtures import SIGNALED, at, changed, codes, configured, plain, rig, run, transmit, wire
+from tests.run.fixtures import SIGNALED, at, changed, codes, configured, failures, plain, rig, run, transmit, wire
 
 
 def answering(**answers: Any) -> tuple[Rig, Any]:
@@ -123,7 +120,8 @@ def test_a_refused_registration_is_no_death() -> None:
     assert codes(tested, *plain()) == ["MKS2001"]
 
 
-def test_what_the_device_lacks_is_a_reason() -> None:
+def test_what_the_device_offered_and_then_lacks_is_a_failure() -> None:
     tested, _ = answering(dct=protocol.Unsupported("no DC here"))
-    with pytest.raises(CaseSkipped, match="no DC here"):
-        run(tested, Dct(at(2), "t", 1))
+    (failure,) = failures(tested, Dct(at(2), "t", 1))
+    assert (failure.code, failure.at) == ("MKS2013", at(2))
+    assert failure.message == "the device lacks what it offers: no DC here"

@@ -14,7 +14,7 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Info
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import CaseInfo, CaseSkipped
+from mkeyspec.run.verdict import CaseInfo
 from mkeyspec.sabotage.campaign import Killed, campaign, order
 from mkeyspec.sabotage.catalogue import Fault
 from mkeyspec.sabotage.suite import Item
@@ -26,15 +26,16 @@ def make(name: str) -> Rig:
 
 def item(number: int, run: Callable[[Rig], None], verifies: tuple[str, ...] = (), turn: int = 0) -> Item:
     name = f"a.mks::case{number}"
-    return Item(name, name, CaseInfo(name, "a.mks", verifies), turn, run)
+    needs = ("crypto.wrapped",) if run is lacks else ()
+    return Item(name, name, CaseInfo(name, "a.mks", verifies, needs), turn, run)
 
 
 def passes(rig: Rig) -> None:
     rig.finish()
 
 
-def skips(rig: Rig) -> None:
-    raise CaseSkipped("not today")
+def lacks(rig: Rig) -> None:
+    raise AssertionError("it needs what the model lacks: it is never begun")
 
 
 def raises(rig: Rig) -> None:
@@ -62,7 +63,7 @@ def test_a_suite_that_passes_kills_nothing() -> None:
 
 
 def test_a_skipped_item_is_no_kill() -> None:
-    killed = run(skips, passes)
+    killed = run(lacks, passes)
     assert (killed.kills, killed.skipped) == ({}, [0])
 
 

@@ -51,9 +51,9 @@ class Refused(Exception):
 
 
 class Unsupported(Exception):
-    """The device lacks what the step requires: the case is skipped with this reason. Only for what a need states
-    before the row runs (`Capabilities.offers`), or for what only this device's libraries lack. A test lists each
-    statement that raises it, and its need.
+    """The device lacks what the step requires, and does not offer it (`Capabilities.offers`): a row that needs it is
+    skipped before it begins, so that this is never raised in a row. If it is, the device offers too much, and the case
+    fails (MKS2013). A test lists each statement that raises it, and its need.
     """
 
 
