@@ -15,27 +15,36 @@ from mkeyspec.device.protocol.requests import Sge, WorkRequest
 
 class Device(Protocol):
     """A fixture of two endpoints. No call waits; a call raises `Refused`, `Unsupported` or
-    `NoSuchCall`, and nothing else."""
+    `NoSuchCall`, and nothing else. `mkeyspec.device.kit` has a test of each sentence."""
 
-    def info(self) -> Info: ...
+    def info(self) -> Info:
+        """The same while the device is open, and when it is opened again."""
+        ...
 
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """What is carried out; the same while the device is open. A row that needs more is skipped."""
+        ...
 
-    def pd(self, side: Side) -> Pd: ...
+    def pd(self, side: Side) -> Pd:
+        """A new one."""
+        ...
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
         """A registered buffer with its own key, at an address that is `misaligned` bytes past a 64-byte boundary."""
         ...
 
     def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
-        """The host stores into a buffer."""
+        """The host stores into a buffer. Refused where the buffer has no such bytes."""
         ...
 
     def read(self, memory: Memory, offset: int, length: int) -> npt.NDArray[np.uint8]:
-        """The host loads from a buffer; a copy, or a view that the caller doesn't keep."""
+        """The host loads from a buffer: bytes in a row; a copy, or a view that the caller doesn't keep. Refused as
+        `write`."""
         ...
 
-    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey: ...
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        """`max_entries` of it is no fewer than asked for. Refused for flags that nobody knows."""
+        ...
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:
         """Set the tag (lowest byte) of an mkey created with UPDATE_TAG."""
@@ -57,14 +66,16 @@ class Device(Protocol):
         """ibv_wr_start, the requests, and ibv_wr_complete (its errno is returned, 0 is success) or ibv_wr_abort."""
         ...
 
-    def post_recv(self, qp: Qp, wr_id: int, sges: Sequence[Sge]) -> int: ...
+    def post_recv(self, qp: Qp, wr_id: int, sges: Sequence[Sge]) -> int:
+        """ibv_post_recv; its errno, which is EINVAL for a QP that is not there. So is that of `post`."""
+        ...
 
     def poll(self, qp: Qp) -> list[Completion]:
-        """All completions that both CQs of this QP hold now, in order."""
+        """All completions that both CQs of this QP hold now, in order. Each is reported once."""
         ...
 
     def events(self) -> list[AsyncEvent]:
-        """Async events that have arrived."""
+        """Async events that have arrived. Each is reported once."""
         ...
 
     def cancel(self, qp: Qp, wr_id: int) -> int:
@@ -75,7 +86,9 @@ class Device(Protocol):
         """SQD to RTS; errno."""
         ...
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek: ...
+    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+        """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not."""
+        ...
 
     def dct(self, key: int) -> int:
         """A DCT at the peer; its number."""
@@ -92,4 +105,6 @@ class Device(Protocol):
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """The device can be opened again after it. Once more does nothing."""
+        ...
