@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
-from typing import TypeVar
+from typing import Literal, TypeVar
 from zlib import crc32
 
 from mkeyspec.abi.constants import MR_ACCESS, MkeyFlag, member_bits
@@ -293,7 +293,12 @@ class CaseState:
         return value
 
     def _number_at(self, subject: str, encoding: str, start: int) -> int:
-        """The number that is in a buffer, or in a wire, now."""
+        """The number that is in a buffer, or in a wire, now; or that was there at a `let`."""
+        order: Literal["big", "little"] = "big" if encoding.startswith("be") else "little"
+        if subject.startswith("="):
+            if subject[1:] not in self.snapshots:
+                raise Unobserved(subject[1:])
+            return int.from_bytes(self.snapshots[subject[1:]][start : start + ENCODINGS[encoding]], order)
         if subject.startswith("@"):
             view = self.wires.get(subject[1:])
             if view is None:
@@ -303,7 +308,7 @@ class CaseState:
             buffer = self.buffers[subject]
         self.wait_for_bytes(subject)
         data = self.device.read(buffer.memory, GUARD + start, ENCODINGS[encoding]).tobytes()
-        return int.from_bytes(data, "big" if encoding.startswith("be") else "little")
+        return int.from_bytes(data, order)
 
     def scalar(self, subject: str, member: str) -> int | str:
         """A live scalar. Unobserved if there is none yet; Unsupported if this device can't show it."""

@@ -118,6 +118,11 @@ def wire_subject(label: str | None) -> str:
     return f"@{label or ''}"
 
 
+def let_subject(name: str) -> str:
+    """The subject of numbers out of the bytes that the rig took for the `let` of `name`; no name is spelt so."""
+    return f"={name}"
+
+
 def place_of(value: Live) -> tuple[str, int] | None:
     """The encoding and the first byte of a `number_at`; None of another live number."""
     encoding, at, start = value.member.partition("@")
@@ -136,21 +141,32 @@ def number_before(member: str, tags: int) -> str:
 def before_tag(value: T, mkey: str, tags: int) -> T:
     """`value` with the keys of an mkey as they are before its next tag; the same object where it has none of them."""
 
-    def kept(inside: tuple[object, ...]) -> tuple[Any, ...]:
-        return tuple([before_tag(one, mkey, tags) for one in inside])
+    def kept(live: Live) -> Live:
+        if live.subject == mkey and live.member in KEYS:
+            return Live(live.subject, number_before(live.member, tags))
+        return live
+
+    return replaced(value, kept)
+
+
+def replaced(value: T, change: Callable[[Live], Live]) -> T:
+    """`value` with each live number in it changed; the same object where none changes."""
+
+    def inside(items: tuple[object, ...]) -> tuple[Any, ...]:
+        return tuple([replaced(one, change) for one in items])
 
     changed: object = value
     match value:
-        case Live(subject, member) if subject == mkey and member in KEYS:
-            changed = Live(subject, number_before(member, tags))
+        case Live():
+            changed = change(value)
         case LiveOp(operator, args):
-            changed = LiveOp(operator, kept(args))
+            changed = LiveOp(operator, inside(args))
         case LiveBytes(encoding, number):
-            changed = LiveBytes(encoding, before_tag(number, mkey, tags))
+            changed = LiveBytes(encoding, replaced(number, change))
         case LiveJoin(parts):
-            changed = LiveJoin(kept(parts))
+            changed = LiveJoin(inside(parts))
         case tuple() if type(value) is tuple:
-            changed = kept(value)
+            changed = inside(value)
         case _:
             pass  # no such number is in it
     return value if changed == value else changed  # type: ignore[return-value]  # of the same class
@@ -169,6 +185,8 @@ def called(value: Live) -> str:
         member, then, _ = value.member.partition("~")
         return f"{value.subject}.{member}" + (" as it was before `retag`" if then else "")
     subject = value.subject
+    if subject.startswith("="):
+        return subject[1:]
     if subject.startswith("@"):
         subject = f"{subject[1:]}.wire" if subject != "@" else "wire"
     return f"{found[0]}_at({subject}, {found[1]})"

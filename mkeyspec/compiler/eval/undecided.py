@@ -94,7 +94,7 @@ def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Ex
         _look_bytes(ledger, step, known, span)
         return
     for live in lives((step.observed, step.expected, known)) if ledger.doubts else ():
-        if (doubt := ledger.doubtful(_bytes_of(ledger, live))) is not None:
+        if (doubt := _doubt_of(ledger, live)) is not None:
             raise fault(
                 CODE,
                 f"`{called(live)}` depends on an outcome that the case leaves open",
@@ -107,15 +107,17 @@ def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Ex
                 raise _member(live, found[1], span)
 
 
-def _bytes_of(ledger: BufferContents, live: Live) -> list[Segment]:
-    """The bytes that a live number is read from."""
+def _doubt_of(ledger: BufferContents, live: Live) -> Doubt | None:
+    """Why the bytes that a live number is read from, or was read from at its `let`, are not known."""
     found = place_of(live)
     if found is None:
-        return []
+        return None
     name = live.subject
+    if name.startswith("="):
+        return _at(ledger.saved[name[1:]])
     if name.startswith("@"):
         name = ledger.wires[name[1:] or None].buffer
-    return [(name, found[1], ENCODINGS[found[0]])]
+    return ledger.doubtful([(name, found[1], ENCODINGS[found[0]])])
 
 
 def look_check(undecided: Undecided, step: plan.Check, of: Span | None, span: Span) -> None:

@@ -3,7 +3,7 @@
 `let o = m` after which `m` changes: `list(o)` and `expect o == …` still mean the buffer `m`, `expect m == o` and
 `receive o into k` the bytes that `m` had at the `let`. Where the ledger knows these, nothing happens when the case
 runs; where only the device does (a wire that no `expect` has matched, a canary), the rig takes them with a step of its
-own, which is put into the plan if the bytes are used.
+own, which is put into the plan if the bytes are used. The bytes of a number, `let n = be32_at(m, 0)`, it always takes.
 """
 
 from __future__ import annotations
@@ -32,16 +32,31 @@ from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
+from mkeyspec.value.live import (
+    ENCODINGS,
+    Live,
+    LiveBytes,
+    LiveJoin,
+    LiveOp,
+    let_subject,
+    number_at,
+    place_of,
+    replaced,
+)
+from mkeyspec.value.live import called as called_live
 from mkeyspec.value.regions import Regions
 
 _PLACES = (Part, Handle, WireRef)
+_NUMBERS = (Live, LiveOp, LiveBytes, LiveJoin)
 
 
 def take(row: RowState, name: ast.Name, scope: Scope) -> None:
     """Give the places that the `let` of `name` means the moment at which it is."""
     value = scope.names[name.text]
     if type(value) is tuple or type(value) in _PLACES:
-        scope.names[name.text] = _Taking(row, name).of(value, name.text)
+        scope.names[name.text] = value = _Taking(row, name).of(value, name.text)
+    if type(value) is tuple or type(value) in _NUMBERS:
+        scope.names[name.text] = _Numbers(row, name).of(value)
 
 
 def taken_here(row: RowState, value: Value, span: Span) -> Value:
@@ -115,6 +130,37 @@ class _Taking:
         row.steps[at] = replace(step, label=label)
         wires[label] = wires[None]
         return label
+
+
+class _Numbers:
+    """One `let` of numbers that are read out of memory or out of a wire (`be32_at`)."""
+
+    def __init__(self, row: RowState, name: ast.Name) -> None:
+        self.row = row
+        self.taking = _Taking(row, name)
+        self.names: dict[Live, str] = {}
+
+    def of(self, value: Value) -> Value:
+        return replaced(value, self.taken)
+
+    def taken(self, number: Live) -> Live:
+        """The same number out of the bytes that the rig takes at the `let`."""
+        found = place_of(number)
+        if found is None or number.subject.startswith("="):
+            return number
+        encoding, start = found
+        name = self.names.get(number)
+        if name is None:
+            called = self.taking.name.text
+            name = self.names[number] = f"{called} ({called_live(number)})" if self.names else called
+            place: Reference
+            if number.subject.startswith("@"):
+                label = number.subject[1:] or self.taking.pinned()
+                place = WireRef(label, start, ENCODINGS[encoding])
+            else:
+                place = Part(number.subject, start, ENCODINGS[encoding])
+            self.row.ledger.saved[name] = self.taking.at(place, name)
+        return number_at(encoding, let_subject(name), 0)
 
 
 def steps_with_snapshots(row: RowState, steps: list[plan.Step]) -> list[plan.Step]:
