@@ -64,9 +64,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Completes(_Outcome):
-    """Exactly these completions, in order."""
+    """Exactly these completions, in order; `any_order`: each comes once, whenever."""
 
     entries: tuple[Entry, ...]
+    any_order: bool = False
 
     def succeeds(self) -> bool:
         return all(entry.opcode != ERROR for entry in self.entries)

@@ -89,12 +89,12 @@ def decide(
     number: Number,
 ) -> Ruling:
     """Compare an attempt with its claim."""
-    failure, outcome = _hold(attempt, claim, profile, number)
+    failure, outcome = _hold(attempt, tuple([_as_came(one, attempt, number) for one in claim]), profile, number)
     if known is None:
         return Ruling(failure, outcome=outcome)
     stated = False
     if known.outcome is not None and attempt.fault is None:
-        stated = matches(known.outcome, attempt, profile, number)
+        stated = matches(_as_came(known.outcome, attempt, number), attempt, profile, number)
     if failure is None:
         return Ruling(fits=stated, outcome=outcome)
     return depart(failure, known, stated, expectations)
@@ -139,6 +139,40 @@ def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number
             return attempt.phase in (None, "completion") and not _differences(outcome.entries, attempt, number)
         case _:
             assert_never(outcome)
+
+
+def _as_came(outcome: Outcome, attempt: Attempt, number: Number) -> Outcome:
+    """A list `in any order`, in the order in which its completions came; what came of none of its entries is last."""
+    if not isinstance(outcome, Completes) or not outcome.any_order:
+        return outcome
+    entries = outcome.entries
+    came = [due for due in attempt.listed if due.got is not None]
+    fits = [[i for i, entry in enumerate(entries) if _is_of(entry, due, number)] for due in came]
+    taken: dict[int, int] = {}
+
+    def place(due: int, tried: set[int]) -> bool:
+        """Whether there is an entry for it, after others have moved to another one that fits them, too."""
+        for entry in fits[due]:
+            if entry not in tried:
+                tried.add(entry)
+                if entry not in taken or place(taken[entry], tried):
+                    taken[entry] = due
+                    return True
+        return False
+
+    for due in range(len(came)):
+        place(due, set())
+    left = (i for i in range(len(entries)) if i not in taken)
+    of = {due: entry for entry, due in taken.items()}
+    ordered = [of[due] if due in of else next(left, None) for due in range(len(came))]
+    return Completes(tuple([entries[i] for i in (*ordered, *left) if i is not None]))
+
+
+def _is_of(entry: Entry, due: Due, number: Number) -> bool:
+    """Whether a completion is the one of an entry, also by its queue."""
+    assert due.got is not None
+    own = entry.opcode == ERROR or (due.queue == "recv") == entry.opcode.startswith("recv")
+    return own and not compare((entry,), (due.got,), number)
 
 
 def _differences(entries: Entries, attempt: Attempt, number: Number) -> list[tuple[int, str, str, str]]:
@@ -250,7 +284,8 @@ def _outcome_text(outcome: Outcome, profile: Profile) -> str:
         case Accepted():
             return "accepted"
         case Completes():
-            return f"completes {{ {'; '.join(entry.opcode for entry in outcome.entries)} }}"
+            how = "in any order " if outcome.any_order else ""
+            return f"completes {how}{{ {'; '.join(entry.opcode for entry in outcome.entries)} }}"
         case Rejected():
             return _rejection_text(outcome, profile)
         case _:

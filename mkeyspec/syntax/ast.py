@@ -199,6 +199,7 @@ class Completes:
 
     span: Span
     block: Block
+    any_order: bool = False
 
 
 Outcome = Union[Rejected, Accepted, Completes]

@@ -317,6 +317,13 @@ class Build(Values):
     def completes(self, c: Children) -> ast.Completes:
         return ast.Completes(Span(self.source, c[0].start_pos, c[1].span.end), c[1])
 
+    def completes_in(self, c: Children) -> ast.Completes:
+        if (c[2].value, c[3].value) != ("any", "order"):
+            what = f"a list of completions is `in any order`, not `in {c[2].value} {c[3].value}`"
+            help = "completes in any order { … }; without these words they come in the order of the list"
+            self._error("MKS0115", what, c[2].start_pos, c[3].end_pos, help)
+        return ast.Completes(Span(self.source, c[0].start_pos, c[4].span.end), c[4], True)
+
     def rejected(self, c: Children) -> ast.Rejected:
         self._phase(c)
         return ast.Rejected(Span(self.source, c[0].start_pos, c[2].end_pos), self._name(c[2]))

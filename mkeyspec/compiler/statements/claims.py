@@ -82,7 +82,7 @@ def outcome(node: ast.Outcome, scope: Scope, sentences: Sentences) -> plan.Outco
             return ACCEPTED
         case ast.Completes():
             lines = lines_of(node.block, COMPLETES, scope)
-            return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines))
+            return plan.Completes(tuple(_entry(line, scope, sentences) for line in lines), node.any_order)
         case _:
             assert_never(node)
 

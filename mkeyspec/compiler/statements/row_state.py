@@ -72,6 +72,7 @@ class RowState(ABC):
     """State of one row."""
 
     __slots__ = (
+        "apart",
         "brought",
         "budget",
         "case",
@@ -120,6 +121,8 @@ class RowState(ABC):
         self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
         """Bytes that an expectation holds against those at a `let` of which nobody has said what they are: both by the
         buffers that hold them. Without a span: what a transmit has put on the wire."""
+        self.apart: tuple[tuple[frozenset[str], frozenset[str], Span], ...] = ()
+        """Bytes that an expectation has differ from those at a `let`: both by the buffers that hold them."""
         self.said: frozenset[str] = frozenset()
         """Buffers of which an expectation has said what they hold."""
         self.records: dict[str, Span] = {}

@@ -28,7 +28,7 @@ def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         fixed = _fixed_bytes(observed, operator, expected) or _as_it_was(row, observed, operator, expected)
         if fixed is None:
             _note_echo(row, step, span)
-        if fixed is None and operator == "!=":
+        if fixed is None and operator == "!=" and not plan.snapshots_in(expected):
             _anything_else(row.diagnostics, expected, span)
     else:
         fixed = fixed_number(observed, operator, expected)
@@ -180,6 +180,9 @@ def _length(observed: plan.Content | plan.Wire) -> int | None:
     return plan.known_total(observed.parts) if plan.is_content(observed) else observed.length
 
 
+ANYTHING = plan.Any()
+
+
 def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:
     diagnostics.warning(
         "MKS0614",
@@ -197,6 +200,10 @@ def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span
 def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
     """Which bytes are held against a wire that nobody has said yet, and which are said here."""
     mine = _names(row, step.observed)
+    if step.operator == "!=" and (taken := plan.snapshots_in(step.expected)):
+        others = [_taken_from(row, row.ledger.saved[name], span) for name in taken]
+        row.apart = (*row.apart, (mine, frozenset().union(*others), span))
+        return
     for one in plan.alternatives_of(step.expected):
         match one:
             case LiveContent() | LiveJoin() | LiveBytes():
@@ -258,6 +265,9 @@ def _look_echoes(row: RowState) -> None:
             span,
             help="say what one of them is: expect wire == …",
         )
+    for mine, other, span in row.apart:
+        if not mine & said or (other and not other & said):
+            _anything_else(row.held, ANYTHING, span)
 
 
 # What no statement checks ----------------------------------------------------------------------------

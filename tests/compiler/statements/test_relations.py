@@ -70,6 +70,13 @@ def test_both_may_be_unknown_with_a_warning() -> None:
     assert codes(MEMORIES + "expect y == m") == []
 
 
+def test_bytes_that_differ_say_nothing_of_either() -> None:
+    assert codes(APART) == ["MKS0614"]
+    assert codes(APART + "\nexpect b.wire == fill(7, 64)") == []
+    unsaid = MEMORIES.replace("expect x[8..] == y[8..]", "expect x != y")
+    assert codes(unsaid + "expect x == m") == ["MKS0614"]
+
+
 def test_it_may_be_one_of_a_list_and_may_be_recorded() -> None:
     found = steps(TWO + "transmit k by send as b\nexpect a.wire in [b.wire, fill(1, 64)]\nrecord s = a.wire == b.wire")
     assert [type(one).__name__ for one in found[-4:]] == ["Snapshot", "Expect", "Snapshot", "Record"]
