@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Optional, Union
 
 from typing_extensions import TypeIs
 
-from mkeyspec.value.bytestring import ByteString
+from mkeyspec.value.bytestring import ByteString, Literal
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live, LiveContent, LiveJoin, LiveOp, LiveString
 
@@ -38,6 +39,23 @@ class Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Masked:
+    """Bytes of which only the bits of `mask`, as long as `data`, are compared; the others of `data` are 0."""
+
+    data: bytes
+    mask: bytes
+
+    @property
+    def length(self) -> int:
+        return len(self.data)
+
+    def filled(self, got: bytes) -> bytes:
+        """`data` with what was got in the bits that are not compared; 0 where nothing was got."""
+        got = got[: self.length].ljust(self.length, b"\0")
+        return bytes([want | (have & ~bits) for want, bits, have in zip(self.data, self.mask, got, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
 class Unchanged:
     """What was there when the last step began."""
 
@@ -49,19 +67,34 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Byte strings and `Any(n)`, concatenated."""
+    """Byte strings, `Any(n)` and `Masked`, concatenated."""
 
-    items: tuple[Union[ByteString, Any], ...]
+    items: tuple[Union[ByteString, Any, Masked], ...]
 
     def inside(self) -> tuple[object, ...]:
         """The values that it is made of."""
         return self.items
 
 
+def masked(data: bytes, mask: bytes) -> Union[Any, Masked, Sequence]:
+    """`data` where some bits are not compared: whole bytes are `Any`, or byte strings; `Masked` are only the others."""
+    items: list[Union[ByteString, Any, Masked]] = []
+    at = 0
+    for kind, run in groupby(mask, lambda bits: bits if bits in (0, 0xFF) else 1):
+        end = at + len(tuple(run))
+        if kind == 1:
+            items.append(Masked(data[at:end], mask[at:end]))
+        else:
+            items.append(Literal(data[at:end]) if kind else Any(end - at))
+        at = end
+    only = items[0]
+    return only if len(items) == 1 and not isinstance(only, ByteString) else Sequence(tuple(items))
+
+
 Observed = Union[Content, Wire, Live, LiveOp]
 
 
-Expected = Union[ByteString, LiveString, Any, Unchanged, OneOf, Sequence, int, str, Live, LiveOp, bool]
+Expected = Union[ByteString, LiveString, Any, Masked, Unchanged, OneOf, Sequence, int, str, Live, LiveOp, bool]
 """int, str, Live and LiveOp are compared with a live scalar (`k.max_entries`, `c.errno`: the errno's name or 0)."""
 
 
@@ -87,6 +120,10 @@ def alternatives_of(expected: Expected) -> tuple[Expected, ...]:
 
 def is_any(expected: Expected) -> TypeIs[Any]:
     return isinstance(expected, Any)
+
+
+def is_masked(expected: Expected) -> TypeIs[Masked]:
+    return isinstance(expected, Masked)
 
 
 def takes_all(expected: Expected) -> bool:

@@ -144,12 +144,14 @@ def patterns(state: CaseState, expected: plan.Expected, seen: Seen) -> list[Patt
             return [Pattern(expected.data, (), ((0, expected.length, expected),))]
         case plan.Any(size):
             return [Pattern(None)] if size is None or size == len(seen.data) else [Pattern(bytes(size), ((0, size),))]
+        case plan.Masked():
+            return [Pattern(expected.filled(seen.data.tobytes()))]
         case plan.Unchanged():
             return [Pattern(seen.expected().tobytes())]
         case plan.OneOf():
             return [pattern for item in expected.alternatives for pattern in patterns(state, item, seen)]
         case plan.Sequence():
-            return [_sequence(expected, len(seen.data))]
+            return [_sequence(expected, seen.data.tobytes())]
         case LiveBytes() | LiveContent() | LiveJoin():
             return [Pattern(evaluate(expected, state.read))]
         case int() | str() | Live() | LiveOp():
@@ -158,7 +160,7 @@ def patterns(state: CaseState, expected: plan.Expected, seen: Seen) -> list[Patt
             assert_never(expected)
 
 
-def _sequence(expected: plan.Sequence, length: int) -> Pattern:
+def _sequence(expected: plan.Sequence, got: bytes) -> Pattern:
     fixed = sum(item.length or 0 for item in expected.items)
     data: list[bytes] = []
     holes: list[tuple[int, int]] = []
@@ -166,9 +168,12 @@ def _sequence(expected: plan.Sequence, length: int) -> Pattern:
     at = 0
     for item in expected.items:
         if plan.is_any(item):
-            size = length - fixed if item.length is None else item.length
+            size = len(got) - fixed if item.length is None else item.length
             holes.append((at, at + size))
             data.append(bytes(size))
+        elif plan.is_masked(item):
+            size = item.length
+            data.append(item.filled(got[at : at + size]))
         else:
             size = item.length
             parts.append((at, size, item))

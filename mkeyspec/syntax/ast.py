@@ -56,10 +56,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """`hex"…"` or `ascii"…"`."""
+    """`hex"…"` or `ascii"…"`. `mask`: the bits that the digits of a `hex` with `?` say; None: all."""
 
     span: Span
     value: bytes
+    mask: Optional[bytes] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from mkeyspec.syntax.lexer import Token
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
+_COMPARED = str.maketrans(dict.fromkeys("0123456789abcdefABCDEF", "f") | {"?": "0"})
+"""Of each digit, and of `?`, the bits that are compared."""
+
 Children = list[Any]
 """The children of a rule: tokens, and the nodes of the rules in it."""
 
@@ -123,11 +126,12 @@ class Values:
         span = Span(self.source, token.start_pos, token.end_pos)
         digits = token.value[4:-1]
         try:
-            return ast.Bytes(span, bytes.fromhex(digits))
+            value = bytes.fromhex(digits.replace("?", "0"))
+            return ast.Bytes(span, value, bytes.fromhex(digits.translate(_COMPARED)) if "?" in digits else None)
         except ValueError:
             pass
         bare = digits.replace(" ", "")
-        wrong = next((i for i, d in enumerate(digits) if d not in "0123456789abcdefABCDEF "), None)
+        wrong = next((i for i, d in enumerate(digits) if d not in "0123456789abcdefABCDEF? "), None)
         if wrong is not None:
             at = token.start_pos + 4 + wrong
             self._error("MKS0113", f"`{digits[wrong]}` is not a hexadecimal digit", at, at + 1)

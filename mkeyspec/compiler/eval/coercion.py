@@ -364,7 +364,7 @@ def measure(value: Value, scope: Scope, span: Span, what: str = "this place") ->
 def as_expected(value: Value, scope: Scope, span: Span, what: str = "the right side") -> plan.Expected:
     """The value right of `expect`'s operator; a list is "one of these", a word or errno its name."""
     match value:
-        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | ByteString():
+        case plan.Any() | plan.Masked() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | ByteString():
             return value
         case int() | str() | Live() | LiveOp() | LiveBytes() | LiveContent() | LiveJoin():
             return value

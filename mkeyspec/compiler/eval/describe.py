@@ -81,7 +81,7 @@ def describe(value: Value) -> str:
             return "a live value"
         case LiveBytes() | LiveContent() | LiveJoin():
             return "live bytes"
-        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence():
+        case plan.Any() | plan.Masked() | plan.Unchanged() | plan.OneOf() | plan.Sequence():
             return "a pattern"
         case Poison():
             return "something else"

@@ -113,7 +113,9 @@ def _text(expr: ast.Text, scope: Scope) -> Value:
 
 
 def _bytes(expr: ast.Bytes, scope: Scope) -> Value:
-    return Literal(expr.value)
+    if expr.mask is None:
+        return Literal(expr.value)
+    return plan.masked(expr.value, expr.mask)
 
 
 # Lists ---------------------------------------------------------------------------------------

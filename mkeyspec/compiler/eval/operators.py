@@ -175,24 +175,24 @@ def _join(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     return live_join(data) if len(data) == len(pieces) else _sequence(pieces, expr)
 
 
-_Piece = Union[ByteString, LiveBytes, LiveContent, LiveJoin, plan.Any, plan.Sequence]
+_Piece = Union[ByteString, LiveBytes, LiveContent, LiveJoin, plan.Any, plan.Masked, plan.Sequence]
 
 
 def _piece(value: Value, expr: ast.Expr, scope: Scope) -> _Piece:
     match value:
         case plan.Any(None):
             raise fault("MKS0302", "`any` beside `++` needs its length", expr.span, help="any(4)")
-        case plan.Any() | plan.Sequence():
+        case plan.Any() | plan.Masked() | plan.Sequence():
             return value
         case _:
             return as_live_bytes(value, scope, expr.span, "`++`")
 
 
 def _sequence(pieces: tuple[_Piece, ...], expr: ast.Expr) -> plan.Sequence:
-    items: list[Union[ByteString, plan.Any]] = []
+    items: list[Union[ByteString, plan.Any, plan.Masked]] = []
     for piece in pieces:
         if is_live_bytes(piece):
-            raise fault("MKS0309", "live bytes and `any(n)` cannot be in one pattern", expr.span)
+            raise fault("MKS0309", "live bytes and a pattern cannot be in one pattern", expr.span)
         for item in piece.items if isinstance(piece, plan.Sequence) else (piece,):
             last = items[-1] if items else None
             if is_known_bytes(item) and is_known_bytes(last):

@@ -161,7 +161,7 @@ class Poison:
 
 Signature = Union[Crc, T10Dif]
 Layout = Union[List, Interleaved]
-Pattern = Union[plan.Any, plan.Unchanged, plan.OneOf, plan.Sequence]
+Pattern = Union[plan.Any, plan.Masked, plan.Unchanged, plan.OneOf, plan.Sequence]
 Reference = Union[Handle, Part, WireRef]
 """A reference to bytes: in a buffer, in an mkey's layout, on the wire."""
 
@@ -169,7 +169,7 @@ Value = Union[
     int, bool, str, None, Word, Flags, Errno, ByteString, Range, tuple["Value", ...], Crc, T10Dif, Domain, List,
     Interleaved, Part, Chunk, Repeated[Any], Handle, WireRef, Live, LiveOp, LiveBytes, LiveContent, LiveJoin,
     plan.Any,
-    plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
+    plan.Masked, plan.Unchanged, plan.OneOf, plan.Sequence, Function, UserFunction, Poison,
 ]  # fmt: skip
 
 LIVE_INT = (Live, LiveOp)

@@ -93,7 +93,7 @@ def name_of(value: Value) -> Optional[str]:
             return None
         case Part() | Chunk() | Repeated() | List() | Interleaved():
             return None
-        case plan.Any() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | Poison():
+        case plan.Any() | plan.Masked() | plan.Unchanged() | plan.OneOf() | plan.Sequence() | Poison():
             return None
         case _:
             assert_never(value)

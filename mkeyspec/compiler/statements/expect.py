@@ -147,7 +147,7 @@ def _length(
 ) -> int | None:
     """Bytes on the right; None where the pattern takes any number."""
     match expected:
-        case ByteString() | LiveBytes() | LiveContent() | LiveJoin() | plan.Any():
+        case ByteString() | LiveBytes() | LiveContent() | LiveJoin() | plan.Any() | plan.Masked():
             return expected.length
         case plan.Sequence():
             lengths = [_length(item, observed, span, ledger) for item in expected.items]
@@ -214,8 +214,9 @@ def _learn(
             row.ledger.write_segments(_cut(segments, at, item.length), item, None)
             at += item.length
             continue
-        length = item.length if plan.is_any(item) or is_live_bytes(item) else None
-        why = "matched `any` here" if plan.is_any(item) else "matched here by what is known to the rig only"
+        length = item.length if plan.is_any(item) or plan.is_masked(item) or is_live_bytes(item) else None
+        opened = plan.is_any(item) or plan.is_masked(item)
+        why = "matched by a pattern here" if opened else "matched here by what is known to the rig only"
         rest = _observed_length(observed) - at if length is None else length
         row.ledger.write_segments(_cut(segments, at, rest), None, Unsaid(why, span, device=True))
         at += rest

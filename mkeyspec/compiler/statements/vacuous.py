@@ -213,7 +213,7 @@ def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
                         row.echoes = (*row.echoes, (mine, other, span)) if other else row.echoes
                     else:
                         row.said |= mine
-            case ByteString() | plan.Sequence() | plan.Unchanged():
+            case ByteString() | plan.Masked() | plan.Sequence() | plan.Unchanged():
                 if not plan.takes_all(one):
                     row.said |= mine
             case plan.Any() | plan.OneOf():
