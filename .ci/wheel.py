@@ -15,12 +15,15 @@ WANTED = {
     "the explanations": "mkeyspec/explanations/MKS2101.md",
     "the personalities": "mkeyspec/personalities/",
     "the sabotage catalogue": "mkeyspec/sabotage/catalogue.toml",
+    "the conformance kit of devices": "mkeyspec/device/kit/test_work.py",
     "the mark that it is typed": "mkeyspec/py.typed",
 }
 
 names = zipfile.ZipFile(sys.argv[1]).namelist()
 missing = [what for what, path in WANTED.items() if not any(name.startswith(path) for name in names)]
-foreign = [name for name in names if name.endswith((".o", ".pyc")) or name.startswith(("tests/", "cases/"))]
+foreign = [
+    name for name in names if name.endswith((".o", ".pyc")) or name.startswith(("tests/", "cases/", "examples/"))
+]
 print(f"{sys.argv[1].rsplit('/', 1)[-1]}: {len(names)} files")
 for what in missing:
     print(f"missing: {what}, {WANTED[what]}")

@@ -1,0 +1,1 @@
+"""An example of a device that another package has."""

@@ -1,0 +1,115 @@
+"""The examples: a vendor's repository, and a device of another package, as a vendor copies them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugin.project import ROOT, Done
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ACME = ROOT / "examples/acme"
+DEVICE = ROOT / "examples/acme-device"
+
+
+def packaged() -> dict[str, Any]:
+    return tomllib.loads((DEVICE / "pyproject.toml").read_text("utf-8"))
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Path:
+    """Both, away from the checkout; the device as if it was installed, and `mkeyspec` on the path."""
+    shutil.copytree(ACME, tmp_path / "acme", ignore=shutil.ignore_patterns("reports", "generated"))
+    shutil.copytree(DEVICE / "acme_device", tmp_path / "site/acme_device")
+    facts = tmp_path / "site/acme_device-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-device\nVersion: 1.0\n", "utf-8")
+    entries = packaged()["project"]["entry-points"]["mkeyspec.devices"]
+    lines = [f"{name} = {value}\n" for name, value in entries.items()]
+    (facts / "entry_points.txt").write_text("[mkeyspec.devices]\n" + "".join(lines), "utf-8")
+    program = tmp_path / "bin/mkeyspec"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mkeyspec "$@"\n', "utf-8")
+    program.chmod(0o755)
+    return tmp_path
+
+
+def run(away: Path, *command: str) -> Done:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(away / "site")))
+    environment["PATH"] = f"{away / 'bin'}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        command, cwd=away / "acme", env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_what_a_vendors_ci_does(away: Path) -> None:
+    done = run(away, "./ci.sh")
+    assert done.code == 0, done.out + done.err
+    assert "3 of 3 testable entries have their cases" in done.out
+    assert "8 passed, 0 failed, 0 skipped on model" in done.out
+    reports = away / "acme/reports"
+    assert all((reports / name).is_file() for name in ("junit.xml", "report.html"))
+
+
+def test_a_run_that_fails_fails_it_and_leaves_its_reports(away: Path) -> None:
+    cases = away / "acme/cases/volume.mks"
+    cases.write_text(
+        cases.read_text("utf-8").replace("wire == on_the_wire(n, 1)", "wire == on_the_wire(n, 2)"), "utf-8"
+    )
+    done = run(away, "./ci.sh")
+    assert done.code == 1, done.out + done.err
+    assert "5 passed, 3 failed (3 MKS2101)" in done.out
+    assert (away / "acme/reports/report.html").is_file()
+
+
+def test_the_device_runs_the_suite_and_notes_its_calls(away: Path) -> None:
+    done = run(away, "./ci.sh", "--device", "acme:calls.txt")
+    assert done.code == 0, done.out + done.err
+    assert "8 passed, 0 failed, 0 skipped on acme:calls.txt" in done.out
+    calls = (away / "acme/calls.txt").read_text("utf-8").splitlines()
+    assert {"memory owner 1024", "qp_pair rc", "release healthy"} & {*calls}
+    assert any(re.fullmatch(r"post \d+ Configure( .*)?", call) for call in calls)
+
+
+def test_the_device_passes_the_kit(away: Path) -> None:
+    done = run(
+        away, sys.executable, "-m", "pytest", "-q", "--pyargs", "mkeyspec.device.kit", "--device", "acme:calls.txt"
+    )
+    assert done.code == 0, done.out
+    assert done.counts["passed"] > 80
+    assert done.counts["skipped"] == 3, "crypto, which it does not offer"
+
+
+def test_a_file_that_cannot_be_written_is_one_line(away: Path) -> None:
+    done = run(away, "mkeyspec", "run", "--device", "acme:no/such/calls.txt")
+    assert done.code == 2
+    assert "error[MKS0944]: acme can't write no/such/calls.txt: No such file or directory; name" in done.out + done.err
+
+
+@pytest.mark.parametrize("name", ["Jenkinsfile", ".gitlab-ci.yml", ".github/workflows/mkeyspec.yml"])
+def test_each_ci_does_the_same(name: str) -> None:
+    text = (ACME / name).read_text("utf-8")
+    assert "./ci.sh" in text
+    assert "mkeyspec run" not in text
+    assert "reports/" in text
+
+
+def test_what_the_vendors_readme_names_is_there() -> None:
+    text = (ACME / "README.md").read_text("utf-8")
+    named = {name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+    there = {str(path.relative_to(ACME)) for path in ACME.rglob("*") if path.is_file()}
+    kept = {name for name in there if not name.startswith(("reports/", "generated/", ".pytest_cache/"))}
+    assert named == kept - {"README.md", ".gitignore"}
