@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = "mkeyspec.devices"
 CODE = "MKS0944"
+RAISED = (Exception, SystemExit)
 
 CALLS = tuple(name for name in vars(Device) if not name.startswith("_"))
 """What the rig calls."""
@@ -43,7 +44,7 @@ def open_outside(name: str, argument: str, profile: Profile) -> Device:
         device = entry.load()(argument, profile)
     except Unavailable:
         raise
-    except Exception as error:  # whatever another package raises is its own defect
+    except RAISED as error:  # whatever another package raises is its own defect
         raise Unavailable(CODE, f"device {name} of {package} can't be opened: {_line(error)}; {_FIX}") from None
     wrong = list(_wrong(device))
     if wrong:
@@ -54,7 +55,7 @@ def open_outside(name: str, argument: str, profile: Profile) -> Device:
 _FIX = "mend that package (docs/howto/add_a_device.md, devices of other packages)"
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     text = str(error).split("\n", 1)[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -68,7 +69,7 @@ def _wrong(device: Any) -> Iterable[str]:
     for call, check in (("info", _wrong_info), ("capabilities", _wrong_capabilities)):
         try:
             answer = getattr(device, call)()
-        except Exception as error:  # as above
+        except RAISED as error:  # as above
             yield f"{call}() raises {_line(error)}"
         else:
             yield from check(answer)

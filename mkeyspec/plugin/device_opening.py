@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,14 +57,31 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except Unavailable as error:
         raise pytest.UsageError(str(error)) from None
     if config.pluginmanager.hasplugin("dsession"):
-        with watched(config, "closed"):
-            device.close()
+        if (text := not_closed(config, device)) is not None:
+            raise pytest.UsageError(text)
     else:
         config.stash[DEVICE] = device
 
 
 OPEN: pytest.StashKey[Device | None] = pytest.StashKey()
 """In the config's stash: the device that the tests run on; None while there is none to close."""
+
+
+def not_closed(config: pytest.Config, device: Device) -> str | None:
+    """Close a device; what it raised, with its code and place."""
+    try:
+        with watched(config, "closed"):
+            device.close()
+    except (Exception, SystemExit) as error:
+        return f"error[MKS2207]: the device can't be closed: {raised_by(error)}"
+    return None
+
+
+def raised_by(error: BaseException) -> str:
+    """`OSError: no answer, at acme_nic.py:42`."""
+    (*_, frame) = traceback.extract_tb(error.__traceback__)
+    text = str(error).split("\n", 1)[0]
+    return f"{type(error).__name__}{': ' if text else ''}{text}, at {os.path.relpath(frame.filename)}:{frame.lineno}"
 
 
 def close_device(config: pytest.Config) -> None:
@@ -87,7 +107,7 @@ def open_anew(config: pytest.Config, deadline: float) -> Device | None:
                 device.events()  # of the canary transfer
                 return device
         close_device(config)
-    except Exception:  # whatever a broken device raises: it stays as it was
+    except (Exception, SystemExit):  # whatever a broken device raises: it stays as it was
         config.stash[OPEN] = None
     return None
 
@@ -97,7 +117,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     device = config.stash.get(DEVICE, None)
     if device is not None:
         del config.stash[DEVICE]
-        device.close()
+        if (text := not_closed(config, device)) is not None:
+            print(text, file=sys.stderr)
 
 
 def make_rig(config: pytest.Config, device: Device, profile: Profile, expectations: Expectations) -> Rig:

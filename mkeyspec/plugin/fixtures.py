@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
-from mkeyspec.plugin.device_opening import DEVICE, OPEN, close_device, make_rig, open_anew, open_device
+from mkeyspec.plugin.device_opening import DEVICE, OPEN, make_rig, not_closed, open_anew, open_device, raised_by
+from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
 from mkeyspec.plugin.provenance import pci_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
@@ -47,7 +48,10 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
     try:
         yield opened
     finally:
-        close_device(pytestconfig)  # not `opened`, if that was closed after a case that left it unhealthy
+        # Not `opened`, if that was closed after a case that left it unhealthy.
+        last, pytestconfig.stash[OPEN] = pytestconfig.stash.get(OPEN, None), None
+        if last is not None and (text := not_closed(pytestconfig, last)) is not None:
+            pytestconfig.stash[NOT_CLOSED] = text
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +60,15 @@ def rig(request: pytest.FixtureRequest) -> Rig:
     the device when it is created, because pytest looks up the parameters of a fixture again in each test.
     """
     device: Device = request.getfixturevalue("device")
-    pytestconfig = request.config
+    try:
+        return _made(request.config, device)
+    except (Exception, SystemExit) as error:
+        if read_choice(request.config.getoption("--device")).kind != "outside":
+            raise
+        pytest.fail(f"error[MKS0944]: the device of another package raises {raised_by(error)}", pytrace=False)
+
+
+def _made(pytestconfig: pytest.Config, device: Device) -> Rig:
     option = pytestconfig.getoption
     info = device.info()
     expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)

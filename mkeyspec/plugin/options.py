@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import journal, result_stream, settings_defaults, waivers, worker_errors
+from mkeyspec.plugin import journal, not_closed, result_stream, settings_defaults, waivers, worker_errors
 from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import (
     SELECTED,
@@ -155,6 +155,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings_defaults.settle(config)
     journal.register(config)
     worker_errors.register(config)
+    not_closed.register(config)
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     option = config.option

@@ -200,7 +200,7 @@ def _verdict(report: pytest.TestReport) -> tuple[Verdict, str, str, str, list[st
     if lost:
         return "lost", str(lost), message, "", []
     if getattr(report, "of_case", False):
-        return "unseen", code, message, "", []
+        return getattr(report, "verdict", "unseen"), code, message, "", []
     ours = code.startswith("MKS2") and code not in _HARNESS
     return "failed" if ours or (not code and report.when == "call") else "error", code, message, "", []
 

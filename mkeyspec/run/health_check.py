@@ -11,6 +11,7 @@ from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, Sge, Writ
 from mkeyspec.run.buffer import Bytes, canary
 from mkeyspec.run.drain import LOOKS, QUIET
 from mkeyspec.run.outcomes import describe
+from mkeyspec.run.verdict import RAISED
 
 LENGTH = 256
 
@@ -34,7 +35,7 @@ def symptom(device: Device, deadline: float) -> str:
             if not _arrived(device, target, data):
                 return "the canary transfer arrived changed"
         device.release(healthy=True)
-    except Exception as error:
+    except RAISED as error:
         # Whatever a broken device raises is the symptom; the rig must survive it to say BLOCKED.
         return f"the canary transfer raised {type(error).__name__}: {error}"
     return ""

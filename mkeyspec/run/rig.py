@@ -15,7 +15,7 @@ from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.executor import Executor
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, Failure, Verdict
+from mkeyspec.run.verdict import RAISED, Blocked, CaseFailed, CaseInfo, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -162,7 +162,7 @@ class Rig:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
             executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
-        except Exception as error:
+        except RAISED as error:
             executor.rulings.fail(_died(step.at, error))
 
     def finish(self) -> Verdict:
@@ -178,7 +178,7 @@ class Rig:
                 executor.close()
             except Unsupported as unsupported:
                 executor.rulings.fail(self._withheld(self._at, unsupported))
-            except Exception as error:
+            except RAISED as error:
                 executor.rulings.fail(_died(self._at, error))
         self._settle()
         self._give_back()
@@ -220,7 +220,7 @@ class Rig:
         try:
             self.device.release(healthy=verdict.status == "pass")
             events = self.device.events()
-        except Exception as error:
+        except RAISED as error:
             raised = f"{type(error).__name__}: {error}"
             message = f"what the case made could not be given back: {raised}"
             verdict.failures.append(Failure("MKS2205", case.at, message, (("raised", raised),), True))
@@ -233,7 +233,7 @@ class Rig:
         if verdict.status == "pass" and not cut_short:
             return
         verdict.unhealthy = health_check.symptom(self.device, self.deadline)  # gives back once more what is left
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(*RAISED):
             self.device.events()  # of the canary transfer: the case that follows has no part in them
         if not verdict.unhealthy:
             return
@@ -244,7 +244,7 @@ class Rig:
             self._settle()
 
 
-def _died(at: At, error: Exception) -> Failure:
+def _died(at: At, error: BaseException) -> Failure:
     """The failure for an exception that is neither a refusal nor a missing capability."""
     trace = traceback.format_exception(type(error), error, error.__traceback__)
     lines = "".join(trace).rstrip().split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.plugin.project import CASES, Project
 GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
 
 DEVICE = """\
+import os
 from dataclasses import replace
 
 from mkeyspec.device.model.device import Model
@@ -33,11 +35,33 @@ class Mute(Acme):
         raise OSError("no answer")
 
 
+class Gone(Acme):
+    # Raises, once it was opened and looked at.
+
+    def __init__(self, profile, call):
+        super().__init__(profile)
+        setattr(self, call, self._later(getattr(self, call)))
+
+    def _later(self, call):
+        calls = iter([call] * (call.__name__ != "close"))
+
+        def answer(**options):
+            for one in calls:
+                return one(**options)
+            raise OSError("no answer")
+
+        return answer
+
+
 def open(argument, profile):
     if argument == "raises":
         raise RuntimeError("slot 1 is empty\\nand more")
     if argument == "busy":
         raise Unavailable("MKS0944", "slot 1 is in use; stop its user")
+    if argument == "gone-in-a-worker":
+        return Gone(profile, "close") if "PYTEST_XDIST_WORKER" in os.environ else Acme(profile)
+    if argument.startswith("gone-"):
+        return Gone(profile, argument[5:])
     kinds = {"": Acme, "boastful": Boastful, "mute": Mute, "nothing": lambda profile: object()}
     return kinds[argument](profile)
 """
@@ -84,6 +108,46 @@ def test_one_that_cannot_be_used_is_one_line(project: Project, name: str, told: 
     assert told in text
     assert "error[MKS0944]: " in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("call", ["info", "capabilities"])
+def test_one_that_is_gone_after_it_was_opened(project: Project, call: str) -> None:
+    done = project.mkeyspec("run", "--device", f"acme:gone-{call}")
+    text = done.out + done.err
+    assert done.code == 2, text
+    assert re.search(r"error\[MKS0944\]: .* package raises OSError: no answer, at acme_nic.py:\d+", text)
+    assert "0 passed, 7 failed (7 MKS0944)" in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("run", ["mkeyspec", "pytest"])
+def test_one_that_cannot_be_closed_takes_no_verdict_of_a_row(project: Project, run: str) -> None:
+    how = project.mkeyspec if run == "mkeyspec" else project.pytest
+    done = how("run" if run == "mkeyspec" else "cases", "--device", "acme:gone-close")
+    assert done.code == 1, done.out + done.err
+    assert re.search(r"error\[MKS2207\]: the device can't be closed: OSError: no answer, at acme_nic.py:\d+", done.out)
+    assert "6 passed, 1 failed (1 MKS2207), 1 skipped" in done.out or done.counts == {
+        "passed": 6,
+        "failed": 1,
+        "skipped": 1,
+    }
+    assert "Traceback" not in done.out + done.err
+    if run == "mkeyspec":
+        stream = next(project.path.glob("reports/*/results.ndjson")).read_text("utf-8")
+        assert '"verdict":"error","code":"MKS2207"' in stream
+
+
+def test_one_that_cannot_be_closed_in_a_worker(project: Project) -> None:
+    done = project.mkeyspec("run", "--device", "acme:gone-in-a-worker", "-n", "2")
+    assert done.code == 1, done.out + done.err
+    assert "6 passed, 1 failed (1 MKS2207), 1 skipped" in done.out, "of two workers that say the same"
+
+
+def test_one_that_cannot_be_closed_by_the_controller_runs_no_row(project: Project) -> None:
+    """With workers the controller opens and closes it first."""
+    done = project.mkeyspec("run", "--device", "acme:gone-close", "-n", "1")
+    assert done.code == 2, done.out
+    assert "error[MKS2207]: the device can't be closed: OSError: no answer" in done.out + done.err
 
 
 def test_an_unknown_name_gets_its_name(project: Project) -> None:

@@ -1,0 +1,85 @@
+"""A device whose calls raise, each once: the row fails at its statement, with a code, and the next row goes well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from mkeyspec.device.model.device import Model
+from mkeyspec.device.outside import CALLS
+from tests.run.text import told
+
+PLAIN = """
+case the_next
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m
+"""
+
+REFUSED = [
+    "mkey k",
+    "configure k, but num_setters 1 { access local_write; layout list(m) }",
+    "    rejected at complete",
+]
+
+# Of each call: the statements of a case that makes it, after `memory m = counter(64)` in line 5, and how it ends.
+ROWS: dict[str, tuple[list[str], str]] = {
+    "pd": (["pd p"], "MKS2007:6"),
+    "memory": ([], "MKS2007:5"),
+    "write": ([], "MKS2007:5"),
+    "read": (["expect m == counter(64)"], "MKS2007:6"),
+    "mkey": (["mkey k"], "MKS2007:6"),
+    "retag": (["mkey k { update_tag }", "retag k to 7"], "MKS2007:7"),
+    "destroy": (["mkey k", "destroy k"], "MKS2007:7"),
+    "mkey_check": (["mkey k { block_signature }", "check k is ok"], "MKS2007:7"),
+    "qp_pair": (["qp q"], "MKS2007:6"),
+    "post": (["peer memory w[64]", "write m to w"], "MKS2007:7"),
+    "post_recv": (["peer memory w[64]", "peer recv w"], "MKS2007:7"),
+    "poll": (["peer memory w[64]", "write m to w"], "MKS2007:7"),
+    "events": ([], "MKS2007:5"),
+    "cancel": (["qp q { sig_pipelining }", "cancel 1 on q as c"], "MKS2007:7"),
+    "resume": (["qp q { sig_pipelining }", "resume q"], "MKS2007:7"),
+    "dek": (["dek d { key random(64, seed=1) }"], "MKS2007:6"),
+    "dct": (["dct t { key 5 }"], "MKS2007:6"),
+    "reconnect": (REFUSED, "MKS2007:7"),
+    "release": ([], "MKS2205:3"),
+}
+BETWEEN_ROWS = {"info", "capabilities", "close"}
+"""These are not called in a row: tests/device/test_outside.py."""
+
+
+class Raising(Model):
+    """One call raises, the first time that it is made in a row."""
+
+    def __init__(self, call: str, error: BaseException) -> None:
+        super().__init__()
+        self._errors = [error]
+        self.__dict__[call] = partial(self._raise_once, getattr(self, call))
+
+    def _raise_once(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        if self._errors:
+            raise self._errors.pop()
+        return call(*arguments, **options)
+
+
+def results(call: str, error: BaseException) -> list[str]:
+    lines = ["verifies CFG-04", "memory m = counter(64)", *ROWS[call][0]]
+    text = "\n".join(["case the_first", *(f"    {line}" for line in lines)])
+    return told(f"{text}\n{PLAIN}", Raising(call, error))
+
+
+@pytest.mark.parametrize("call", ROWS)
+@pytest.mark.parametrize("error", [OSError, KeyError, SystemExit])
+def test_a_call_that_raises(call: str, error: type[BaseException]) -> None:
+    first, following = results(call, error("no answer"))
+    assert first == ROWS[call][1]
+    assert following == "pass"
+
+
+def test_each_call_is_tried() -> None:
+    assert ROWS.keys() | BETWEEN_ROWS == {*CALLS}
