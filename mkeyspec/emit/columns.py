@@ -44,6 +44,8 @@ class Columns:
         self._by_name: dict[str, Column] = {}
         self._variables: dict[str, list[Any]] = {}
         """The values of each variable, by row."""
+        self._numbers: dict[str, list[int]] = {}
+        """Of a variable that a condition has asked for: numbers instead of its values, equal ones of equal values."""
         bound = [{one.name: one.value for one in row.bindings} for row in rows]
         for name in bound[0]:
             if all(name in one for one in bound):
@@ -109,10 +111,17 @@ class Columns:
         """A condition on a variable; "" where it doesn't decide, or where the condition would not be short."""
         name = f"row.{variable}"
         values = self._variables[variable]
-        with_it = _distinct(value for value, held in zip(values, holds.values(), strict=True) if held)
-        without = _distinct(value for value, held in zip(values, holds.values(), strict=True) if not held)
-        if any(one in without for one in with_it):
-            return ""
+        numbers = self._numbers.get(variable)
+        if numbers is None:
+            numbers = self._numbers[variable] = _numbered(values)
+        first_with: dict[int, Any] = {}
+        first_without: dict[int, Any] = {}
+        for row, held in holds.items():
+            here, there = (first_with, first_without) if held else (first_without, first_with)
+            if numbers[row] in there:
+                return ""
+            here.setdefault(numbers[row], values[row])
+        with_it, without = list(first_with.values()), list(first_without.values())
         text = ""
         if all(type(value) is bool for value in with_it + without):
             text = name if with_it[0] else f"not {name}"
@@ -135,12 +144,10 @@ class Columns:
         return f"{name} {word}in ({', '.join(texts)})"
 
 
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if value not in found:
-            found.append(value)
-    return found
+def _numbered(values: Iterable[Any]) -> list[int]:
+    """A number for each value; equal values have equal numbers."""
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
 def _identifier(wish: str) -> str:
