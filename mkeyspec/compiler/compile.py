@@ -102,6 +102,7 @@ def compile_loaded(
     for case in found:
         _check_ids(case, known, diagnostics)
     cases = tuple(compile_case(case, scope, diagnostics, tally, covering) for case in found)
+    scope.leave(scope.around)
     return plan.Suite(file.source.name, "" if file.suite is None else file.suite.value, cases)
 
 

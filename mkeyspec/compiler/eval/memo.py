@@ -42,6 +42,11 @@ class Memo:
         self._values: dict[tuple[object, ...], tuple[list[Value], Value]] = {}
         """Values by the expression and what its names mean; those meanings are kept, so that their identity stays."""
 
+    def clear(self) -> None:
+        """The case is done. Functions that are kept hold scopes, which hold this: only the collector would free it."""
+        self._plain.clear()
+        self._values.clear()
+
     def value(self, expr: ast.Expr, scope: Scope, evaluate: Callable[[Any, Scope], Value]) -> Value:
         """The value of `expr` in `scope`, by `evaluate` if it is new; raises what that raises."""
         known = id(expr)

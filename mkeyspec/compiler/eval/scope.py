@@ -144,6 +144,17 @@ class Scope:
         if place is not None:
             self.places[name] = place
 
+    def leave(self, until: Optional[Scope] = None) -> None:
+        """Nothing is evaluated here any more, nor in the scopes around this one up to `until`, which stays.
+
+        A function and the scope that declares it hold each other, and with them all values of a row. Only the
+        collector would free them.
+        """
+        scope: Optional[Scope] = self
+        while scope is not None and scope is not until:
+            scope.names.clear()
+            scope = scope.around
+
     def find(self, name: str) -> Value:
         """The meaning of `name`; KeyError where it has none (`None` is a meaning: the word `none`)."""
         scope: Optional[Scope] = self

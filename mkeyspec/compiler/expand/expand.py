@@ -109,9 +109,14 @@ def expand(
     walk = _Walk(case, library, begin, diagnostics, tally if tally is not None else RowTally(), covering)
     with suppress(_Enough):
         scope = library.inner(begin().ledger)
+        memo = Memo()
         if any(isinstance(line, ast.For) for line in case.body):
-            scope.memo = Memo()
-        walk.head(0, scope, (), True)
+            scope.memo = memo
+        try:
+            walk.head(0, scope, (), True)
+        finally:
+            scope.leave(library)
+            memo.clear()
         if walk.walked and walk.without_values is not None:
             diagnostics.add(no_values(*walk.without_values).diagnostic)
         if not walk.walked and not walk.mistaken:
@@ -189,7 +194,9 @@ class _Walk:
             at += 1
             if isinstance(statement, ast.For):
                 for value in self.values(statement, scope, chosen):
-                    self.head(at, _bound(statement, value, scope), (*chosen, value), sound)
+                    inner = _bound(statement, value, scope)
+                    self.head(at, inner, (*chosen, value), sound)
+                    inner.leave(scope)
                 return
             done = self.one(statement, scope, None)
             if done is None:
@@ -212,10 +219,10 @@ class _Walk:
                 return
             levels[-1].advance()
 
-    def row(self, at: int, scope: Scope, levels: list[_Level], chosen: Chosen, sound: bool) -> None:
+    def row(self, at: int, around: Scope, levels: list[_Level], chosen: Chosen, sound: bool) -> None:
         """Walk once from statement `at` on."""
         lowering = self.begin()
-        scope = scope.inner(lowering.ledger)
+        scope = around.inner(lowering.ledger)
         depth = 0
         for statement in self.body[at:]:
             if isinstance(statement, ast.For):
@@ -236,6 +243,7 @@ class _Walk:
                 return
             sound = sound and done
         self.leaf(lowering, scope, chosen, sound)
+        scope.leave(around)
 
     def one(self, statement: ast.Statement, scope: Scope, lowering: Optional[RowLowering]) -> Optional[bool]:
         """Carry out one statement; no `lowering`: of the head. False: it is wrong, but what follows can be looked at;
