@@ -158,8 +158,13 @@ class _Layout(Expression):
         """The segments of the virtual space in offset order. ValueError if a number is live (`resolve` first)."""
 
     def window(self, start: int, length: int) -> list[Segment]:
-        """The segments under `length` bytes from offset `start`, which are inside. ValueError as `walk`."""
+        """The segments under `length` bytes from offset `start`, which are inside. ValueError as `walk`.
+
+        Not to be changed: all of them are the list that the layout keeps.
+        """
         segments, starts = self._walked()
+        if not start and length == self.length:
+            return segments
         found: list[Segment] = []
         end = start + length
         for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
