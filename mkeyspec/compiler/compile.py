@@ -19,7 +19,8 @@ Then, case by case:
 
 At the end, for all diagnostics:
 
-11. Levels: which warnings are not shown, and which are errors (`warning_levels`).
+11. Known mistakes: a line with an error is compared with a table of them (`second_look`).
+12. Levels: which warnings are not shown, and which are errors (`warning_levels`).
 
 Bad input raises nothing: all errors are in the diagnostics. A file with an error has no suite.
 """
@@ -39,8 +40,10 @@ from mkeyspec.compiler.expand.covering import CoveringCases, CoveringRows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope, report
 from mkeyspec.compiler.loader import Loaded, load
 from mkeyspec.compiler.resolve import resolve
+from mkeyspec.compiler.second_look import look_again
 from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.lower import Lowering
+from mkeyspec.compiler.statements.registry import CASE
 from mkeyspec.compiler.statements.row_state import CaseState
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, TooManyErrors
@@ -84,7 +87,7 @@ def compile_file(
             suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
         except TooManyErrors:
             suite = None
-    diagnostics = settle(diagnostics, None if loaded is None else loaded.file, levels)
+    diagnostics = settle(look_again(diagnostics), None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 
@@ -93,7 +96,7 @@ def compile_loaded(
 ) -> plan.Suite:
     """All passes after parsing. The suite is valid only if there is no error."""
     file = loaded.file
-    resolve(file, loaded.library, diagnostics)
+    resolve(file, loaded.library, diagnostics, frozenset(CASE.shapes))
     scope = library_scope(loaded.library, diagnostics)
     tally = RowTally()
     covering = CoveringCases(scope, stronger)

@@ -15,11 +15,13 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.diagnostics.suggest import CLOSE
 from mkeyspec.files.suite_root import MARKERS, find_root, mode, real
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.parser import parse
@@ -274,6 +276,8 @@ class _Loading:
         written = use.value
         if not written.endswith(SUFFIX) or "\\" in written or "\0" in written:
             help = f"`use` takes a file name ending in {SUFFIX}, with `/` between directories"
+            if (path.parent / (written + SUFFIX)).is_file():
+                help = f'write `"{written}{SUFFIX}"`'
             self.diagnostics.error("MKS0812", f"`{written}` is not the name of a suite's file", use.span, help=help)
             return None
         asked = path.parent / written
@@ -288,7 +292,10 @@ class _Loading:
         if not stat.S_ISREG(mode(target)):
             names = sorted(self._neighbours(lexical.parent))
             close = [n for n in names if n.casefold() == lexical.name.casefold()]
+            alike = get_close_matches(lexical.name, [n for n in names if n.endswith(SUFFIX)], 1, CLOSE)
             help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.names)}"
+            if alike and not close:
+                help = f'did you mean `"{written.removesuffix(lexical.name)}{alike[0]}"`?'
             self.diagnostics.error("MKS0807", f"there is no file `{written}`", use.span, help=help)
             return None
         self.asked[lexical if real(lexical) == target else target] = None

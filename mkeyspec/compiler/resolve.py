@@ -21,13 +21,37 @@ from mkeyspec.syntax.walk import DECLARING, declared, index_of, label_of, named,
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
+A_VALUE = "let NAME = …"
+A_FUNCTION = "let NAME(x) = …; the functions of the language are in docs/functions.md"
+_MKEY, _OF_PEER, _OF_OWNER = "mkey NAME", "peer memory NAME[512]", "memory NAME[512]"
+OBSERVED = "memory NAME[512], or `as NAME` after a statement to label it"
+DECLARED_BY = {
+    **dict.fromkeys([(verb, "") for verb in ("configure", "transmit", "check", "retag", "destroy", "mr_list")], _MKEY),
+    ("mr_interleaved", ""): _MKEY,
+    ("receive", "into"): _MKEY,
+    **dict.fromkeys([("write", "to"), ("read", "from"), ("fetch_add", "from"), ("compare_swap", "from")], _OF_PEER),
+    **dict.fromkeys([(verb, "") for verb in ("send", "write", "recv", "store", "memcpy")], _OF_OWNER),
+    ("memcpy", "to"): _OF_OWNER,
+    **dict.fromkeys([("mem", ""), ("wire", "")], "let NAME = crc32(ones) every 512"),
+    ("dek", ""): "dek NAME { key random(32, seed=1) }",
+    ("layout", ""): _OF_OWNER,
+    ("", "pd"): "pd NAME",
+    ("pd", ""): "pd NAME",
+    ("", "dct"): "dct NAME { key 1 }",
+    **dict.fromkeys(
+        [(verb, "on") for verb in ("transmit", "receive", "configure", "send", "write", "read", "recv", "post")],
+        "qp NAME",
+    ),
+}
+"""How a name is declared that a verb takes (""), that follows a preposition, or that a modifier takes."""
+
 SEEING = frozenset({"any", "device", "unchanged", "wire"})
 """Words with which expectations read the device or state allowed bytes."""
 
 
-def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics) -> None:
+def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics, verbs: frozenset[str]) -> None:
     """Report every name of `file` that is unknown or declared twice. `library`: the `let`s of used files, then its
-    own."""
+    own; `verbs`: of the statements of a case."""
     lets = tuple(library)
     outer = _File(lets, diagnostics)
     for let in lets:
@@ -35,7 +59,7 @@ def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics
         if let.name.span.source is file.source:
             outer.hides(let.name)
     for case in file.cases:
-        _Case(case, outer, diagnostics).check()
+        _Case(case, outer, diagnostics, verbs).check()
 
 
 class _Names:
@@ -47,6 +71,8 @@ class _Names:
         """Names that are declared somewhere, perhaps below their use."""
         self.texts: tuple[ast.Expr, ...] = ()
         """Values of a `for`: an unknown name there may be meant as a text."""
+        self.declaring = A_VALUE
+        """How a name is declared that is used at this place."""
 
     def known(self, name: str) -> bool:
         raise NotImplementedError
@@ -66,7 +92,9 @@ class _Names:
             )
             return
         or_text = any(ref is text for text in self.texts)
-        self.diagnostics.add(unknown_name(ref.name, ref.span, self.all_known() | local, or_text).diagnostic)
+        called = ref.span.source.text[ref.span.end : ref.span.end + 1] == "("
+        declare = (A_FUNCTION if called else self.declaring).replace("NAME", ref.name)
+        self.diagnostics.add(unknown_name(ref.name, ref.span, self.all_known() | local, or_text, declare).diagnostic)
 
     def expr(self, expr: Optional[ast.Expr], local: frozenset[str] = frozenset()) -> None:
         """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
@@ -139,10 +167,11 @@ class _File(_Names):
 
 
 class _Case(_Names):
-    def __init__(self, case: ast.Case, file: _File, diagnostics: Diagnostics) -> None:
+    def __init__(self, case: ast.Case, file: _File, diagnostics: Diagnostics, verbs: frozenset[str]) -> None:
         super().__init__(diagnostics, {name.text: name.span for name in declared(case.body)})
         self.case = case
         self.file = file
+        self.verbs = verbs
         self.own: dict[str, Span] = {}
         self.used: set[str] = set()
         self.outer: dict[str, Span] = {}
@@ -226,7 +255,9 @@ class _Case(_Names):
                 case ast.Where():
                     self.expr(statement.condition)
                 case ast.Expect():
+                    self.declaring = OBSERVED
                     self.expr(statement.condition)
+                    self.declaring = A_VALUE
                     self.outcome_of(statement.branch)
                     self.known_departure(statement.known)
                 case ast.If():
@@ -259,12 +290,16 @@ class _Case(_Names):
     def step(self, step: ast.Step, line: bool) -> None:
         verb = step.verb.text
         operand = step.operand
+        if not line and verb not in self.verbs:
+            self.unread(step)
+            return
         new: Optional[ast.Name] = None
         if verb == "record":
             operand = None
         elif verb in DECLARING and not line:
             new = named(operand)
             operand = operand if new is None else index_of(operand)
+        self.declaring = DECLARED_BY.get((verb, "")) or A_VALUE
         self.expr(operand)
         labels: list[ast.Name] = []
         for phrase in step.phrases:
@@ -272,7 +307,9 @@ class _Case(_Names):
             if label is not None:
                 labels.append(label)
             else:
+                self.declaring = DECLARED_BY.get((verb, phrase.preposition.text)) or A_VALUE
                 self.expr(phrase.value)
+        self.declaring = A_VALUE
         self.expr(step.value)
         self.modifiers(step.modifiers)
         if step.block is not None:
@@ -288,13 +325,25 @@ class _Case(_Names):
         self.outcome_of(step.branch)
         self.known_departure(step.known)
 
+    def unread(self, step: ast.Step) -> None:
+        """A statement whose verb does not exist: it may declare a name, and its other names are not looked up."""
+        name = named(step.operand)
+        if name is not None and not self.known(name.text):
+            self.own[name.text] = name.span
+            self.used.add(name.text)
+        for expr in (step.operand, step.value, *(phrase.value for phrase in step.phrases)):
+            if expr is not None:
+                self.used.update(ref.name for ref in refs_of(expr))
+
     def outcome_of(self, branch: Optional[ast.Branch]) -> None:
         if branch is not None:
             self.expr(ast.Ref(branch.label.span, branch.label.text))
 
     def modifiers(self, modifiers: Iterable[ast.Modifier]) -> None:
         for modifier in modifiers:
+            self.declaring = DECLARED_BY.get(("", modifier.name.text)) or A_VALUE
             self.expr(modifier.value)
+        self.declaring = A_VALUE
 
     def outcome(self, outcome: ast.Outcome) -> None:
         match outcome:

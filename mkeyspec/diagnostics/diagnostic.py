@@ -6,7 +6,8 @@ and their pages of explanation are in `codes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,12 +26,21 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A part of a correction: `text` takes the place of `span`, which may be empty."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding.
 
     `code` e.g. "MKS0102"; `message` one line, says what; `label` short text under the carets;
     `notes` where the other thing was declared; `help` how to fix it; `page` the man page clause
-    or requirement ids ("sig_block(3) seed, CRC-07").
+    or requirement ids ("sig_block(3) seed, CRC-07"). `fix`: the correction, if it is more than the one that `help`
+    names (`edits_of`).
     """
 
     code: str
@@ -41,6 +51,28 @@ class Diagnostic:
     notes: tuple[Note, ...] = ()
     help: str = ""
     page: str = ""
+    fix: tuple[Edit, ...] = ()
+
+
+_REPLACEMENT = re.compile(r"(?:did you mean|write)? ?`([^`]+)`\??")
+"""A help which is nothing but the text that should stand at the place of the finding."""
+
+
+def edits_of(diagnostic: Diagnostic) -> tuple[Edit, ...]:
+    """The correction that a program can apply: `fix`, or what `help` says to write in place of the span; else ()."""
+    if diagnostic.fix:
+        return diagnostic.fix
+    named = _REPLACEMENT.fullmatch(diagnostic.help)
+    if named is None or diagnostic.span.end <= diagnostic.span.start:
+        return ()
+    return (Edit(diagnostic.span, named[1]),)
+
+
+def corrected(text: str, edits: Iterable[Edit]) -> str:
+    """`text` after `edits`, which do not overlap."""
+    for edit in sorted(edits, key=lambda one: one.span[1:], reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
 
 
 class TooManyErrors(Exception):
@@ -89,8 +121,9 @@ class Diagnostics:
         notes: tuple[Note, ...] = (),
         help: str = "",
         page: str = "",
+        fix: tuple[Edit, ...] = (),
     ) -> None:
-        self.add(Diagnostic(code, message, span, "error", label, notes, help, page))
+        self.add(Diagnostic(code, message, span, "error", label, notes, help, page, fix))
 
     def warning(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mkeyspec.diagnostics.codes import CODES
-from mkeyspec.diagnostics.diagnostic import Diagnostic, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Edit, Note, edits_of
 from mkeyspec.diagnostics.source import Span
 
 FORMATS = ("text", "json", "github", "sarif")
@@ -191,6 +191,7 @@ def as_data(diagnostic: Diagnostic) -> dict[str, Any]:
         "notes": [_note_data(note) for note in diagnostic.notes],
         "help": diagnostic.help,
         "page": diagnostic.page,
+        "fix": [{**_region(edit.span), "text": edit.text} for edit in edits_of(diagnostic)],
     }
 
 
@@ -293,7 +294,22 @@ def _result(diagnostic: Diagnostic, codes: list[str]) -> dict[str, Any]:
     ]
     if related:
         result["relatedLocations"] = related
+    edits = edits_of(diagnostic)
+    if edits:
+        result["fixes"] = [_sarif_fix(edits, diagnostic.help)]
     return result
+
+
+def _sarif_fix(edits: tuple[Edit, ...], help: str) -> dict[str, Any]:
+    """All edits are of one file: that of the finding."""
+    replacements = [
+        {"deletedRegion": _physical(edit.span)["region"], "insertedContent": {"text": edit.text}} for edit in edits
+    ]
+    place = _physical(edits[0].span)["artifactLocation"]
+    return {
+        "description": {"text": help},
+        "artifactChanges": [{"artifactLocation": place, "replacements": replacements}],
+    }
 
 
 def _physical(span: Span) -> dict[str, Any]:

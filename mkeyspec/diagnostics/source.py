@@ -41,6 +41,10 @@ class Source:
         line = bisect_right(self._starts, offset)
         return Location(line, offset - self._starts[line - 1] + 1)
 
+    def start_of(self, number: int) -> int:
+        """The offset of the first character of line `number` (from 1)."""
+        return self._starts[number - 1]
+
     def line(self, number: int) -> str:
         """The text of line `number` (from 1) without its end."""
         start = self._starts[number - 1]

@@ -21,6 +21,9 @@ CALLED_OTHERWISE: dict[str, str] = {
     "send_with_imm": "send_imm",
     "send_with_inv": "send_inv",
     "atomic_fetch_and_add": "fetch_add",
+    "untouched": "unchanged",
+    "unmodified": "unchanged",
+    "same": "unchanged",
     "true": "yes",
     "false": "no",
     "null": "none",
@@ -44,7 +47,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if len(candidates) > MANY:
         candidates = [candidate for candidate in candidates if candidate[:1] == name[:1]][:MANY]
     other = CALLED_OTHERWISE.get(name)
-    close = [other] if other in candidates else get_close_matches(name, candidates, 1, CLOSE)
+    close = [other] if other in candidates else _close(name, candidates)
     if not close:
         plain = {candidate.replace("_", ""): candidate for candidate in candidates}
         alike = plain.get(name.replace("_", "").lower())
@@ -52,16 +55,54 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else ""
 
 
+def _close(name: str, candidates: list[str]) -> list[str]:
+    """The most alike of `candidates`, unless it is another word that only shares letters; none for one letter."""
+    if len(name) < 2:
+        return []
+    alike = get_close_matches(name, candidates, 4, CLOSE)
+    return [one for one in alike if _contained(name, one) or _typing_errors(name, one) <= max(1, len(name) // 3)][:1]
+
+
+def _contained(name: str, other: str) -> bool:
+    """Whether one is the beginning or the end of the other: `block_sig`, `entries` of `max_entries`."""
+    short, long = sorted((name, other), key=len)
+    return len(short) > 2 and (long.startswith(short) or long.endswith(short))
+
+
+def _typing_errors(a: str, b: str) -> int:
+    """How many letters are missing, too many, wrong, or changed with their neighbour; a wrong first letter of a short
+    word counts twice."""
+    above: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        new = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(row[j] + 1, new[-1] + 1, row[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, above[j - 2] + 1)
+            new.append(cost)
+        above, row = row, new
+    return row[-1] + (len(a) < 4 and a[0] != b[0])
+
+
 def id_meant(text: str, known: Iterable[str]) -> str:
     """As `did_you_mean`, of a code or id. Digits in another order come first, since that is a common typing error."""
     ids = sorted(known)
     swapped = [one for one in ids if sorted(one) == sorted(text)]
-    return f"did you mean `{swapped[0]}`?" if swapped else did_you_mean(text, ids)
+    if swapped:
+        return f"did you mean `{swapped[0]}`?"
+    digits = "".join(filter(str.isdigit, text))  # a number that nobody has is no typing error of another one
+    return did_you_mean(
+        text, [one for one in ids if "".join(filter(str.isdigit, one)).lstrip("0") == digits.lstrip("0")]
+    )
 
 
-def unknown_name(name: str, span: Span, known: Iterable[str], or_text: bool = False) -> Fault:
-    """MKS0202: nothing is called so. `or_text`: it may be meant as a word of the author's own."""
+def unknown_name(name: str, span: Span, known: Iterable[str], or_text: bool = False, declare: str = "") -> Fault:
+    """MKS0202: nothing is called so. `or_text`: it may be meant as a word of the author's own. `declare`: how such a
+    name is declared."""
     guess = did_you_mean(name, sorted(known))
     if or_text and not guess:
         guess = f'a word of your own is text: "{name}"'
+    if not guess and declare:
+        guess = f"declare it above: {declare}"
     return Fault(Diagnostic("MKS0202", f"nothing is called `{name}`", span, help=guess))

@@ -18,13 +18,15 @@ _PLACES: dict[str, tuple[Path, ...]] = {
     "expectations": (_PACKAGE / "_data" / "expectations", _PACKAGE.parent / "expectations"),
     "templates": (_PACKAGE / "emit" / "templates", _PACKAGE / "_data" / "templates"),
     "explanations": (_PACKAGE / "explanations", _PACKAGE / "_data" / "explanations"),
+    "mistakes": (_PACKAGE / "mistakes", _PACKAGE / "_data" / "mistakes"),
     "personalities": (_PACKAGE / "personalities", _PACKAGE / "_data" / "personalities"),
 }
 
 
 @cache
 def directory(kind: str) -> Path:
-    """The directory of `kind`: cases, grammar, requirements, expectations, templates, explanations or personalities.
+    """The directory of `kind`: cases, grammar, requirements, expectations, templates, explanations, mistakes or
+    personalities.
 
     Raises KeyError for another kind, FileNotFoundError where the installation is incomplete.
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from mkeyspec.diagnostics import limits
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
@@ -30,8 +30,17 @@ class Values:
     def _name(self, token: Token) -> Name:
         return Name(Span(self.source, token.start_pos, token.end_pos), token.value)
 
-    def _error(self, code: str, message: str, start: int, end: int, help: str = "", page: str = "") -> None:
-        self.diagnostics.error(code, message, Span(self.source, start, end), help=help, page=page)
+    def _error(
+        self,
+        code: str,
+        message: str,
+        start: int,
+        end: int,
+        help: str = "",
+        page: str = "",
+        fix: tuple[Edit, ...] = (),
+    ) -> None:
+        self.diagnostics.error(code, message, Span(self.source, start, end), help=help, page=page, fix=fix)
 
     # Expressions
 
@@ -134,7 +143,13 @@ class Values:
         wrong = next((i for i, d in enumerate(digits) if d not in "0123456789abcdefABCDEF? "), None)
         if wrong is not None:
             at = token.start_pos + 4 + wrong
-            self._error("MKS0113", f"`{digits[wrong]}` is not a hexadecimal digit", at, at + 1)
+            if digits[:2] in ("0x", "0X"):
+                help = f'hex"{digits[2:]}"'
+                fix = (Edit(Span(self.source, at - 1, at + 1), ""),)
+                self._error("MKS0113", f"`{digits[:2]}` is not a digit", at - 1, at + 1, help=help, fix=fix)
+            else:
+                help = "hexadecimal digits are 0 to 9 and a to f"
+                self._error("MKS0113", f"`{digits[wrong]}` is not a hexadecimal digit", at, at + 1, help=help)
         elif len(bare) % 2:
             self._error(
                 "MKS0113",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
@@ -67,6 +67,8 @@ class _Gathering:
         """Of every case of the file."""
         self.cases: list[_Case] = []
         self.names: dict[str, Name] = {}
+        self.misplaced = False
+        """Whether a line of a case has come before the first case; the lines after it are of the same mistake."""
 
     def error(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.diagnostics.error(code, message, span, help=help)
@@ -83,7 +85,8 @@ class _Gathering:
             self.heading(line)
         elif isinstance(line, Title):
             self.error("MKS0118", "a text alone is a case's title, and no case has begun", line.span)
-        else:
+        elif not self.misplaced:
+            self.misplaced = True
             word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
             self.error(
                 "MKS0118",
@@ -196,6 +199,7 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
             "a file begins with the edition of the language",
             Span(source, start, start + 1),
             help=f"put `mks {EDITION}` on the first line",
+            fix=(Edit(Span(source, 0, 0), f"mks {EDITION}\n"),),
         )
     for line in rest:
         if isinstance(line, CaseLine):

@@ -21,7 +21,8 @@ from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax import ast, syntax_errors
-from mkeyspec.syntax.builder import Build
+from mkeyspec.syntax.ast import Name
+from mkeyspec.syntax.builder import Build, CaseLine
 from mkeyspec.syntax.file import EDITION, gather
 from mkeyspec.syntax.lexer import PREPOSITIONS, STARTS, TEXT, Token, Words
 from mkeyspec.syntax.terminators import TooMuch, arrange
@@ -209,11 +210,18 @@ class _Recovery:
                 line = self.line(tokens[begin:at])
                 if line is not None:
                     lines.append(line)
+                elif begin < at and tokens[begin].type == "CASE":
+                    lines.append(self.nameless(tokens[begin], tokens[at]))
                 if len(self.diagnostics.found) >= self.most:
                     self.diagnostics.end(Span(self.source, token.start_pos, token.end_pos))
                     break
                 begin = at + 1
         return lines
+
+    def nameless(self, first: Token, end: Token) -> CaseLine:
+        """Stands for a `case` line that can't be read, so that the lines after it are of a case."""
+        span = Span(self.source, first.start_pos, end.start_pos)
+        return CaseLine(span, Name(span, f"line at {first.start_pos}"), None)
 
     def line(self, tokens: list[Token]) -> Any | None:
         """One statement with its block. Bad lines of the block are reported, and taken out until the rest is good."""

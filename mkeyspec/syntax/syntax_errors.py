@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax.builder import FIELDS_ONLY
 from mkeyspec.syntax.lexer import PREPOSITIONS, Token
@@ -147,7 +147,9 @@ def _modifier_without_comma(stop: Stop) -> bool:
         return False
     end = _statement_end(stop)
     help = f"{stop.text(0, stop.bad)}, {stop.text(stop.bad, end)}"
-    stop.error("MKS0107", "a modifier follows a comma", help)
+    last = stop.before()
+    fix = () if last is None else (Edit(Span(stop.source, last.end_pos, last.end_pos), ","),)
+    stop.error("MKS0107", "a modifier follows a comma", help, fix=fix)
     return True
 
 

@@ -65,7 +65,8 @@ def recover(source: Source, token: Token, before: list[Token], diagnostics: Diag
         _number(token, span, diagnostics)
         return Token("INT", "0", token.start_pos, token.end_pos)
     if token.type == "BADSTRING":
-        diagnostics.error("MKS0112", 'this text has no closing `"` on its line', span)
+        help = 'a text is closed on its line: "…"'
+        diagnostics.error("MKS0112", 'this text has no closing `"` on its line', span, help=help)
         return Token("STRING", '""', token.start_pos, token.end_pos)
     if token.type == "BADQUOTE":
         kind = token.value[: token.value.index('"')]
@@ -89,7 +90,10 @@ def _name(token: Token, span: Span, before: list[Token], diagnostics: Diagnostic
         return Token("INT", size if size.isdecimal() and size.isascii() else "0", token.start_pos, token.end_pos)
     if text.startswith(("IBV_", "MLX5DV_", "MLX5_")):
         diagnostics.error(
-            "MKS0201", f"no `{text}`; page names are written without prefix, in lower case: `{lower}`", span
+            "MKS0201",
+            f"no `{text}`: page names are written without prefix, in lower case",
+            span,
+            help=f"write `{lower}`",
         )
     elif lower == text:
         diagnostics.error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax.lexer import Token
 
@@ -86,9 +86,17 @@ class Stop:
         end = self.tokens[-1].end_pos if self.tokens else 0
         return Span(self.source, end, end)
 
-    def error(self, code: str, message: str, help: str = "", span: Span | None = None, label: str = "") -> None:
+    def error(
+        self,
+        code: str,
+        message: str,
+        help: str = "",
+        span: Span | None = None,
+        label: str = "",
+        fix: tuple[Edit, ...] = (),
+    ) -> None:
         place = self.span() if span is None else span
-        self.diagnostics.error(code, message, place, help=help, label=label, notes=self._joined())
+        self.diagnostics.error(code, message, place, help=help, label=label, notes=self._joined(), fix=fix)
 
     def _joined(self) -> tuple[Note, ...]:
         """A note if the bad token's line is taken for the continuation of the one before."""

@@ -112,6 +112,7 @@ def test_json() -> None:
         ],
         "help": "write it\nanother way",
         "page": "sig_block(3) seed, CRC-07",
+        "fix": [],
     }
 
 

@@ -213,6 +213,8 @@ def _inside(start: Int, length: Int, total: Optional[Int], expr: ast.Index) -> N
     if start < 0 or (is_known(total) and start + length > total):
         inside = is_known(total) and 0 <= start < total
         help = "[x +: n] is n bytes from x, [x..y] ends before y" if inside else "bytes count from 0"
+        if is_known(total) and total > 0 and start < 0:
+            help += f", and the last one is [{total - 1}]"
         raise fault("MKS0305", f"[{start}..{start + length}] is not within {total} bytes", expr.index.span, help=help)
 
 

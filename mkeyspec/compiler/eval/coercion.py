@@ -11,6 +11,7 @@ from typing import NoReturn, Optional, Union
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.describe import KIND_NAMES, article, describe
+from mkeyspec.compiler.eval.meant import bytes_for, number_for
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import (
     BUFFER_KINDS,
@@ -34,7 +35,7 @@ from mkeyspec.compiler.eval.values import (
     moment_of,
     number_of,
 )
-from mkeyspec.diagnostics.diagnostic import Diagnostic, Fault, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Edit, Fault, Note
 from mkeyspec.diagnostics.limits import LIST_ITEMS
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.bytestring import ByteString
@@ -56,9 +57,10 @@ def fault(
     notes: tuple[Note, ...] = (),
     help: str = "",
     page: str = "",
+    fix: tuple[Edit, ...] = (),
 ) -> Fault:
     """A `Fault` ready to be raised."""
-    return Fault(Diagnostic(code, message, span, "error", label, notes, help, page))
+    return Fault(Diagnostic(code, message, span, "error", label, notes, help, page, fix))
 
 
 def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: str = "") -> NoReturn:
@@ -113,7 +115,7 @@ def as_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> 
     number = number_of(value)
     if number is not None:
         return number
-    wrong(value, scope, span, what, "an int")
+    wrong(value, scope, span, what, "an int", number_for(value, span.source.text[span.start : span.end]))
 
 
 def as_live_int(value: Value, scope: Scope, span: Span, what: str = "this place") -> Int:
@@ -130,7 +132,9 @@ def as_live_int(value: Value, scope: Scope, span: Span, what: str = "this place"
 def as_bool(value: Value, scope: Scope, span: Span, what: str = "a condition") -> bool:
     if isinstance(value, bool):
         return value
-    wrong(value, scope, span, what, "yes or no")
+    written = span.source.text[span.start : span.end]
+    help = f"{written} != 0" if is_number(value) and written.isidentifier() else ""
+    wrong(value, scope, span, what, "yes or no", help)
 
 
 # Words ---------------------------------------------------------------------------------------
@@ -151,7 +155,8 @@ def as_word(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what
     """A word of one of `kinds`."""
     if is_word(value, *kinds):
         return value
-    wrong(value, scope, span, what, " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds))
+    help = f"words of the language have no quotes: {value}" if isinstance(value, str) else ""
+    wrong(value, scope, span, what, " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds), help)
 
 
 def as_reason(value: Value, scope: Scope, span: Span) -> str:
@@ -189,8 +194,7 @@ def as_bytes(value: Value, scope: Scope, span: Span, what: str = "this place") -
                 help="expect … == bytes before the `let`",
             )
         return (scope.ledger if moment is None else moment.ledger).content(value, span)
-    help = f'ascii"{value}" or hex"…" are bytes' if isinstance(value, str) else ""
-    wrong(value, scope, span, what, "bytes", help)
+    wrong(value, scope, span, what, "bytes", bytes_for(value, span))
 
 
 def no_but(place: Reference, span: Span) -> None:
@@ -297,7 +301,7 @@ def as_layout(value: Value, scope: Scope, span: Span, what: str = "`layout`") ->
         case tuple():
             return List(layout_parts(value, scope, span, what))
         case _:
-            help = f"list({span.source.text[span.start : span.end]})" if is_reference(value) else ""
+            help = f"write `list({span.source.text[span.start : span.end]})`" if is_reference(value) else ""
             wrong(value, scope, span, what, "a layout", help)
 
 

@@ -38,7 +38,9 @@ from mkeyspec.compiler.eval.values import (
     is_signature,
     is_wire,
 )
+from mkeyspec.diagnostics.diagnostic import Edit
 from mkeyspec.diagnostics.limits import INT_BITS, LIST_ITEMS
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString, join, repeat
 from mkeyspec.value.layout import Chunk, Part, Repeated
@@ -48,6 +50,8 @@ from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 BYTES_A_STEP = 64
 """Bytes that are made and compared in about the time of one step of evaluation."""
+
+_PATTERNS = (plan.Any, plan.Unchanged, plan.Sequence)
 
 Evaluate = Callable[[ast.Expr, Scope], Value]
 
@@ -72,13 +76,37 @@ def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
             f"`{operator}` is of numbers, and {describe(wrong_side)} is a set of bits",
             expr.span,
             help="flags are joined by `|`; `flags & flag != 0` asks for one",
+            fix=_in_place_of(expr, "|") if operator == "+" else (),
         )
+    if operator == "+":
+        _refuse_sum_of_bytes(expr, left, right)
     what = f"`{operator}`"
     a = as_live_int(left, scope, expr.left.span, what)
     b = as_live_int(right, scope, expr.right.span, what)
     if is_known(a) and is_known(b):
         return arithmetic(operator, a, b, expr)
     return _live(operator, a, b, expr)
+
+
+def _refuse_sum_of_bytes(expr: ast.Binary, left: Value, right: Value) -> None:
+    """MKS0302 for `m + m`: bytes, patterns and lists are joined by `++`."""
+    for value in (left, right):
+        if not (is_known_bytes(value) or is_reference(value) or is_list(value) or isinstance(value, _PATTERNS)):
+            return
+    raise fault(
+        "MKS0302",
+        f"`+` is of numbers, and {describe(left)} is joined to {describe(right)}",
+        expr.span,
+        help="write `++` in place of `+`",
+        fix=_in_place_of(expr, "++"),
+    )
+
+
+def _in_place_of(expr: ast.Binary, right_one: str) -> tuple[Edit, ...]:
+    """The correction that writes another operator."""
+    source = expr.span.source
+    at = source.text.index(expr.operator, expr.left.span.end)
+    return (Edit(Span(source, at, at + len(expr.operator)), right_one),)
 
 
 def _live(operator: str, a: Int, b: Int, expr: ast.Expr) -> LiveOp:

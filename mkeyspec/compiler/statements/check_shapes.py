@@ -7,7 +7,6 @@ a file's mistakes of this kind in one pass.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from typing_extensions import assert_never
 
@@ -20,6 +19,7 @@ from mkeyspec.compiler.statements.shape import Place, Shape, Slot
 from mkeyspec.compiler.statements.work_requests import SECTION
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.diagnostics.source import Span
+from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.walk import flat
 
@@ -63,11 +63,6 @@ def _what(slot: Slot | None) -> str:
     return slot.what if slot is not None else "nothing"
 
 
-def _guess(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, list(known), 1, 0.6)
-    return f"did you mean `{close[0]}`?" if close else ""
-
-
 def _faults(node: ast.Step, place: Place) -> Iterable[Fault]:
     verb = place.shapes.get(node.verb.text)
     if verb is None:
@@ -82,7 +77,7 @@ def _faults(node: ast.Step, place: Place) -> Iterable[Fault]:
 def _unknown_verb(node: ast.Step, place: Place) -> Fault:
     word = node.verb.text
     here = place.shapes
-    guess = _guess(word, here)
+    guess = did_you_mean(word, here)
     elsewhere = [other.name for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
     if place is CASE and word in CONFIGURE.shapes:
         return fault(
@@ -198,7 +193,7 @@ def _unknown_modifier(modifier: ast.Modifier, verb: Shape) -> Fault:
         "MKS0211",
         f"`{verb.name}` has no modifier `{word}`",
         modifier.name.span,
-        help=_guess(word, known) or ("it has: " + ", ".join(known) if known else f"it has none: {verb.example}"),
+        help=did_you_mean(word, known) or ("it has: " + ", ".join(known) if known else f"it has none: {verb.example}"),
         page=verb.page,
     )
 
@@ -209,7 +204,7 @@ def _unknown_override(modifier: ast.Modifier, verb: Shape) -> Fault:
         "MKS0218",
         f"`{verb.name}` has no member `{word}` to set wrong",
         modifier.name.span,
-        help=_guess(word, verb.but) or ("it has: " + ", ".join(verb.but) if verb.but else ""),
+        help=did_you_mean(word, verb.but) or ("it has: " + ", ".join(verb.but) if verb.but else ""),
         page=verb.page,
     )
 

@@ -91,7 +91,8 @@ def _memory(row: RowState, sentence: Sentence, scope: Scope) -> None:
     misaligned = _number(sentence, scope, "misaligned")
     if not 0 <= misaligned < 64:
         span = sentence.modifiers["misaligned"].span
-        raise fault("MKS0315", f"`misaligned` counts bytes past a boundary of 64, {misaligned} does not", span)
+        message = f"`misaligned` counts bytes past a boundary of 64, {misaligned} does not"
+        raise fault("MKS0315", message, span, help="0 to 63")
     rights = sentence.modifiers.get("rights")
     access: int | None = None
     if rights is not None and rights.value is not None:

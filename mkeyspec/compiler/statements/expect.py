@@ -9,6 +9,7 @@ from mkeyspec.compiler.eval.coercion import as_expected, fault, no_but, raise_if
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
 from mkeyspec.compiler.eval.live_types import comparable
+from mkeyspec.compiler.eval.meant import bytes_for
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import (
     Value,
@@ -158,7 +159,17 @@ def _length(
                 raise fault("MKS0316", "every wire is new: it can't be unchanged", span)
             return None
         case _:
-            raise fault("MKS0316", "bytes are compared with a number", span, help="be32(n) are its bytes")
+            what = "text" if span.source.text[span.start] == '"' else "a number"
+            raise fault("MKS0316", f"bytes are compared with {what}", span, help=_bytes_meant(expected, observed, span))
+
+
+def _bytes_meant(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> str:
+    """How the bytes are written that a number or a text on the right is meant for."""
+    number = expected.alternatives[0] if isinstance(expected, plan.OneOf) and expected.alternatives else expected
+    length = _observed_length(observed)
+    if type(number) is int and 0 <= number < 256 and length > 1:
+        return f"fill({number}, {length}) are {length} bytes of this value, be32({number}) is a number in four"
+    return (bytes_for(expected, span) if isinstance(expected, (str, int)) else "") or "be32(n) are its bytes"
 
 
 def _observed_length(observed: plan.Content | plan.Wire) -> int:
@@ -191,6 +202,8 @@ def _lengths_differ(
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
                 help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
+    if not help and length < have and isinstance(condition, ast.Binary) and isinstance(condition.left, ast.Ref):
+        help = f"a part of that length: {_text(condition.left.span)}[0 +: {length}]"
     return fault("MKS0310", message, condition.span, notes=notes, help=help)
 
 

@@ -113,7 +113,8 @@ def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
             "MKS0312",
             f"how much is all of `{mkey}`? Its layout's {uneven.message}",
             span,
-            help=f"say how many bytes go over the wire: {mkey}[0 +: 512]",
+            help="bytes with a field after each block: framed(bytes, domain)\n"
+            f"or say how many bytes go over the wire: {mkey}[0 +: 512]",
             page="mlx5dv_wr_set_mkey_sig_block(3) Description",
         ) from None
 

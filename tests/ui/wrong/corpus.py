@@ -13,12 +13,17 @@ A wrong input is a table `[name]`:
 
 from __future__ import annotations
 
-import tomllib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.diagnostics.diagnostic import Diagnostic
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 HERE = Path(__file__).parent
 NOT_INPUTS = ("frames.toml", "rating.toml")
@@ -86,7 +91,7 @@ def answers(text: str, directory: Path, encoding: str = "utf-8") -> list[Diagnos
 
 
 def judged(wrong: Wrong, found: list[Diagnostic]) -> list[Diagnostic]:
-    """The errors, and the warnings in the input's own lines if there is no error: the frame's warnings are not its fault."""
+    """The errors; if there is none, the warnings in the input's own lines: the frame's are not its fault."""
     errors = [one for one in found if one.severity == "error"]
     return errors or [one for one in found if wrong.first <= line_of(one) <= wrong.last]
 
