@@ -35,6 +35,7 @@ DECLARED_BY = {
     **dict.fromkeys([("mem", ""), ("wire", "")], "let NAME = crc32(ones) every 512"),
     ("dek", ""): "dek NAME { key random(32, seed=1) }",
     ("layout", ""): _OF_OWNER,
+    ("access", ""): "let NAME = local_write | remote_read",
     ("", "pd"): "pd NAME",
     ("pd", ""): "pd NAME",
     ("", "dct"): "dct NAME { key 1 }",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
+from mkeyspec.compiler.forms import with_form
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.files import resource
@@ -26,6 +27,9 @@ else:
 
 GENERAL = "MKS0122"
 """The code of a row that names none: it is written in another way."""
+
+LONGEST = 300
+"""Characters of a line that is compared; the time of a pattern may grow with their square, and people write less."""
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|#.*')
 
@@ -45,6 +49,8 @@ class Mistake:
     """Codes, one of which the line's errors must have; empty: any."""
     before: str
     """A pattern that must fit the text above, with groups in braces; empty: none."""
+    after: str
+    """A pattern that must fit the beginning of the text below; empty: none."""
     drops: tuple[str, ...]
     """Beginnings of codes of errors on later lines that come of this mistake."""
     near: tuple[str, ...]
@@ -63,6 +69,7 @@ def mistakes() -> tuple[Mistake, ...]:
             tuple((group, text) for group, text in row.get("fix", {}).items()),
             frozenset(row.get("when", ())),
             row.get("before", ""),
+            row.get("after", ""),
             tuple(row.get("drops", ())),
             tuple(row.get("near", ())),
         )
@@ -83,28 +90,27 @@ def look_again(diagnostics: Diagnostics) -> Diagnostics:
         known = _recognised(left, number) if left else None
         if known is None:
             gone |= _repeated(left)
+            better |= {id(error): with_form(error) for error in left if id(error) not in gone}
             continue
-        gone |= {id(error) for error in left}
+        gone |= {id(error) for error in left[1:]}
         better[id(left[0])], mistake = known
         for (other, line), others in lines.items():
             codes = mistake.drops if line > number else ()
             codes += mistake.near if abs(line - number) == 1 else ()
             if other == name and codes:
                 gone |= {id(error) for error in others if error.code.startswith(codes)}
-    if not gone:
+    if not lines:
         return diagnostics
     result = Diagnostics()
     for one in diagnostics.found:
-        if id(one) in better:
-            result.keep(better[id(one)])
-        elif id(one) not in gone:
-            result.keep(one)
+        if id(one) not in gone:
+            result.keep(better.get(id(one), one))
     return result
 
 
 def _repeated(errors: list[Diagnostic]) -> set[int]:
     """Of two errors at one place the second: what was read in place of a bad word is not wrong by itself."""
-    return {id(later) for first, later in pairwise(errors) if first.span == later.span}
+    return {id(later) for first, later in pairwise(errors) if first.span.start == later.span.start}
 
 
 def _line(span: Span) -> tuple[str, int]:
@@ -126,17 +132,22 @@ def _recognised(errors: list[Diagnostic], number: int) -> tuple[Diagnostic, Mist
     source = errors[0].span.source
     codes = {error.code for error in errors}
     line = source.line(number)
+    if len(line) > LONGEST:
+        return None
     masked = _masked(line)
     for mistake in mistakes():
         if mistake.when and not mistake.when & codes:
             continue
         found = mistake.line.search(masked)
-        if found is not None and _fits_above(mistake, found, source, number):
+        if found is not None and _fits_around(mistake, found, source, number):
             return replace(_diagnostic(mistake, found, source, number), page=errors[0].page), mistake
     return None
 
 
-def _fits_above(mistake: Mistake, found: re.Match[str], source: Source, number: int) -> bool:
+def _fits_around(mistake: Mistake, found: re.Match[str], source: Source, number: int) -> bool:
+    below = source.text[source.start_of(number) + len(source.line(number)) :]
+    if mistake.after and not re.match(mistake.after, below):
+        return False
     if not mistake.before:
         return True
     above = source.text[: source.start_of(number)]
@@ -187,7 +198,7 @@ _MADE: dict[str, Callable[[str], str]] = {
     "NAME_OF_": _as_name,
     "UNQUOTED_": lambda text: text.strip('"'),
     "NEXT_": lambda text: str(int(text) + 1),
-    "BYTE_OF_": lambda text: f"{int(text, 0) & 0xFF:02x}",
+    "BYTE_OF_": lambda text: f"{int(text, 16 if text.startswith('0x') else 10) & 0xFF:02x}",
     "ERRNO_OF_": lambda text: errno.errorcode.get(abs(int(text)), "EINVAL"),
 }
 

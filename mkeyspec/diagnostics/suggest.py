@@ -24,6 +24,24 @@ CALLED_OTHERWISE: dict[str, str] = {
     "untouched": "unchanged",
     "unmodified": "unchanged",
     "same": "unchanged",
+    "memset": "store",
+    "atomic_add": "fetch_add",
+    "atomic_cas": "compare_swap",
+    "cas": "compare_swap",
+    "cmp_swap": "compare_swap",
+    "copy": "memcpy",
+    "get": "read",
+    "put": "write",
+    "set": "store",
+    "config": "configure",
+    "setup": "configure",
+    "transfer": "transmit",
+    "xfer": "transmit",
+    "free": "destroy",
+    "delete": "destroy",
+    "remove": "destroy",
+    "close": "destroy",
+    "register": "memory",
     "true": "yes",
     "false": "no",
     "null": "none",
@@ -91,7 +109,10 @@ def id_meant(text: str, known: Iterable[str]) -> str:
     swapped = [one for one in ids if sorted(one) == sorted(text)]
     if swapped:
         return f"did you mean `{swapped[0]}`?"
-    digits = "".join(filter(str.isdigit, text))  # a number that nobody has is no typing error of another one
+    digits = "".join(filter(str.isdigit, text))
+    if len(digits) > 2:
+        return did_you_mean(text, ids)
+    # A short number that no id has is no typing error of another one.
     return did_you_mean(
         text, [one for one in ids if "".join(filter(str.isdigit, one)).lstrip("0") == digits.lstrip("0")]
     )

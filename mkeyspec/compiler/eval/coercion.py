@@ -11,7 +11,7 @@ from typing import NoReturn, Optional, Union
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.describe import KIND_NAMES, article, describe
-from mkeyspec.compiler.eval.meant import bytes_for, number_for
+from mkeyspec.compiler.eval.meant import bytes_for, number_for, without_quotes
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import (
     BUFFER_KINDS,
@@ -133,7 +133,7 @@ def as_bool(value: Value, scope: Scope, span: Span, what: str = "a condition") -
     if isinstance(value, bool):
         return value
     written = span.source.text[span.start : span.end]
-    help = f"{written} != 0" if is_number(value) and written.isidentifier() else ""
+    help = f"{written} != 0" if is_number(value) and not written[:1].isdigit() else ""
     wrong(value, scope, span, what, "yes or no", help)
 
 
@@ -148,15 +148,15 @@ def as_flags(value: Value, scope: Scope, span: Span, kind: str, what: str = "thi
         case _ if is_live(value) or is_number(value):
             return value
         case _:
-            wrong(value, scope, span, what, f"{KIND_NAMES.get(kind, kind)} or an int")
+            wrong(value, scope, span, what, f"{KIND_NAMES.get(kind, kind)} or an int", without_quotes(value))
 
 
 def as_word(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what: str = "this place") -> Word:
     """A word of one of `kinds`."""
     if is_word(value, *kinds):
         return value
-    help = f"words of the language have no quotes: {value}" if isinstance(value, str) else ""
-    wrong(value, scope, span, what, " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds), help)
+    wanted = " or ".join(KIND_NAMES.get(kind, kind) for kind in kinds)
+    wrong(value, scope, span, what, wanted, without_quotes(value))
 
 
 def as_reason(value: Value, scope: Scope, span: Span) -> str:
@@ -165,7 +165,7 @@ def as_reason(value: Value, scope: Scope, span: Span) -> str:
         case Errno(name) | Word("status", name):
             return name
         case _:
-            wrong(value, scope, span, "`with`", "an errno or a completion status")
+            wrong(value, scope, span, "`with`", "an errno or a completion status", without_quotes(value))
 
 
 def as_handle(value: Value, scope: Scope, span: Span, kinds: tuple[str, ...], what: str = "this place") -> Handle:

@@ -72,7 +72,12 @@ def decide(expr: ast.Expr, scope: Scope, what: str) -> bool:
 def condition(expr: ast.Expr, scope: Scope) -> Condition:
     """Split a comparison for an observer; raises `Fault` MKS0302 where `expr` is none."""
     if not isinstance(expr, ast.Binary) or expr.operator not in COMPARISONS:
-        raise fault("MKS0302", "a comparison is wanted here", expr.span, help="expect wire == counter(512)")
+        match expr:
+            case ast.Binary(operator="and" | "or"):
+                help = "an `expect` is one comparison; `in [a, b]` is one of several values"
+            case _:
+                help = "expect wire == counter(512)"
+        raise fault("MKS0302", "a comparison is wanted here", expr.span, help=help)
     right = evaluate(expr.right, scope)
     operator = expr.operator
     if operator in ("in", "not in"):

@@ -31,8 +31,19 @@ def bytes_for(value: Value, span: Span) -> str:
 
 def number_for(value: Value, written: str) -> str:
     """How a number is taken of a function or of a buffer that is `written` so."""
-    if isinstance(value, (Function, UserFunction)):
-        return f"call it: {written}(…)"
-    if is_reference(value) and written.isidentifier():
-        return f"length({written}) is its length, be32_at({written}, 0) a number in it when the case runs"
-    return ""
+    match value:
+        case Function() | UserFunction():
+            return f"call it: {written}(…)"
+        case _ if is_reference(value) and written.isidentifier():
+            return f"length({written}) is its length, be32_at({written}, 0) a number in it when the case runs"
+        case _:
+            return ""
+
+
+def without_quotes(value: Value) -> str:
+    """The help for a text where a word of the language is wanted."""
+    match value:
+        case str():
+            return f"words of the language have no quotes: {value}"
+        case _:
+            return ""

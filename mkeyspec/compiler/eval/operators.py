@@ -51,8 +51,6 @@ from mkeyspec.value.signature import Crc, Domain, T10Dif
 BYTES_A_STEP = 64
 """Bytes that are made and compared in about the time of one step of evaluation."""
 
-_PATTERNS = (plan.Any, plan.Unchanged, plan.Sequence)
-
 Evaluate = Callable[[ast.Expr, Scope], Value]
 
 
@@ -90,9 +88,8 @@ def operate(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
 
 def _refuse_sum_of_bytes(expr: ast.Binary, left: Value, right: Value) -> None:
     """MKS0302 for `m + m`: bytes, patterns and lists are joined by `++`."""
-    for value in (left, right):
-        if not (is_known_bytes(value) or is_reference(value) or is_list(value) or isinstance(value, _PATTERNS)):
-            return
+    if not (_can_be_joined(left) and _can_be_joined(right)):
+        return
     raise fault(
         "MKS0302",
         f"`+` is of numbers, and {describe(left)} is joined to {describe(right)}",
@@ -100,6 +97,14 @@ def _refuse_sum_of_bytes(expr: ast.Binary, left: Value, right: Value) -> None:
         help="write `++` in place of `+`",
         fix=_in_place_of(expr, "++"),
     )
+
+
+def _can_be_joined(value: Value) -> bool:
+    match value:
+        case plan.Any() | plan.Unchanged() | plan.Sequence():
+            return True
+        case _:
+            return is_known_bytes(value) or is_reference(value) or is_list(value)
 
 
 def _in_place_of(expr: ast.Binary, right_one: str) -> tuple[Edit, ...]:

@@ -68,8 +68,12 @@ def _faults(node: ast.Step, place: Place) -> Iterable[Fault]:
     if verb is None:
         yield _unknown_verb(node, place)
         return
-    yield from _operand_faults(node, verb)
-    yield from _phrase_faults(node, verb, place)
+    phrases = list(_phrase_faults(node, verb, place))
+    strange = any(found.diagnostic.code == "MKS0214" for found in phrases)
+    for found in _operand_faults(node, verb):
+        if not strange or found.diagnostic.code != "MKS0213":  # what is missing is likely after the strange word
+            yield found
+    yield from phrases
     yield from _modifier_faults(node, verb)
     yield from _tail_faults(node, verb, place)
 

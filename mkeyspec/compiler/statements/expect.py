@@ -165,11 +165,16 @@ def _length(
 
 def _bytes_meant(expected: plan.Expected, observed: plan.Content | plan.Wire, span: Span) -> str:
     """How the bytes are written that a number or a text on the right is meant for."""
-    number = expected.alternatives[0] if isinstance(expected, plan.OneOf) and expected.alternatives else expected
     length = _observed_length(observed)
-    if type(number) is int and 0 <= number < 256 and length > 1:
-        return f"fill({number}, {length}) are {length} bytes of this value, be32({number}) is a number in four"
-    return (bytes_for(expected, span) if isinstance(expected, (str, int)) else "") or "be32(n) are its bytes"
+    if span.source.text[span.start] == "[" and length > 1:
+        return f'bytes are written hex"0001", or fill(0, {length}); a list is one of several values'
+    match expected:
+        case int() if 0 <= expected < 256 and length > 1:
+            return f"fill({expected}, {length}) are {length} bytes of this value, be32({expected}) is a number in four"
+        case int() | str():
+            return bytes_for(expected, span)
+        case _:
+            return "be32(n) are its bytes"
 
 
 def _observed_length(observed: plan.Content | plan.Wire) -> int:
@@ -202,8 +207,11 @@ def _lengths_differ(
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
                 help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
-    if not help and length < have and isinstance(condition, ast.Binary) and isinstance(condition.left, ast.Ref):
-        help = f"a part of that length: {_text(condition.left.span)}[0 +: {length}]"
+    match condition:
+        case ast.Binary(left=ast.Ref(span=place)) if not help and length < have:
+            help = f"a part of that length: {_text(place)}[0 +: {length}]"
+        case _:
+            pass  # what is observed is a part already, or too short
     return fault("MKS0310", message, condition.span, notes=notes, help=help)
 
 

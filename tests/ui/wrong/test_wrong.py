@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from mkeyspec.compiler.second_look import check_table, mistakes
+from mkeyspec.compiler.second_look import LONGEST, check_table, mistakes
 from mkeyspec.diagnostics import render
 from mkeyspec.diagnostics.diagnostic import corrected, edits_of
 from tests.ui.wrong.corpus import FRAMES, Wrong, answers, corpus, judged, place_of, told
@@ -81,6 +83,29 @@ def test_a_line_without_an_error_is_left_alone(tmp_path: Path) -> None:
         "HERE", "    let mem = 4 * 2\n    memory m = counter(mem)\n    expect m == any # range(4)"
     )
     assert not [one for one in answers(text, tmp_path) if one.severity == "error"]
+
+
+def test_long_lines_are_left_alone(tmp_path: Path) -> None:
+    """The time of a pattern may grow with the square of a line; nobody writes a mistake of so many characters."""
+    for length, code in ((LONGEST, "MKS0122"), (LONGEST + 1, "MKS0118")):
+        line = "const n = 4".ljust(length - 1) + "#"
+        [one] = answers(f"mks 1\n{line}\ncase c\n    verifies LAY-05\n    memory m[8]\n", tmp_path)
+        assert one.code == code
+
+
+def test_mutated_inputs_raise_nothing(tmp_path: Path) -> None:
+    """Words of the inputs put into other inputs: an answer of some kind, in each format, and no exception."""
+    draw = random.Random(11)
+    words = sorted({word for wrong in CORPUS for word in re.findall(r"\w+|[^\w\s]", wrong.text)})
+    for _ in range(150):
+        pieces = re.findall(r"\s+|\w+|[^\w\s]", draw.choice(CORPUS).text)
+        pieces[draw.randrange(len(pieces))] = draw.choice(words)
+        text = "".join(pieces)
+        found = answers(text, tmp_path)
+        for kind in render.FORMATS:
+            render.render(found, kind)
+        for one in found:
+            corrected(text, edits_of(one))
 
 
 def test_enough_inputs() -> None:
