@@ -23,8 +23,11 @@ GROUP = "mkeyspec.devices"
 CODE = "MKS0944"
 RAISED = (Exception, SystemExit)
 
-CALLS = tuple(name for name in vars(Device) if not name.startswith("_"))
-"""What the rig calls."""
+OPTIONAL = {"query_dek": "dek_query", "destroy_dek": "dek_query"}
+"""Calls that a device has if it offers the capability."""
+
+CALLS = tuple(name for name in vars(Device) if not name.startswith("_") and name not in OPTIONAL)
+"""What the rig calls of every device."""
 
 
 @lru_cache(maxsize=1)
@@ -73,6 +76,15 @@ def _wrong(device: Any) -> Iterable[str]:
             yield f"{call}() raises {_line(error)}"
         else:
             yield from check(answer)
+            if call == "capabilities":
+                yield from _missing(device, answer)
+
+
+def _missing(device: Any, capabilities: Any) -> Iterable[str]:
+    offers: frozenset[str] = getattr(capabilities, "offers", frozenset())
+    for call, need in OPTIONAL.items():
+        if need in offers and not callable(getattr(device, call, None)):
+            yield f"it offers {need} and lacks {call}"
 
 
 def _wrong_info(info: Any) -> Iterable[str]:

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 #include "pure/aes.h"
+#include "pure/rule.h"
 
 enum { PURPOSE_AES_XTS = 3 };
 
@@ -96,6 +97,11 @@ int dek_destroy(struct dek *dek) {
     object_unlink(&dek->object);
     free(dek);
     return 0;
+}
+
+void RULE(dek_answer)(const struct dek *dek, uint8_t *state, uint8_t opaque[8]) {
+    *state = dek->state;
+    memcpy(opaque, dek->attr.opaque, sizeof dek->attr.opaque);
 }
 
 struct dek *dek_find(uint32_t number) { return table_get(&nic.deks, number); }

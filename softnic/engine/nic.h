@@ -196,6 +196,8 @@ struct login {
 int dek_create(struct context *context, const struct dek_attr *attr, struct dek **out);
 int dek_destroy(struct dek *dek);
 struct dek *dek_find(uint32_t number);
+/* What a query says of a key: its state (0: ready), and what it was created with. */
+void dek_answer(const struct dek *dek, uint8_t *state, uint8_t opaque[8]);
 int login_create(struct context *context, struct login **out); /* EOPNOTSUPP: not in wrapped mode */
 int login_destroy(struct login *login);
 struct login *login_find(uint32_t number);

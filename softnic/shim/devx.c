@@ -232,12 +232,11 @@ static int query_general(const struct object *object, const uint8_t *in, uint8_t
 
         type = OBJECT_DEK;
         number = dek->number;
-        body[8] = dek->state;
+        /* the key itself never comes back */
+        dek_answer(dek, body + 8, body + 0x30);
         body[0x0a] = dek->attr.size256;
         body[0x0b] = (uint8_t)(dek->attr.has_keytag << 7 | (dek->attr.purpose & 15));
         devx_set(body, 0x68, 24, dek->attr.pdn);
-        /* the key itself never comes back */
-        memcpy(body + 0x30, dek->attr.opaque, sizeof(dek->attr.opaque));
         break;
     }
     case KIND_LOGIN:

@@ -21,6 +21,8 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekAttr,
+    DekState,
     Device,
     Info,
     Memory,
@@ -259,9 +261,17 @@ class Tap:
         found: int = self._call("resume", self.device.resume, qp)
         return found
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        found: Dek = self._call("dek", self.device.dek, key, keytag)
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        given = () if attr is None else (attr,)
+        found: Dek = self._call("dek", self.device.dek, key, keytag, *given)
         return found
+
+    def query_dek(self, dek: Dek) -> DekState:
+        found: DekState = self._call("query_dek", self.device.query_dek, dek)
+        return found
+
+    def destroy_dek(self, dek: Dek) -> None:
+        self._call("destroy_dek", self.device.destroy_dek, dek)
 
     def dct(self, key: int) -> int:
         found: int = self._call("dct", self.device.dct, key)

@@ -9,7 +9,7 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Dek, Mkey, QpAttributes, QpPair, Refused, SignatureError
+from mkeyspec.device.protocol import Dek, DekAttr, Mkey, QpAttributes, QpPair, Refused, SignatureError
 from tests.quality.subject import Bench, rows
 from tests.run.text import one, told, verdicts
 
@@ -27,7 +27,7 @@ class Refusing(Model):
             raise Refused("mlx5dv_create_qp", EINVAL)
         return super().qp_pair(attributes)
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         raise Refused("mlx5dv_dek_create", EINVAL)
 
 

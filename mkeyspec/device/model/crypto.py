@@ -22,6 +22,7 @@ BEFORE = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX)
 ORDERS = tuple(int(order) for order in CryptoOrder)
 AES_XTS = 0
 KEYTAG = 8
+OPAQUE = 8
 TWEAK = 16
 RULES = ("crypto_missing", "crypto_keytag", "crypto_job")
 """Rules that are checked when an mkey is used."""
@@ -29,10 +30,11 @@ RULES = ("crypto_missing", "crypto_keytag", "crypto_job")
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """A DEK: data key and tweak key, and its keytag."""
+    """A DEK: data key and tweak key, its keytag, and the plaintext metadata that describe it."""
 
     key: bytes
     keytag: bytes | None
+    opaque: bytes = bytes(OPAQUE)
 
 
 def key(given: bytes, keytag: bytes | None) -> DataKey:

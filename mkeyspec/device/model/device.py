@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
-from mkeyspec.device.model import crypto
 from mkeyspec.device.model.components import PARTS, Parts
 from mkeyspec.device.model.configuration import M8, M32, Builder
 from mkeyspec.device.model.dct import DCI, M64, Targets
+from mkeyspec.device.model.dek import DataKeys
 from mkeyspec.device.model.key import IndirectKey, KeyTable, Region, SignatureState
 from mkeyspec.device.model.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, PostedReceive, Queue, Room, room
 from mkeyspec.device.model.transfer import REMOTE_INVALIDATE
@@ -27,6 +27,8 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekAttr,
+    DekState,
     Info,
     Memory,
     Mkey,
@@ -75,7 +77,7 @@ class Model:
         movement = parts.movement(self.profile, self.arithmetic, self.tables)
         transfer = parts.transfer(self.profile, movement, self.tables, self.targets)
         self.execution = parts.execution(self.profile, transfer)
-        self._deks: dict[int, crypto.DataKey] = {}
+        self.deks = DataKeys(self.profile)
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}
         self.default_pair: QpPair | None = None
@@ -87,7 +89,7 @@ class Model:
             table.keys.clear()
         self.targets.keys.clear()
         self.execution.events.clear()
-        self._deks.clear()
+        self.deks.keys.clear()
         self._responder: Queue | None = None
         self._memories: dict[int, Region] = {}
         self._mkeys: dict[int, IndirectKey] = {}
@@ -210,18 +212,19 @@ class Model:
         kind, expected, actual, offset = record
         return SignatureError(kind, actual, expected, offset)
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        """A plaintext DEK: 128- or 256-bit AES-XTS (mlx5dv_dek_create(3)); its halves may be equal (IEEE 1619-2007)."""
-        call = "mlx5dv_dek_create"
-        if "crypto" not in self.profile.offers:
-            raise Refused(call, errno.EOPNOTSUPP)
-        try:
-            made = crypto.key(key, keytag)
-        except ValueError:
-            raise Refused(call, self.profile.errno_of("dek_key")) from None
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        given = attr or DekAttr()
+        self._pd_of("owner", given.pd, "mlx5dv_dek_create")
         dek = Dek(self._next())
-        self._deks[dek.handle] = made
+        self.deks.create(dek.handle, key, keytag, given)
         return dek
+
+    def query_dek(self, dek: Dek) -> DekState:
+        return self.deks.query(dek.handle)
+
+    def destroy_dek(self, dek: Dek) -> None:
+        used = [mkey.crypto.key for mkey in self._mkeys.values() if mkey.crypto is not None]
+        self.deks.destroy(dek.handle, used)
 
     # Queue pairs -----------------------------------------------------------------------------
 
@@ -307,7 +310,7 @@ class Model:
         builder = self._builders.get(queue.room.inline)
         if builder is None:
             builder = self._builders[queue.room.inline] = self.parts.builder(
-                self.profile, self.arithmetic, queue.room.inline, self._deks
+                self.profile, self.arithmetic, queue.room.inline, self.deks.keys
             )
         section = self.parts.section(queue, builder, self._mkey_of, self._load)
         section.build(requests)

@@ -45,6 +45,12 @@ ERRNO: dict[str, str] = {
     "crypto_order": "EINVAL",
     "crypto_data_unit": "EINVAL",
     "crypto_order_domains": "EINVAL",
+    # mlx5dv_dek_create, mlx5dv_dek_destroy
+    "dek_key_size": "EINVAL",
+    "dek_purpose": "EINVAL",
+    "dek_comp_mask": "EINVAL",
+    "dek_login": "EINVAL",
+    "dek_in_use": "EBUSY",
     # other calls
     "inline_room": "ENOMEM",
     "memcpy_length": "EINVAL",

@@ -34,6 +34,14 @@ class SignatureError:
 
 
 @dataclass(frozen=True, slots=True)
+class DekState:
+    """struct mlx5dv_dek_attr, raw: `state` is of enum mlx5dv_dek_state (`constants.DEK_STATE`); 8 opaque bytes."""
+
+    state: int
+    opaque: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class AsyncEvent:
     """`kind` is the name of enum ibv_event_type without IBV_EVENT_, lower case, e.g. sq_drained."""
 

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.device.protocol.answers import AsyncEvent, Capabilities, Completion, Info, SignatureError
-from mkeyspec.device.protocol.objects import Dek, Memory, Mkey, Pd, Qp, QpAttributes, QpPair, Side
+from mkeyspec.device.protocol.answers import AsyncEvent, Capabilities, Completion, DekState, Info, SignatureError
+from mkeyspec.device.protocol.objects import Dek, DekAttr, Memory, Mkey, Pd, Qp, QpAttributes, QpPair, Side
 from mkeyspec.device.protocol.requests import Sge, WorkRequest
 
 
@@ -86,8 +86,17 @@ class Device(Protocol):
         """SQD to RTS; errno."""
         ...
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not."""
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not. `attr` is given
+        only to devices that offer `dek_query`."""
+        ...
+
+    def query_dek(self, dek: Dek) -> DekState:
+        """mlx5dv_dek_query; of devices that offer `dek_query`."""
+        ...
+
+    def destroy_dek(self, dek: Dek) -> None:
+        """mlx5dv_dek_destroy; of devices that offer `dek_query`."""
         ...
 
     def dct(self, key: int) -> int:

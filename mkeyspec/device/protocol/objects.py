@@ -79,3 +79,15 @@ class QpPair:
 @dataclass(frozen=True, slots=True)
 class Dek:
     handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class DekAttr:
+    """What struct mlx5dv_dek_init_attr has beside the key and its keytag. `key_size` None: that of the key's length.
+    `comp_mask` 1 is MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN; `crypto_login` is NULL then: a plaintext DEK."""
+
+    opaque: bytes = bytes(8)
+    key_size: int | None = None
+    key_purpose: int = 0
+    comp_mask: int = 1
+    pd: Pd | None = None

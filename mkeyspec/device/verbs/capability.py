@@ -87,6 +87,8 @@ def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int, longest
     """All capabilities; `attr` is the result of ibv_query_device, `mtu` and `longest` as of `values`."""
     offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
     offers |= signatures(offload) | crypto(offload) | found
+    if not offers & {"crypto", "crypto.wrapped"}:
+        offers.discard("dek_query")
     if int(attr.atomic_caps):
         offers.add("atomic")
     if offload.memcpy_length:

@@ -29,6 +29,8 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekAttr,
+    DekState,
     Info,
     LocalInv,
     Memory,
@@ -99,6 +101,8 @@ class Verbs:
 
         offload = self._native.offload()
         found = capability.tried(pyverbs.PyverbsError, qp, mkey)
+        if self._native.has("mlx5dv_dek_query"):
+            found.add("dek_query")
         return capability.capabilities(offload, found, self.context.query_device(), port.mtu, port.longest)
 
     # Objects ---------------------------------------------------------------------------------
@@ -128,10 +132,22 @@ class Verbs:
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         return self._objects.mkey_check(mkey)
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         if "crypto" not in self._capabilities.offers:
             raise Unsupported("crypto: this device imports no plaintext keys")
-        return self._objects.dek(key, keytag)
+        return self._objects.dek(key, keytag, attr)
+
+    def query_dek(self, dek: Dek) -> DekState:
+        """By libmlx5 itself: pyverbs takes the opaque bytes for a string, which ends at the first 0."""
+        answer = self._native.query_dek(self._objects.dek_of(dek))
+        if answer is None:
+            raise Unsupported("this pyverbs hides its DEKs: none can be queried")
+        if isinstance(answer, int):
+            raise Refused("mlx5dv_dek_query", answer)
+        return DekState(*answer)
+
+    def destroy_dek(self, dek: Dek) -> None:
+        self._objects.destroy_dek(dek)
 
     # Queue pairs -----------------------------------------------------------------------------
 

@@ -73,6 +73,12 @@ class _CryptoCaps(ctypes.Structure):
     )
 
 
+class _DekAttr(ctypes.Structure):
+    """struct mlx5dv_dek_attr."""
+
+    _fields_ = (("state", ctypes.c_int), ("opaque", ctypes.c_ubyte * 8), ("comp_mask", ctypes.c_uint64))
+
+
 class _Mlx5Context(ctypes.Structure):
     """struct mlx5dv_context up to crypto_caps, and room for what later releases have after it."""
 
@@ -250,6 +256,29 @@ class Native:
             if mask & _CRYPTO
             else None,
         )
+
+    def has(self, call: str) -> bool:
+        """Whether this libmlx5 has the call, and a context to call it with."""
+        return self.pointer is not None and self._mlx5 is not None and hasattr(self._mlx5, call)
+
+    def query_dek(self, dek: Any) -> tuple[int, bytes] | int | None:
+        """mlx5dv_dek_query: state and opaque bytes, or the errno; None if pyverbs hides the pointer."""
+        found = self._dek_pointer(dek)
+        if found is None or self._mlx5 is None:
+            return None
+        answer = _DekAttr()
+        refused = int(self._mlx5.mlx5dv_dek_query(ctypes.c_void_p(found), ctypes.byref(answer)))
+        return refused or (int(answer.state), bytes(answer.opaque))
+
+    def _dek_pointer(self, dek: Any) -> int | None:
+        """struct mlx5dv_dek: its DEVX object, which begins with the context."""
+
+        def fits(word: int) -> bool:
+            devx = look(word, 8)
+            context = None if devx is None else look(int.from_bytes(devx, "little"), 8)
+            return context is not None and int.from_bytes(context, "little") == self.pointer
+
+        return pointer(dek, fits)
 
     def events(self) -> list[Raw]:
         """Async events that have arrived. Never waits: the descriptor is polled before each one is read."""

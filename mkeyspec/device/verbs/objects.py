@@ -9,8 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.device.protocol import Dek, Memory, Mkey, NoSuchCall, Pd, Refused, Side, SignatureError, Unsupported
-from mkeyspec.device.verbs import names, native, requests
+from mkeyspec.device.protocol import (
+    Dek,
+    DekAttr,
+    Memory,
+    Mkey,
+    NoSuchCall,
+    Pd,
+    Refused,
+    Side,
+    SignatureError,
+    Unsupported,
+)
+from mkeyspec.device.verbs import native, requests
 from mkeyspec.device.verbs.memory import Arena, RegionKey, VerbsRegion
 
 SIDES: tuple[Side, Side] = ("owner", "peer")
@@ -127,21 +138,24 @@ class Objects:
         told = answer.sig_err
         return SignatureError(kind, int(told.actual_value), int(told.expected_value), int(told.offset))
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         if len(key) not in (32, 64):
             raise NoSuchCall("an AES-XTS key has 32 or 64 bytes")
-        pyverbs = self.pyverbs
+        pyverbs, given = self.pyverbs, attr or DekAttr()
+        size = requests.enum_fit(len(key) // 64 if given.key_size is None else given.key_size, "key_size")
+        purpose = requests.enum_fit(given.key_purpose, "key_purpose")
+        mask = requests.fit(given.comp_mask, requests.U64, "comp_mask")
 
         def make() -> Any:
             # pyverbs copies 128 bytes of key and 8 of opaque, whatever it is given.
             attr = pyverbs.Mlx5DEKInitAttr(
-                self.default_pds["owner"],
-                0 if len(key) == 32 else 1,
+                self.pd_of("owner", given.pd),
+                size,
                 keytag is not None,
-                0,
-                bytes(8),
+                purpose,
+                given.opaque[:8].ljust(8, b"\0"),
                 (key + (keytag or b"")).ljust(128, b"\0"),
-                names.DEK_CRYPTO_LOGIN,
+                mask,
             )
             return pyverbs.Mlx5DEK(self.context, attr)
 
@@ -154,6 +168,10 @@ class Objects:
         if found is None:
             raise NoSuchCall("a DEK of another case")
         return found
+
+    def destroy_dek(self, dek: Dek) -> None:
+        self.call("mlx5dv_dek_destroy", self.dek_of(dek).close)
+        del self._deks[dek.handle]
 
     # End -------------------------------------------------------------------------------------
 
