@@ -127,15 +127,40 @@ class Pd(_Step):
 
 @dataclass(frozen=True, slots=True)
 class Dek(_Step):
+    """struct mlx5dv_dek_init_attr. `key`: data key, then tweak key. `but`: key_size, key_purpose, comp_mask."""
+
     at: At
     name: str
     key: ByteString
     keytag: Optional[ByteString] = None
     claim: Claim = ()
     known: Optional[Known] = None
+    opaque: Optional[ByteString] = None
+    pd: Optional[str] = None
+    but: Overrides = ()
+
+    def is_plain(self) -> bool:
+        """Whether a device that takes a key and a keytag alone can make it."""
+        return self.opaque is None and self.pd is None and not self.but
 
     def needs(self) -> tuple[str, ...]:
-        return ("crypto",)
+        return ("crypto",) if self.is_plain() else ("crypto", "dek_query")
+
+
+@dataclass(frozen=True, slots=True)
+class Query(_Step):
+    """mlx5dv_dek_query; `state`: admitted values of enum mlx5dv_dek_state. `label.errno` is what it returned."""
+
+    at: At
+    dek: str
+    state: tuple[str, ...]
+    opaque: Optional[ByteString] = None
+    label: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+    def needs(self) -> tuple[str, ...]:
+        return ("crypto", "dek_query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +406,20 @@ class Destroy(_Step):
 
 
 @dataclass(frozen=True, slots=True)
+class DestroyDek(_Step):
+    """mlx5dv_dek_destroy; `label.errno` is what it returned."""
+
+    at: At
+    dek: str
+    label: Optional[str] = None
+    claim: Claim = ()
+    known: Optional[Known] = None
+
+    def needs(self) -> tuple[str, ...]:
+        return ("crypto", "dek_query")
+
+
+@dataclass(frozen=True, slots=True)
 class Expect(_Step):
     """`operator`: == != < <= > >=; bytes take == and != only. Where `expected` is the live side, it is here.
 
@@ -419,5 +458,5 @@ class Record(_Step):
 
 Step = Union[
     Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
-    Retag, Destroy, Expect, Snapshot, Record,
+    Retag, Destroy, DestroyDek, Query, Expect, Snapshot, Record,
 ]  # fmt: skip

@@ -111,6 +111,8 @@ class MkeyReach:
                     yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
+            case plan.Query() | plan.DestroyDek():
+                pass
             case plan.Check() | plan.Await() | plan.Poll() | plan.Cancel() | plan.Resume():
                 pass
             case plan.Expect() | plan.Snapshot() | plan.Record():

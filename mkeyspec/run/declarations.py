@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import NoSuchCall, QpAttributes, Refused, Side
+from mkeyspec.abi.constants import DEK_STATE
+from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.outcomes import Attempt
@@ -77,11 +78,59 @@ def pd(state: CaseState, step: plan.Pd) -> None:
 
 def dek(state: CaseState, step: plan.Dek) -> Attempt:
     attempt = Attempt(step.at, f"dek {step.name}")
+    given = (step.key.data, step.keytag.data if step.keytag is not None else None)
     try:
-        state.deks[step.name] = state.device.dek(step.key.data, step.keytag.data if step.keytag is not None else None)
+        if step.is_plain():
+            state.deks[step.name] = state.device.dek(*given)
+        else:
+            state.deks[step.name] = state.device.dek(*given, _dek_attr(state, step))
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     return attempt
+
+
+def _dek_attr(state: CaseState, step: plan.Dek) -> DekAttr:
+    but, usual = Members(step.but, state), DekAttr()
+    # The language takes key_size from the key's length; -1 is no value of the enum.
+    size = but.take("key_size", -1)
+    attr = DekAttr(
+        usual.opaque if step.opaque is None else step.opaque.data,
+        None if size == -1 else size,
+        but.take("key_purpose", usual.key_purpose),
+        but.take("comp_mask", usual.comp_mask),
+        state.pd(step.pd),
+    )
+    but.done(f"dek {step.name}")
+    return attr
+
+
+def destroy_dek(state: CaseState, step: plan.DestroyDek) -> Attempt:
+    attempt = Attempt(step.at, f"destroy {step.dek}")
+    try:
+        state.device.destroy_dek(state.deks[step.dek])
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "destroy", errno_name(refusal.errno)
+    return attempt
+
+
+def query(state: CaseState, step: plan.Query) -> tuple[Attempt, Failure | None]:
+    """One call of mlx5dv_dek_query, and how its answer differs from the case."""
+    attempt = Attempt(step.at, f"query {step.dek}")
+    try:
+        answer = state.device.query_dek(state.deks[step.dek])
+    except Refused as refusal:
+        attempt.phase, attempt.reason = "query", errno_name(refusal.errno)
+        return attempt, None
+    got = DEK_STATE[answer.state] if 0 <= answer.state < len(DEK_STATE) else f"state {answer.state}"
+    details = []
+    if got not in step.state:
+        details += [("expected", " or ".join(step.state)), ("got", got)]
+    if step.opaque is not None and answer.opaque != step.opaque.data:
+        details += [("expected", f"opaque {step.opaque.data.hex()}"), ("got", f"opaque {answer.opaque.hex()}")]
+    if not details:
+        return attempt, None
+    message = f"mlx5dv_dek_query of `{step.dek}` says something else"
+    return attempt, Failure("MKS2120", step.at, message, tuple(details))
 
 
 def dct(state: CaseState, step: plan.Dct) -> None:

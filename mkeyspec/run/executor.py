@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import assert_never
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import NoSuchCall, Unsupported
+from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run import (
     arrival,
     declarations,
@@ -15,6 +15,7 @@ from mkeyspec.run import (
     mkey_check,
     outcomes,
     pipelining,
+    record,
     section,
     settle,
     teardown_checks,
@@ -34,9 +35,6 @@ from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import NoValue, evaluate
-
-LONGEST_RECORD = 64
-"""Bytes of a recorded byte string that are written out."""
 
 
 class Executor:
@@ -115,6 +113,10 @@ class Executor:
                 self._retag(step)
             case plan.Destroy():
                 self._destroy(step)
+            case plan.DestroyDek():
+                self._destroydek(step)
+            case plan.Query():
+                self._query(step)
             case plan.Expect():
                 self._expect(step)
             case plan.Snapshot():
@@ -173,10 +175,21 @@ class Executor:
         state.poll_all()
         for failure in teardown_checks.signature_errors(state, (mkey,)):
             self.rulings.soft(failure, None, False, step.at)
-        attempt = declarations.destroy(state, step)
+        self._answered(declarations.destroy(state, step), step)
+
+    def _destroydek(self, step: plan.DestroyDek) -> None:
+        self._answered(declarations.destroy_dek(self.state, step), step)
+
+    def _query(self, step: plan.Query) -> None:
+        attempt, failure = declarations.query(self.state, step)
+        if self._answered(attempt, step) and failure is not None:
+            self.rulings.soft(failure, step.known, False, step.at)
+
+    def _answered(self, attempt: Attempt, step: plan.Destroy | plan.DestroyDek | plan.Query) -> bool:
+        """A call that returns 0 or an errno."""
         if step.label is not None:
-            state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
-        self.rulings.rule(attempt, step.claim, step.known)
+            self.state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+        return self.rulings.rule(attempt, step.claim, step.known)
 
     def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
         """A refusal that the case allows beside success ends it: later statements need the object."""
@@ -382,19 +395,6 @@ class Executor:
         state = self.state
         if not self.rulings.over:
             self._rest(step)
-        try:
-            if isinstance(step.observed, plan.Wire):
-                view = state.wires.get(step.observed.label or "")
-                if view is None or not view.whole:
-                    return
-            if step.operator is not None:
-                text = "yes" if expectations.holds(state, step) else "no"
-            elif plan.is_bytes(step.observed):
-                data = expectations.look(state, step.observed).data
-                more = f"… ({len(data)} bytes)" if len(data) > LONGEST_RECORD else ""
-                text = data[:LONGEST_RECORD].tobytes().hex() + more
-            else:
-                text = str(expectations.scalar(state, step.observed))
-        except (Unobserved, Unsupported):
-            return
-        self.verdict.records[step.name] = text
+        text = record.text(state, step)
+        if text is not None:
+            self.verdict.records[step.name] = text

@@ -15,7 +15,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder_expr import Children, Values
 
-PHASES = ("create", "complete", "completion", "mkey_check", "cancel", "destroy")
+PHASES = ("create", "complete", "completion", "mkey_check", "cancel", "destroy", "query")
 """When something may be rejected."""
 
 FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})

@@ -21,7 +21,7 @@ from mkeyspec.compiler.check.unchanged_members import overrides
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
 UNDEFINED_HELP = "what happens is undefined; no claim covers it"
-ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3, "destroy": 3}
+ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3, "destroy": 3, "query": 3}
 """Phases of one step in time: what is refused at one never reaches a later one."""
 
 
@@ -152,6 +152,8 @@ PHASES: dict[type, frozenset[str]] = {
     plan.Dek: frozenset({"create"}),
     plan.Cancel: frozenset({"cancel"}),
     plan.Destroy: frozenset({"destroy"}),
+    plan.DestroyDek: frozenset({"destroy"}),
+    plan.Query: frozenset({"query"}),
 }
 """Where a step may be refused."""
 

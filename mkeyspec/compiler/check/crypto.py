@@ -7,6 +7,7 @@ from typing_extensions import assert_never
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.mkey_state import look_exists
 from mkeyspec.compiler.check.state import CRYPTO, SIGNATURE, AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.signature import PLAIN, Domain
@@ -30,6 +31,17 @@ def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key
             fallback=request,
             notes=look.declared(request.mkey),
             help=f"mkey {request.mkey} {{ crypto }}",
+        )
+    dek = look.state.dek(setter.dek)
+    if look_exists(look, request, setter.dek) and dek is not None and dek.pd != key.pd:
+        look.broken(
+            "dek_pd",
+            f"`{setter.dek}` is of another protection domain than `{request.mkey}`",
+            setter,
+            "dek",
+            fallback=request,
+            notes=look.declared(setter.dek),
+            help="give both of them the same `pd`",
         )
     if setter.keytag is not None:
         look_keytag(look, len(setter.keytag), setter, request)

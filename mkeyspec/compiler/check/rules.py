@@ -42,6 +42,7 @@ _SIG = "mlx5dv_wr_set_mkey_sig_block(3)"
 _CRYPTO = "mlx5dv_wr_set_mkey_crypto(3)"
 _MKEY = "mlx5dv_create_mkey(3)"
 _POST = "mlx5dv_wr_post(3)"
+_DEK = "mlx5dv_dek_create(3)"
 
 _TABLE = (
     # Use of an mkey by data work requests.
@@ -122,7 +123,15 @@ _TABLE = (
     Rule("crypto_missing", "MKS0436", "CRY-04", f"{_MKEY} CRYPTO", COMPLETION, "CRYPTO mkey without crypto attributes"),
     Rule("crypto_keytag", "MKS0437", "XCRY-09", f"{_CRYPTO} keytag", COMPLETION, "keytag differs from the DEK's"),
     Rule("crypto_job", "MKS0438", "XCRY-10", f"{_CRYPTO} data_unit_size", COMPLETION, "length unfit for the data unit"),
+    Rule(
+        "destroyed_dek", "MKS0485", "XCRY-20", f"{_DEK} mlx5dv_dek_destroy", COMPLETION, "mkey whose DEK was destroyed"
+    ),
     # Objects.
+    Rule("dek_key_size", "MKS0480", "XCRY-17", f"{_DEK} key_size", CREATE, "key_size outside mlx5dv_crypto_key_size"),
+    Rule("dek_purpose", "MKS0481", "XCRY-18", f"{_DEK} key_purpose", CREATE, "unknown key_purpose"),
+    Rule("dek_comp_mask", "MKS0482", "XCRY-19", f"{_DEK} comp_mask", CREATE, "unknown bit in a DEK's comp_mask"),
+    Rule("dek_login", "MKS0483", "XCRY-13", f"{_DEK} crypto_login", CREATE, "wrapped DEK without a crypto login"),
+    Rule("dek_in_use", "MKS0484", "XCRY-20", f"{_DEK} mlx5dv_dek_destroy", ("destroy",), "DEK of a configured mkey"),
     Rule("create_flags", "MKS0439", "MKY-03", f"{_MKEY} create_flags", CREATE, "create_flags not of the page"),
     Rule("foreign_pd", "MKS0440", "MKY-11", f"{_MKEY} pd", COMPLETION, "another protection domain"),
     Rule("bad_lkey", "MKS0441", "INT-10", f"{_CONFIGURE} lkey", COMPLETION, "key that does not belong to the buffer"),
@@ -182,6 +191,7 @@ _TABLE = (
     Rule("atomic_boundary", "MKS0459", "WRP-05", "ibv_wr_post(3)", UNDEFINED, "atomic off its boundary"),
     Rule("own_layout", "MKS0460", "LST-01", f"{_CONFIGURE} layout_list", UNDEFINED, "mkey in its own layout"),
     Rule("dek_size", "MKS0461", "CRY-01", "mlx5dv_dek_create(3) key", UNDEFINED, "key that is not of AES-XTS"),
+    Rule("dek_pd", "MKS0486", "XCRY-21", f"{_DEK} pd", UNDEFINED, "DEK of another protection domain"),
     Rule("dct_on_other_qp", "MKS0462", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCT named on a QP that is no DCI"),
     Rule(
         "solicited_message",

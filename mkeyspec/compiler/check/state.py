@@ -146,13 +146,15 @@ class QpState(NamedTuple):
 
 
 class OtherState(NamedTuple):
-    """A pd, dek or dct: nothing about it changes."""
+    """A pd, dek or dct. `pd`, `keytag` and `destroyed` are of a dek."""
 
     at: plan.At
     kind: str
     peer: bool = False
     keytag: ByteString | None = None
     created: bool = True
+    pd: str | None = None
+    destroyed: plan.At | None = None
 
 
 Thing = MemoryState | AbstractMkey | QpState | OtherState
@@ -191,6 +193,11 @@ class AbstractState:
         """An independent copy, to look ahead within one step: at the requests of a section, one after the other, or at
         what a step would be refused for."""
         return AbstractState(self.things.copy(), self.ends.copy())
+
+    def dek(self, name: str) -> OtherState | None:
+        """The DEK of that name."""
+        thing = self.things.get(name)
+        return thing if isinstance(thing, OtherState) else None
 
     def mkey(self, name: str) -> AbstractMkey | None:
         """The mkey of that name, None if the name is none of an mkey."""

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check import access, mkey_state
-from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.context import Look, count, place
 from mkeyspec.compiler.check.posting import look_posted, look_sges, look_type
-from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, OtherState, overridden
+from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Int, is_known
@@ -232,8 +232,12 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
             help=f"configure {part.name} {{ crypto {{ dek … }} }}",
         )
         return
-    dek = look.state.things.get(crypto.dek)
-    tag = dek.keytag if isinstance(dek, OtherState) else None
+    dek = look.state.dek(crypto.dek)
+    if dek is not None and dek.destroyed is not None:
+        message = f"`{crypto.dek}`, the DEK of `{part.name}`, was destroyed at {place(dek.destroyed)}"
+        look.broken("destroyed_dek", message, part, fallback=request)
+        return
+    tag = dek.keytag if dek is not None else None
     if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
         look.broken(
             "crypto_keytag",

@@ -18,6 +18,7 @@ KIND_NAMES = {
     "seed": "a seed",
     "op": "a way to transmit or receive",
     "error": "a kind of signature error",
+    "dek_state": "a state of a DEK",
     "status": "a completion status",
     "setter": "a setter",
     "bg_type": "a guard type",

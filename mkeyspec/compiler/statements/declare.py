@@ -1,11 +1,10 @@
-"""Declarations: memory, mkey, pd, dek, dct."""
+"""Declarations: memory, mkey, pd, dct."""
 
 from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.crypto import look_keytag
 from mkeyspec.compiler.check.state import (
     MOST_ENTRIES,
     AbstractMkey,
@@ -53,8 +52,6 @@ MKEY_FLAGS: dict[str, int] = {
 _FLAGS = int(
     MkeyFlag.INDIRECT | MkeyFlag.BLOCK_SIGNATURE | MkeyFlag.CRYPTO | MkeyFlag.UPDATE_TAG | MkeyFlag.REMOTE_INVALIDATE
 )
-
-_DEK_BYTES = (32, 64)
 
 # memory -----------------------------------------------------------------------------------------
 
@@ -235,7 +232,7 @@ MKEY = Statement(
     effect=_after_mkey,
 )
 
-# pd, dek, dct -----------------------------------------------------------------------------------
+# pd, dct ----------------------------------------------------------------------------------------
 
 
 def _declare_pd(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -254,74 +251,6 @@ PD = Statement(
     lower=_declare_pd,
     check=None,
     effect=_after_pd,
-)
-
-
-def _dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`dek d { key bytes; keytag bytes }`."""
-    name = sentence.new_name()
-    lines = fields(row, sentence, scope)
-    if "key" not in lines:
-        raise fault("MKS0213", "`dek` lacks `key`", sentence.node.verb.span, help=sentence.verb.example)
-    content = {
-        word: as_bytes(evaluate(line.operand, scope), scope, line.operand.span, f"`{word}`")
-        for word, line in lines.items()
-    }
-    step = plan.Dek(
-        sentence.at,
-        name.text,
-        content["key"],
-        content.get("keytag"),
-        row.claim(sentence, scope),
-        row.known(sentence, scope),
-    )
-    for word, line in lines.items():
-        row.origin.put_member(step, word, line.span)
-    row.add(step, sentence)
-    row.declare(name, Handle("dek", name.text), scope)
-
-
-def _check_dek(look: Look, step: plan.Dek) -> None:
-    """mlx5dv_dek_create takes keys of AES-XTS-128 and AES-XTS-256: two AES keys each."""
-    if step.key.length not in _DEK_BYTES:
-        look.broken(
-            "dek_size",
-            f"a key of AES-XTS has 32 or 64 bytes, and this one {step.key.length}",
-            step,
-            help="key random(32, seed=1)",
-        )
-    if step.keytag is not None:
-        look_keytag(look, step.keytag.length, step)
-
-
-def _after_dek(state: AbstractState, step: plan.Dek) -> None:
-    created = not plan.is_rejected(step.claim)
-    state.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created)
-
-
-DEK = Statement(
-    step=plan.Dek,
-    shapes=(
-        Shape(
-            "dek",
-            "dek d { key random(32, seed=1) }",
-            NEW,
-            lines=Place(
-                "dek",
-                (
-                    field_line("key", "key random(32, seed=1)", "bytes"),
-                    field_line("keytag", "keytag fill(1, 8)", "8 bytes"),
-                ),
-            ),
-            lines_required=True,
-            phases=("create",),
-            known=True,
-            page="mlx5dv_dek_create(3)",
-        ),
-    ),
-    lower=_dek,
-    check=_check_dek,
-    effect=_after_dek,
 )
 
 

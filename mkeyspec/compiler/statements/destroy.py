@@ -1,23 +1,27 @@
-"""`destroy`: an mkey is destroyed before the end of its case."""
+"""`destroy`: an mkey or a DEK is destroyed before the end of its case."""
 
 from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.mkey_state import look_exists
-from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
+from mkeyspec.compiler.eval.coercion import as_handle
+from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
-from mkeyspec.compiler.statements.shape import LABEL, MKEY, MKEY_PAGE, Shape
+from mkeyspec.compiler.statements.shape import LABEL, MKEY_PAGE, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
 
 
 def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`destroy k`: mlx5dv_destroy_mkey returns 0, or the errno that is claimed."""
-    mkey = row.handle(sentence.operand, scope, "mkey", "`destroy`").name
+    """`destroy k`: mlx5dv_destroy_mkey or mlx5dv_dek_destroy returns 0, or the errno that is claimed."""
+    operand = sentence.operand
+    handle = as_handle(evaluate(operand, scope), scope, operand.span, ("mkey", "dek"), "`destroy`")
+    made = plan.Destroy if handle.kind == "mkey" else plan.DestroyDek
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
-    row.add(plan.Destroy(sentence.at, mkey, row.label(sentence, scope), claim, known), sentence)
+    row.add(made(sentence.at, handle.name, row.label(sentence, scope), claim, known), sentence)
 
 
 def _check(look: Look, step: plan.Destroy) -> None:
@@ -31,13 +35,41 @@ def _effect(state: AbstractState, step: plan.Destroy) -> None:
         state.things[step.mkey] = key._replace(destroyed=step.at)
 
 
+def _check_dek(look: Look, step: plan.DestroyDek) -> None:
+    """The page does not say what becomes of an mkey whose DEK goes: the call may return an errno."""
+    if not look_exists(look, step, step.dek):
+        return
+    users = [name for name, thing in look.state.things.items() if _uses(thing, step.dek)]
+    if users:
+        look.broken(
+            "dek_in_use",
+            f"`{users[0]}` is configured with `{step.dek}`",
+            step,
+            help=f"configure `{users[0]}` with another, or destroy it, before; or `accepted or rejected at destroy`",
+        )
+
+
+def _uses(thing: object, dek: str) -> bool:
+    match thing:
+        case AbstractMkey(crypto=crypto, destroyed=None):
+            return crypto is not None and crypto.dek == dek
+        case _:
+            return False
+
+
+def _after_dek(state: AbstractState, step: plan.DestroyDek) -> None:
+    dek = state.dek(step.dek)
+    if dek is not None and not plan.is_rejected(step.claim):
+        state.things[step.dek] = dek._replace(destroyed=step.at)
+
+
 DESTROY = Statement(
     step=plan.Destroy,
     shapes=(
         Shape(
             "destroy",
             "destroy k as d",
-            MKEY,
+            Slot("an mkey or a dek"),
             {"as": LABEL},
             phases=("destroy",),
             known=True,
@@ -49,3 +81,6 @@ DESTROY = Statement(
     check=_check,
     effect=_effect,
 )
+
+DESTROY_DEK = Statement(step=plan.DestroyDek, shapes=(), lower=_lower, check=_check_dek, effect=_after_dek)
+"""Of the word `destroy` as well."""

@@ -50,6 +50,8 @@ def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, spa
             _rest(state, (step.mkey,))
         case plan.Memory() | plan.Mkey() | plan.Qp() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag():
             pass  # nothing is posted
+        case plan.Query() | plan.DestroyDek():
+            pass
         case plan.Await() | plan.Cancel() | plan.Resume() | plan.Snapshot():
             pass  # no completion is waited for
         case _:

@@ -10,6 +10,7 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import (
     declare,
     declare_qp,
+    dek,
     destroy,
     expect,
     mkey_check,
@@ -32,6 +33,7 @@ RECORDS: tuple[Statement[Any], ...] = tuple(
     for module in (
         declare,
         declare_qp,
+        dek,
         sections,
         transmit_receive,
         recv,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -78,10 +78,15 @@ def but(domain: Domain, **members: int) -> Domain:
     return Domain(domain.signature, domain.block, tuple(members.items()))
 
 
+def dek(**more: Any) -> plan.Dek:
+    return plan.Dek(at(), "d", Fill(1, 32), **more)
+
+
 M, K = memory(), mkey()
 PLAIN = (M, K, configure(access(0), listed()))
 OPEN = (M, K, configure(access(0xF), listed()))
 SIGNED = (M, K, configure(access(0xF), listed(part(length=1024)), signature(mem=CRC)))
+READY = ("state_ready",)
 SECRET = (M, mkey(flags=CRYPTO), plan.Dek(at(), "d", Fill(1, 32), Fill(7, 8)))
 PEER = memory("w", peer=True)
 WRITE = plan.Write(at(), (part("k"),), part("w"))
@@ -349,6 +354,32 @@ TRIALS = (
         configure(listed(part("m", 0, 8), part("m", 0, 8))),
     ),
     Trial("qp_operation_missing", (), post(plan.RawWqe(at(), Fill(0, 16))), configure(access(0), name="m")),
+    Trial("dek_key_size", (), dek(but=(("key_size", 2),)), dek(but=(("key_size", 0),))),
+    Trial("dek_size", (), dek(but=(("key_size", 1),)), dek(but=(("key_size", 0),))),
+    Trial("dek_purpose", (), dek(but=(("key_purpose", 1),)), dek(but=(("key_purpose", 0),))),
+    Trial("dek_comp_mask", (), dek(but=(("comp_mask", 3),)), dek(but=(("comp_mask", 1),))),
+    Trial("dek_login", (), dek(but=(("comp_mask", 0),)), dek()),
+    Trial(
+        "dek_in_use",
+        (*SECRET, plan.Dek(at(), "e", Fill(2, 32)), configure(access(0xF), listed(), crypto())),
+        plan.DestroyDek(at(), "d"),
+        plan.DestroyDek(at(), "e"),
+    ),
+    Trial(
+        "destroyed_dek",
+        (*SECRET, configure(access(0xF), listed(), crypto(keytag=b"\7" * 8)), plan.DestroyDek(at(), "d")),
+        transmit(),
+        plan.DestroyDek(at(), "e"),
+    ),
+    Trial(
+        "destroyed", (*SECRET, plan.DestroyDek(at(), "d")), plan.Query(at(), "d", READY), plan.Query(at(), "e", READY)
+    ),
+    Trial(
+        "dek_pd",
+        (M, mkey(flags=CRYPTO), plan.Pd(at(), "p"), plan.Dek(at(), "d", Fill(1, 32), pd="p")),
+        configure(crypto()),
+        configure(),
+    ),
     Trial("dek_size", (), plan.Dek(at(), "d", Fill(0, 48)), plan.Dek(at(), "d", Fill(0, 64))),
     Trial(
         "keytag_size", (), plan.Dek(at(), "d", Fill(0, 64), Fill(7, 9)), plan.Dek(at(), "d", Fill(0, 64), Fill(7, 8))

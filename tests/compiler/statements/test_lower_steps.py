@@ -17,6 +17,7 @@ from mkeyspec.plan import (
     Dct,
     Dek,
     Destroy,
+    DestroyDek,
     Entry,
     FetchAdd,
     Invalidate,
@@ -32,6 +33,7 @@ from mkeyspec.plan import (
     Poll,
     Post,
     Qp,
+    Query,
     RawWqe,
     Read,
     Receive,
@@ -64,6 +66,7 @@ ONE = """
 memory m = counter(512)
 mkey k { block_signature }
 """
+DEK_D = "dek d { key fill(7, 32) }\n"
 PLAIN = ONE + "configure k { access remote_read | remote_write | local_write; layout list(m) }\n"
 
 
@@ -106,6 +109,12 @@ def test_places_are_lines_and_columns_of_the_statement() -> None:
             ),
         ),
         ("dek d { key fill(7, 32); keytag fill(1, 8) }", Dek(AT, "d", Fill(7, 32), Fill(1, 8))),
+        ("dek d { key fill(7, 32); opaque fill(1, 8) }", Dek(AT, "d", Fill(7, 32), opaque=Fill(1, 8))),
+        ("pd p\ndek d { key fill(7, 32); pd p }", Dek(AT, "d", Fill(7, 32), pd="p")),
+        (
+            "dek d, but key_size 5 { key fill(7, 32) } rejected at create",
+            Dek(AT, "d", Fill(7, 32), None, (Rejected("create", rule="dek_key_size"),), but=(("key_size", 5),)),
+        ),
         ("dct t { key 0x1122 }", Dct(AT, "t", 0x1122)),
     ],
 )
@@ -457,6 +466,12 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
         ("qp q { sig_pipelining }\ncancel 2 on q as c", Cancel(AT, 2, "q", "c")),
         ("mkey u { update_tag }\nretag u to 7", Retag(AT, "u", 7)),
         ("mkey u\ndestroy u as d", Destroy(AT, "u", "d")),
+        (DEK_D + "destroy d as gone", DestroyDek(AT, "d", "gone")),
+        (DEK_D + "query d is state_ready as q", Query(AT, "d", ("state_ready",), None, "q")),
+        (
+            DEK_D + "query d is [state_ready, state_error], opaque fill(1, 8) rejected at query with EINVAL",
+            Query(AT, "d", ("state_ready", "state_error"), Fill(1, 8), None, (Rejected("query", "EINVAL"),)),
+        ),
         (
             "mkey u\ndestroy u rejected at destroy with EBUSY",
             Destroy(AT, "u", None, (Rejected("destroy", "EBUSY"),)),
