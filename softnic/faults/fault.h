@@ -72,7 +72,8 @@
     X(xts_keys_swapped) X(xts_direction_swapped) X(xts_transmit_plain) X(xts_receive_plain) \
     X(xts_unit_512) X(xts_last_unit_plain) X(field_over_ciphertext) X(field_encrypted) \
     X(keytag_unchecked) X(crypto_missing_plain) X(crypto_job_unchecked) X(crypto_kept) \
-    X(crypto_lost) X(memcpy_short) X(memcpy_long) X(memcpy_backwards) X(memcpy_rights_unchecked) \
+    X(crypto_lost) X(dek_state_error) X(dek_opaque_lost) X(dek_opaque_reversed) \
+    X(dek_opaque_shared) X(memcpy_short) X(memcpy_long) X(memcpy_backwards) X(memcpy_rights_unchecked) \
     X(memcpy_opcode) X(dc_key_unchecked) X(dc_stream_breaks_all) X(pipelining_goes_on) \
     X(pipelining_stops_late) X(pipelining_silent) X(pipelining_resume_drops) X(cancelled_is_lost)
 /* clang-format on */

@@ -23,6 +23,7 @@ _PHASES: Mapping[str, frozenset[str]] = {
     "mkey_check": frozenset({"mlx5dv_mkey_check", "return value"}),
     "cancel": frozenset({"return value"}),
     "destroy": frozenset({"destruction"}),
+    "query": frozenset({"return value"}),
 }
 """The phase of a refusal to the observations that show it."""
 _CODES: Mapping[str, frozenset[str]] = {
@@ -34,6 +35,7 @@ _CODES: Mapping[str, frozenset[str]] = {
     "MKS2106": frozenset({"mlx5dv_mkey_check"}),
     "MKS2109": frozenset({"return value", "QP creation"}),
     "MKS2110": frozenset({"return value"}),
+    "MKS2120": frozenset({"return value"}),
 }
 """A statement of the case, or a request of it, disagrees with the device."""
 _CLOSING: Mapping[str, frozenset[str]] = {

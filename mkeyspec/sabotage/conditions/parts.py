@@ -37,7 +37,14 @@ OBSERVERS: dict[str, type[Any]] = {
     "section": SectionObserver, "queue": QueueObserver, "model": ModelObserver,
 }  # fmt: skip
 
+_OF_DEKS = (
+    "dek_state_error", "dek_opaque_lost", "dek_opaque_reversed", "dek_opaque_shared", "dek_key_size_unchecked",
+    "dek_purpose_unchecked", "dek_comp_mask_unchecked", "dek_login_unchecked", "dek_pd_refused", "dek_destroy_refused",
+    "dek_destroy_takes_all",
+)  # fmt: skip
+
 LEFT_OUT = {
+    **dict.fromkeys(_OF_DEKS, "a call on a DEK has no moment that a dimension speaks of"),
     "dci_without_builders": "a point of the profile, which has one answer",
     "destroy_refused": "the end of a case has no moment that a dimension speaks of",
     "ref_tag_never_restarts": "where the second message of one configuration begins is open (X-OPEN-07)",
