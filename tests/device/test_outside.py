@@ -53,6 +53,20 @@ class Gone(Acme):
         return answer
 
 
+class Half(Acme):
+    # Offers what it has no call for.
+    query_dek = None
+
+
+class Less(Half):
+    # As a device of an earlier release: it has no such calls, and does not offer them.
+    destroy_dek = None
+
+    def capabilities(self):
+        found = super().capabilities()
+        return replace(found, offers=found.offers - {"dek_query"})
+
+
 def open(argument, profile):
     if argument == "raises":
         raise RuntimeError("slot 1 is empty\\nand more")
@@ -62,7 +76,8 @@ def open(argument, profile):
         return Gone(profile, "close") if "PYTEST_XDIST_WORKER" in os.environ else Acme(profile)
     if argument.startswith("gone-"):
         return Gone(profile, argument[5:])
-    kinds = {"": Acme, "boastful": Boastful, "mute": Mute, "nothing": lambda profile: object()}
+    kinds = {"": Acme, "boastful": Boastful, "mute": Mute, "half": Half, "less": Less}
+    kinds["nothing"] = lambda profile: object()
     return kinds[argument](profile)
 """
 
@@ -96,6 +111,7 @@ def test_a_device_of_another_package(project: Project, workers: tuple[str, ...])
         ("acme:raises", "device acme of acme-nic 1.0 can't be opened: RuntimeError: slot 1 is empty; mend"),
         ("acme:busy", "slot 1 is in use; stop its user"),
         ("acme:boastful", "it offers cryto, and no case can need that; the value of max_wr_memcpy_length is no number"),
+        ("acme:half", "is no device: it offers dek_query and lacks query_dek; mend"),
         ("acme:mute", "capabilities() raises OSError: no answer"),
         ("acme:nothing", f"is no device: it lacks {', '.join(CALLS)}"),
         ("gone", "device gone of acme-nic 1.0 can't be opened: ModuleNotFoundError: No module named 'acme_nic_gone'"),
@@ -148,6 +164,14 @@ def test_one_that_cannot_be_closed_by_the_controller_runs_no_row(project: Projec
     done = project.mkeyspec("run", "--device", "acme:gone-close", "-n", "1")
     assert done.code == 2, done.out
     assert "error[MKS2207]: the device can't be closed: OSError: no answer" in done.out + done.err
+
+
+def test_calls_that_come_with_a_capability_may_be_missing(project: Project) -> None:
+    text = "mks 1\n\ncase d\n    verifies XCRY-14\n    dek d { key fill(1, 32) }\n    query d is state_ready\n"
+    project.put("cases/b.mks", text)
+    done = project.mkeyspec("run", "--device", "acme:less", "cases/b.mks")
+    assert done.code == 3, done.out + done.err  # nothing was judged
+    assert "1 skipped (1 needs dek_query)" in done.out
 
 
 def test_an_unknown_name_gets_its_name(project: Project) -> None:

@@ -21,6 +21,7 @@ VERBS = {
     "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey",
     "poll": "ibv_poll_cq", "events": "ibv_get_async_event", "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp",
     "retag": "retag", "destroy": "mlx5dv_destroy_mkey",
+    "query_dek": "mlx5dv_dek_query", "destroy_dek": "mlx5dv_dek_destroy",
 }  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def refused(call: Call) -> bool:
 
 def made(subject: Subject, call: Call) -> bool:
     """It went well, and the text takes nothing else."""
-    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check", "destroy"}
+    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check", "destroy", "query"}
 
 
 def unmade(subject: Subject, call: Call) -> bool:
@@ -73,8 +74,34 @@ def refusing(name: str, call: Call) -> Callable[[Tap, Go, Args], Any]:
 
 # Creation ------------------------------------------------------------------------------------
 
-for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag", "destroy"):
+for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag", "destroy", "query_dek", "destroy_dek"):
     places(f"{_name}_refused")(calls(_name, "is refused", partial(refusing, _name), made))
+
+
+def named_state(subject: Subject, call: Call) -> bool:
+    """It went well, and the text names one state."""
+    step = subject.step(call.step)
+    return made(subject, call) and isinstance(step, plan.Query) and len(step.state) == 1
+
+
+def named_opaque(subject: Subject, call: Call) -> bool:
+    """It went well, and the text names the opaque bytes."""
+    step = subject.step(call.step)
+    return made(subject, call) and isinstance(step, plan.Query) and step.opaque is not None
+
+
+def other_state(tap: Tap, go: Go, args: Args) -> Any:
+    answer = go()
+    return replace(answer, state=answer.state ^ 1)
+
+
+def other_opaque(tap: Tap, go: Go, args: Args) -> Any:
+    answer = go()
+    return replace(answer, opaque=answer.opaque[:7] + bytes([answer.opaque[7] ^ 1]))
+
+
+places("dek_other_state")(calls("query_dek", "tells the other state", lambda call: other_state, named_state))
+places("dek_other_opaque")(calls("query_dek", "tells other opaque bytes", lambda call: other_opaque, named_opaque))
 
 
 def made_anyway(tap: Tap, go: Go, args: Args) -> Mkey:

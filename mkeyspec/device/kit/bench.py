@@ -17,6 +17,7 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekState,
     Device,
     Info,
     Memory,
@@ -46,7 +47,8 @@ _ANSWERS: dict[str, type[Any] | tuple[type[Any], ...]] = {
     "info": Info, "capabilities": Capabilities, "pd": Pd, "memory": Memory, "write": type(None), "read": np.ndarray,
     "mkey": Mkey, "retag": Mkey, "destroy": type(None), "mkey_check": (SignatureError, type(None)),
     "qp_pair": QpPair, "post": int, "post_recv": int, "poll": list, "events": list, "cancel": int, "resume": int,
-    "dek": Dek, "dct": int, "reconnect": QpPair, "release": type(None), "close": type(None),
+    "dek": Dek, "query_dek": DekState, "destroy_dek": type(None),
+    "dct": int, "reconnect": QpPair, "release": type(None), "close": type(None),
 }  # fmt: skip
 """Of each call: the class of what it returns."""
 

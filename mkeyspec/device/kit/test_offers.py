@@ -11,6 +11,8 @@ from mkeyspec.device.kit.bench import ACCESS, SIGNALED, Bench, fail, sge
 from mkeyspec.device.protocol import (
     Configure,
     CryptoAttr,
+    DekAttr,
+    DekState,
     FetchAdd,
     Interleaved,
     Memcpy,
@@ -84,6 +86,17 @@ def _crypto(bench: Bench) -> None:
     _configured(bench, CRYPTO, setter, length=512)
 
 
+def _dek(bench: Bench) -> None:
+    opaque = bytes(range(8))
+    dek = bench.device.dek(bytes(range(32)), None, DekAttr(opaque))
+    got = bench.device.query_dek(dek)
+    if got != DekState(0, opaque):
+        fail(
+            f"query_dek() of a new DEK gives {got}", "a new DEK is ready, and has the opaque bytes it was created with"
+        )
+    bench.device.destroy_dek(dek)
+
+
 def _retag(bench: Bench) -> None:
     bench.device.retag(_mkey(bench, TAG), 0x7E)
 
@@ -134,6 +147,7 @@ PROBES: dict[str, Callable[[Bench], object]] = {
     "raw_wqe": _nop,
     "pipelining": lambda bench: bench.pair(sig_pipelining=True, private=True),
     "crypto": _crypto,
+    "dek_query": _dek,
     "crypto.plaintext": _crypto,
     **{f"signature.{kind}": _signed(kind) for kind in ("t10dif", "csum", *CRCS)},
     **{f"block.{unit}": _blocks(unit) for unit in BLOCK_ENUM if f"block.{unit}" in CAPABILITIES},

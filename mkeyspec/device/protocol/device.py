@@ -87,8 +87,8 @@ class Device(Protocol):
         ...
 
     def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
-        """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not. `attr` is given
-        only to devices that offer `dek_query`."""
+        """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not.
+        `attr` is given only to devices that offer `dek_query`."""
         ...
 
     def query_dek(self, dek: Dek) -> DekState:

@@ -79,3 +79,13 @@ def test_what_nothing_announces_is_tried() -> None:
 
     with pytest.raises(KeyError):  # a fault is not a lack
         capability.tried(ValueError, broken, mkey)
+
+
+@pytest.mark.parametrize(
+    ("crypto", "offered"),
+    [((0, 2, 0, 8), True), ((0, 2, 1, 8), True), ((1, 2, 0, 8), False), ((0, 0, 0, 0), False), (None, False)],
+)
+def test_deks_are_queried_where_there_are_keys(crypto: tuple[int, int, int, int] | None, offered: bool) -> None:
+    """libmlx5 has the call whatever the device is."""
+    offers = capability.capabilities(EVERYTHING._replace(crypto=crypto), {"dek_query"}, ATTR, 5, 1 << 30).offers
+    assert ("dek_query" in offers) is offered
