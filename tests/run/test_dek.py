@@ -7,7 +7,8 @@ from errno import EBUSY, EINVAL
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Dek, DekAttr, DekState, Refused
-from tests.run.text import one, told
+from mkeyspec.run.verdict import Verdict
+from tests.run.text import one, told, verdicts
 
 OPAQUE = bytes(range(8))
 
@@ -47,6 +48,19 @@ def test_state_and_opaque_bytes_are_judged() -> None:
         assert told(text, Odd(wrong)) == ["MKS2120:10"]
     assert told(one(TAGGED, "query d is state_error, opaque counter(8)")) == ["MKS2120:10"]
     assert told(one(TAGGED, "query d is [state_ready, state_error]"), Odd(DekState(1, bytes(8)))) == ["pass"]
+
+
+def test_a_failure_says_what_was_asked_for_and_what_came() -> None:
+    text = one(TAGGED, "query d is state_ready, opaque counter(8)")
+    [failures] = verdicts(text, Odd(DekState(2, bytes(8))))
+    assert not isinstance(failures, Verdict)
+    assert failures[0].code == "MKS2120"
+    assert failures[0].details == (
+        ("expected", "state_ready"),
+        ("got", "state 2"),
+        ("expected", "opaque 0001020304050607"),
+        ("got", "opaque 0000000000000000"),
+    )
 
 
 def test_what_query_and_destroy_return_is_judged() -> None:

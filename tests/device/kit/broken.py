@@ -12,6 +12,7 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekAttr,
     Info,
     Memory,
     Mkey,
@@ -42,7 +43,7 @@ CLOCK = Clock()
 
 
 class OffersCrypto(Model):
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         raise Unsupported("no engine")
 
 
