@@ -20,6 +20,8 @@ from mkeyspec.device.protocol import (
     Capabilities,
     Completion,
     Dek,
+    DekAttr,
+    DekState,
     Device,
     Info,
     Memory,
@@ -108,8 +110,14 @@ class Acme:
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
         return self._told(f"mkey_check {mkey.handle}", lambda: self._nic.mkey_check(mkey))
 
-    def dek(self, key: bytes, keytag: bytes | None = None) -> Dek:
-        return self._told(f"dek {len(key)}", lambda: self._nic.dek(key, keytag))
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        return self._told(f"dek {len(key)}", lambda: self._nic.dek(key, keytag, attr))
+
+    def query_dek(self, dek: Dek) -> DekState:
+        return self._told(f"query_dek {dek.handle}", lambda: self._nic.query_dek(dek))
+
+    def destroy_dek(self, dek: Dek) -> None:
+        self._told(f"destroy_dek {dek.handle}", lambda: self._nic.destroy_dek(dek))
 
     def dct(self, key: int) -> int:
         return self._told("dct", lambda: self._nic.dct(key))
