@@ -29,6 +29,10 @@ class _Outcome:
         """The completions that it lists; None: it lists none."""
         return None
 
+    def unordered(self) -> tuple[Entry, ...]:
+        """The completions that it lists in any order."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected(_Outcome):
@@ -74,6 +78,9 @@ class Completes(_Outcome):
 
     def listed(self) -> tuple[Entry, ...]:
         return self.entries
+
+    def unordered(self) -> tuple[Entry, ...]:
+        return self.entries if self.any_order else ()
 
 
 Outcome = Union[Rejected, Accepted, Completes]

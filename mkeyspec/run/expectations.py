@@ -217,9 +217,13 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
 
 def _taken(state: CaseState, expected: plan.Expected) -> Iterator[tuple[str, str]]:
     """What the bytes were held against that the case itself does not know."""
-    places = {step.name: step.at for step in state.taken if isinstance(step, plan.Snapshot)}
-    for name in plan.snapshots_in(expected):
-        yield "against", f"{plan.place_taken(name)}, taken at {places[name].line}:{places[name].column}"
+    names = plan.snapshots_in(expected)
+    for step in state.taken if names else ():
+        match step:
+            case plan.Snapshot(at, name) if name in names:
+                yield "against", f"{plan.place_taken(name)}, taken at {at.line}:{at.column}"
+            case _:
+                pass  # it takes nothing, or something else
 
 
 def different(state: CaseState, code: str, at: plan.At, seen: Seen, admitted: list[Pattern]) -> Failure:

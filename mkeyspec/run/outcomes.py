@@ -143,9 +143,9 @@ def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number
 
 def _as_came(outcome: Outcome, attempt: Attempt, number: Number) -> Outcome:
     """A list `in any order`, in the order in which its completions came; what came of none of its entries is last."""
-    if not isinstance(outcome, Completes) or not outcome.any_order:
+    entries = outcome.unordered()
+    if not entries:
         return outcome
-    entries = outcome.entries
     came = [due for due in attempt.listed if due.got is not None]
     fits = [[i for i, entry in enumerate(entries) if _is_of(entry, due, number)] for due in came]
     taken: dict[int, int] = {}
