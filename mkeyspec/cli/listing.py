@@ -31,6 +31,8 @@ def _case_data(case: Case) -> dict[str, Any]:
         "title": case.title,
         "verifies": list(case.verifies),
         "isolated": case.isolated,
+        "tags": list(case.tags),
+        "level": case.level,
         "rows": [{"id": row.id, "needs": [str(need) for need in row.needs]} for row in case.rows],
     }
     if case.covered is not None:
@@ -56,6 +58,10 @@ def suite_text(suite: dict[str, Any], rows: bool) -> str:
             )
         if case["verifies"]:
             lines.append(f"        verifies {', '.join(case['verifies'])}")
+        if case["tags"]:
+            lines.append(f"        tags {', '.join(case['tags'])}")
+        if case["level"] != "mandatory":
+            lines.append(f"        level {case['level']}")
         if needs:
             lines.append(f"        needs {', '.join(needs)}")
         if rows:

@@ -16,6 +16,7 @@ from mkeyspec.files.project import PACKAGE, SUFFIX, find_sources, project_of, re
 from mkeyspec.files.settings import Settings
 from mkeyspec.project_settings import checked_settings
 from mkeyspec.report.place import FILE, run_name
+from mkeyspec.syntax.labels import LEVELS
 
 _EXAMPLE = """\
 example:
@@ -53,6 +54,11 @@ def add(commands: Any) -> None:
     run.add_argument("--results", metavar="FILE", help=where)
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("--shard", metavar="K/N", help="the K-th of N parts, as 1/3")
+    tags = "only cases with this tag; repeatable: with any of them"
+    run.add_argument("--tag", metavar="NAME", action="append", default=[], help=tags)
+    run.add_argument(
+        "--level", choices=LEVELS, action="append", default=[], help="only cases of this level; repeatable"
+    )
     run.add_argument("-k", metavar="EXPR", help="only cases that match, e.g. 'crc32c and not write' or CRC-02")
     run.add_argument("-m", metavar="MARK", help="only cases with this mark, e.g. negative")
     run.add_argument("-x", action="store_true", help="stop at the first failure")
@@ -104,6 +110,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
     arguments += [f"--expectations={name}" for name in options.expectations]
     arguments += [f"--waivers={name}" for name in options.waivers]
     arguments += [f"--require={name}" for name in options.require]
+    arguments += [f"--tag={name}" for name in options.tag] + [f"--level={name}" for name in options.level]
     for name, value in (("-n", options.workers), ("-k", options.k), ("-m", options.m)):
         if value is not None:
             arguments += [name, value]

@@ -91,7 +91,7 @@ class Tally:
         elif getattr(report, "known", None):
             self._count(report, "known", str(report.known))
         elif getattr(report, "waived", None):
-            self._count(report, "known", "waived")
+            self._count(report, "known", report.waived["why"])
         else:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))

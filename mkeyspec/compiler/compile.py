@@ -158,7 +158,8 @@ def compile_case(
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value
     covered = None if chosen is None else chosen.covered
-    return plan.Case(plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated, covered)
+    head = (plan.At(*at), case.name.text, title, verifies, tuple(rows), case.isolated, covered)
+    return plan.Case(*head, case.tags, case.level)
 
 
 # Requirement ids -----------------------------------------------------------------------------

@@ -113,6 +113,10 @@ def _mark(case: plan.Case, needs: tuple[plan.Need, ...], printer: Printer) -> st
         items.append(("needs=", printer.document(needs)))
     if case.isolated:
         items.append(("isolated=", "True"))
+    if case.tags:
+        items.append(("tags=", printer.document(case.tags)))
+    if case.level != "mandatory":
+        items.append(("level=", repr(case.level)))
     if any(_negative(step) for row in case.rows for step in row.steps):
         items.append(("negative=", "True"))
     return layout(call("case", items), 0, 1)

@@ -96,6 +96,10 @@ class Case:
     isolated: bool = False
     covered: Covered | None = None
     """None: a row for each combination."""
+    tags: tuple[str, ...] = ()
+    """The author's own words, to select by."""
+    level: str = "mandatory"
+    """Or `recommended`, `optional`: a failure is reported, and the run does not fail."""
 
 
 def _called(names: tuple[str, ...], texts: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from mkeyspec.plugin.compilation import warnings
 from mkeyspec.plugin.report_properties import case_properties, reopened, verdict_properties
 from mkeyspec.plugin.unseen_departures import absence_properties
-from mkeyspec.plugin.waivers import Ruling, Waived, ruling_of
+from mkeyspec.plugin.waivers import Waived, ruling_of
 from mkeyspec.run.marks import case_of
 from mkeyspec.run.verdict import Blocked, CaseFailed
 
@@ -29,6 +29,10 @@ BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
 
 CULPRITS: pytest.StashKey[dict[str, BaseException]] = pytest.StashKey()
 """In the config's stash: the ids of the items after which the device was not healthy any more, and what each raised."""
+
+
+WAIVED = "waived"
+"""Why a failure does not make the run fail: a waiver. Else it is the level of the case."""
 
 
 _OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
@@ -73,7 +77,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         item.config.stash.setdefault(CULPRITS, {}).setdefault(rig.blocked.culprit, error)
     ruling = ruling_of(item)
     if isinstance(error, CaseFailed) and ruling is not None and ruling.excuses(error):
-        return _waived(item, call, error, ruling)
+        return _excused(item, call, error, WAIVED, ruling.text)
+    mark = case_of(getattr(item, "obj", None))
+    if isinstance(error, CaseFailed) and mark is not None and mark.level != "mandatory" and is_judged(error):
+        return _excused(item, call, error, mark.level, f"{error.failures[0].code} {error.failures[0].message}")
     if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
             return None
@@ -98,6 +105,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for line in found:
             terminalreporter.write_line(line)
         terminalreporter.write_line("`mkeyspec check` shows them with their help; `allow` in the file hides one")
+    not_mandatory = [
+        (report.nodeid, report.waived)
+        for report in terminalreporter.stats.get("xfailed", [])
+        if getattr(report, "waived", None) and report.waived["why"] != WAIVED
+    ]
+    if not_mandatory:
+        terminalreporter.section("failed, and not mandatory", yellow=True)
+    for node, about in not_mandatory:
+        terminalreporter.write_line(f"{about['why']}: {node}")
+        terminalreporter.write_line(about["text"].rstrip() + "\n")
     counts = Counter(str(report.longrepr.reprcrash.message) for report in terminalreporter.stats.get("blocked", []))
     for culprit, symptom in reopened(config).items():
         terminalreporter.write_line(f"the device was opened again after {culprit} ({symptom})")
@@ -202,15 +219,25 @@ def _known(item: pytest.Item, call: pytest.CallInfo[None], rig: Rig) -> pytest.T
     return report
 
 
-def _waived(item: pytest.Item, call: pytest.CallInfo[None], error: CaseFailed, ruling: Ruling) -> pytest.TestReport:
-    """A failure that a waiver is for: expected, but not a pass. The stream of results keeps its text."""
+def is_judged(error: CaseFailed) -> bool:
+    """Whether a failure is a verdict about the device, not one of the machine around it."""
+    from mkeyspec.plugin.waiver_file import HARNESS
+
+    return bool(error.failures) and not HARNESS & {one.code for one in error.failures}
+
+
+def _excused(
+    item: pytest.Item, call: pytest.CallInfo[None], error: CaseFailed, why: str, text: str
+) -> pytest.TestReport:
+    """A failure that a waiver is for, or of a case that is not mandatory: no pass, and the run does not fail. The
+    stream of results keeps its text."""
     report = _plain_report(item, call)
     path, line = _place(item)
-    reason = f"waived: {ruling.text}"
+    reason = f"{why}: {text}"
     report.outcome = "skipped"
     report.longrepr = (str(path), line, reason)
     report.wasxfail = reason
-    report.__dict__.update(waived={"code": error.failures[0].code, "text": str(error)})
+    report.__dict__.update(waived={"code": error.failures[0].code, "text": str(error), "why": why})
     return report
 
 

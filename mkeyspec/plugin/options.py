@@ -28,6 +28,7 @@ from mkeyspec.plugin.option_values import (
 from mkeyspec.plugin.required import Required
 from mkeyspec.plugin.unseen_departures import Absences
 from mkeyspec.plugin.watchdog import NAME, Watch
+from mkeyspec.syntax.labels import LEVELS
 
 MARKS = (
     "requirement(*ids): ids of the requirement ledger that a .mks case verifies; also selected by -k, as in -k CRC-02",
@@ -101,6 +102,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="a capability that the device must have, e.g. crypto: rows that lack it fail instead of being skipped; "
         "may be repeated",
+    )
+    group.addoption(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only cases with this tag of their `tags` line; several: with any of them",
+    )
+    group.addoption(
+        "--level",
+        action="append",
+        default=[],
+        choices=LEVELS,
+        help="only cases of this level; may be repeated",
     )
     group.addoption(
         "--shard",

@@ -54,6 +54,8 @@ def case_properties(config: pytest.Config, mark: CaseMark, id: str) -> list[Prop
         ("source", mark.suite.source),
         ("line", mark.at.line),
         ("requirements", " ".join(mark.verifies)),
+        *([("tags", " ".join(mark.tags))] if mark.tags else []),
+        *([("level", mark.level)] if mark.level != "mandatory" else []),
         ("suite_sha256", mark.suite.digest),
         ("device", session.get("device", "")),
         ("firmware", session.get("firmware", "")),

@@ -69,6 +69,8 @@ def case_data(mark: CaseMark) -> dict[str, Any]:
             "title": mark.title,
             "requirements": list(mark.verifies),
             "needs": needs_text(mark.needs),
+            "tags": list(mark.tags),
+            "level": mark.level,
         },
     }
 

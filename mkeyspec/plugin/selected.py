@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def pytest_collection_modifyitems(
     chosen = config.stash.get(SELECTED, None)
     if chosen is None:  # with a profile, files are left out
         items += unmatched(session, [_id(item) for item in items], _collects)
+    _by_labels(session, items)
     broken = [item for item in items if isinstance(item, BrokenFile)]
     if chosen is not None:
         left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
@@ -46,6 +48,34 @@ def pytest_collection_modifyitems(
         ours = {id(item) for item in mine}
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in ours])
         items[:] = mine
+
+
+def _by_labels(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Leave out the cases that have none of the tags, or another level; an ordinary test has neither."""
+    config = session.config
+    tags, levels = set(config.option.tag), config.option.level
+    if not tags and not levels:
+        return
+    marks = [case_of(getattr(item, "obj", None)) for item in items]
+    there = {tag for mark in marks if mark is not None for tag in mark.tags}
+    whole = not any(isinstance(item, BrokenFile) for item in items)  # of that nobody knows which tags it has
+    strange = [_strange(session, tag, there) for tag in config.option.tag if whole and tag not in there]
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item, mark in zip(items, marks, strict=True):
+        has = mark is not None and (not tags or tags & set(mark.tags)) and (not levels or mark.level in levels)
+        (kept if has or isinstance(item, BrokenFile) else left).append(item)
+    items[:] = [*strange, *kept]
+    config.hook.pytest_deselected(items=left)
+
+
+def _strange(session: pytest.Session, tag: str, there: set[str]) -> BrokenFile:
+    """A failing item for a tag that no collected case has."""
+    close = get_close_matches(tag, there, 1)
+    guess = f"; did you mean `{close[0]}`?" if close else ""
+    outcome = Outcome(code="MKS0905", text=f"error[MKS0905]: --tag {tag}: no case here has this tag{guess}")
+    path = session.config.rootpath
+    return BrokenFile.from_parent(session, name="MKS0905", nodeid=f"--tag {tag}::MKS0905", path=path, outcome=outcome)
 
 
 def _gone(

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, get_args, get_type_hints
 SCHEMA = 1
 """Version of the schema. A reader refuses a higher one."""
 
+Level = Literal["mandatory", "recommended", "optional"]
 Verdict = Literal["passed", "failed", "error", "known", "unseen", "blocked", "lost", "skipped"]
 """`error`: a file or the harness is wrong. `unseen`: a listed departure that no row of a case showed. The others are
 those of docs/running.md."""
@@ -105,6 +106,10 @@ class Case:
     title: str = ""
     requirements: list[str] = field(default_factory=list)
     needs: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    """The author's own words."""
+    level: Level = "mandatory"
+    """Of a case that is not mandatory, a failure is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +299,7 @@ def _checked(value: Any, kind: Any, name: str) -> Any:
     elif kind == dict[str, int]:
         right = isinstance(value, dict) and all(type(one) is int for one in value.values())
     else:
-        right = type(value) is str and value in VERDICTS
+        right = type(value) is str and value in get_args(kind)
     if not right:
         raise WrongRecord(f"`{name}` is not what the schema says")
     return value

@@ -38,6 +38,8 @@ class CaseMark:
     verifies: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     isolated: bool = False
+    tags: tuple[str, ...] = ()
+    level: str = "mandatory"
 
     @property
     def place(self) -> str:
@@ -90,6 +92,8 @@ def case(
     needs: tuple[Need, ...] = (),
     isolated: bool = False,
     negative: bool = False,
+    tags: tuple[str, ...] = (),
+    level: str = "mandatory",
 ) -> Callable[[Function], Function]:
     """Mark a test function as the case `name`.
 
@@ -97,7 +101,7 @@ def case(
     by `-m isolated`, and by `-k CRC-02`: pytest matches `-k` against names set on the function, which
     costs nothing per item, so each requirement id is set there. `requirement` marks carry the ids too.
     """
-    mark = CaseMark(suite, at, name, title, verifies, needs, isolated)
+    mark = CaseMark(suite, at, name, title, verifies, needs, isolated, tags, level)
 
     def annotate(function: Function) -> Function:
         names = function.__dict__

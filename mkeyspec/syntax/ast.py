@@ -373,6 +373,8 @@ class Case:
     body: tuple[Statement, ...]
     allows: tuple[Name, ...] = ()
     covering: Optional[Covering] = None
+    tags: tuple[str, ...] = ()
+    level: str = "mandatory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder import Allow, CaseLine, Needs, Title, Verifies
+from mkeyspec.syntax.labels import LEVELS, Labels, more
 
 EDITION = 1
 """The edition of the language that this release reads."""
@@ -25,8 +26,9 @@ _RESERVED = re.compile(r"pytest_|pytestmark\Z")
 class _Case:
     """A case whose lines are not all read."""
 
-    def __init__(self, line: CaseLine, needs: list[ast.Expr]) -> None:
+    def __init__(self, line: CaseLine, needs: list[ast.Expr], labels: Labels) -> None:
         self.line = line
+        self.labels = labels
         self.title = line.title
         self.end = line.span
         self.verifies: list[Name] = []
@@ -50,6 +52,8 @@ class _Case:
             tuple(self.body),
             tuple(self.allows),
             self.covering,
+            tuple(self.labels.tags),
+            self.labels.level or LEVELS[0],
         )
 
 
@@ -64,6 +68,8 @@ class _Gathering:
         self.lets: list[ast.Let] = []
         self.allows: list[Name] = []
         self.needs: list[ast.Expr] = []
+        """Of every case of the file."""
+        self.labels = Labels(diagnostics)
         """Of every case of the file."""
         self.cases: list[_Case] = []
         self.names: dict[str, Name] = {}
@@ -83,6 +89,8 @@ class _Gathering:
             self.needs += line.values
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks") and not line.peer:
             self.heading(line)
+        elif isinstance(line, ast.Step) and self.labels.take(line):
+            pass
         elif isinstance(line, Title):
             self.error("MKS0118", "a text alone is a case's title, and no case has begun", line.span)
         elif not self.misplaced:
@@ -92,7 +100,7 @@ class _Gathering:
                 "MKS0118",
                 f"`{word}` belongs in a case, and no case has begun",
                 line.span,
-                help="before the cases come `mks`, `suite`, `use`, `allow`, `needs` and `let`",
+                help="before the cases come `mks`, `suite`, `use`, `allow`, `needs`, `tags`, `level` and `let`",
             )
 
     def heading(self, line: ast.Step) -> None:
@@ -101,7 +109,7 @@ class _Gathering:
             self.error("MKS0117", "`mks` must be on the first line, once", line.span)
             return
         text = line.operand
-        if not isinstance(text, ast.Text) or _more(line):
+        if not isinstance(text, ast.Text) or more(line):
             self.error("MKS0117", f"`{word}` takes one text in quotes", line.span, help=f'{word} "…"')
         elif self.lets:
             self.error("MKS0117", f"`{word}` must come before the first `let`", line.span)
@@ -124,7 +132,7 @@ class _Gathering:
         if _RESERVED.match(line.name.text):
             message = f"a case can't be called `{line.name.text}`: pytest reads this name of a module"
             self.error("MKS0224", message, line.name.span, help="give it another name")
-        self.cases.append(_Case(line, self.needs))
+        self.cases.append(_Case(line, self.needs, self.labels.copy()))
 
     def line_of_case(self, case: _Case, line: Any) -> None:
         fresh, case.fresh = case.fresh, False
@@ -140,10 +148,12 @@ class _Gathering:
             case.needs += line.values
         elif isinstance(line, Allow):
             case.allows += line.codes
-        elif isinstance(line, ast.Step) and line.verb.text == "isolated" and line.operand is None and not _more(line):
+        elif isinstance(line, ast.Step) and line.verb.text == "isolated" and line.operand is None and not more(line):
             case.isolated = True
         elif isinstance(line, ast.Step) and line.verb.text == "covering":
             self.covering(case, line)
+        elif isinstance(line, ast.Step) and case.labels.take(line):
+            pass
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks"):
             self.error("MKS0117", f"`{line.verb.text}` must come before the first case", line.span)
         else:
@@ -158,7 +168,7 @@ class _Gathering:
 
     def covering(self, case: _Case, line: ast.Step) -> None:
         number = line.operand
-        if not isinstance(number, ast.Int) or _more(line):
+        if not isinstance(number, ast.Int) or more(line):
             self.error("MKS0121", "`covering` takes one number, written out", line.span, help="covering 2")
         elif not 1 <= number.value <= STRONGEST:
             message = f"`covering` takes 1 to {STRONGEST}, not {number.value}"
@@ -170,20 +180,6 @@ class _Gathering:
             self.diagnostics.error("MKS0121", message, line.span, notes=notes)
         else:
             case.covering = ast.Covering(line.span, number.value)
-
-
-def _more(line: ast.Step) -> bool:
-    """Whether a step has anything besides its verb and operand."""
-    return bool(
-        line.peer
-        or line.phrases
-        or line.value
-        or line.modifiers
-        or line.block
-        or line.claim
-        or line.branch
-        or line.known
-    )
 
 
 def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnostics: Diagnostics) -> ast.File:
@@ -226,5 +222,5 @@ def _is_edition(line: Any) -> bool:
         and line.verb.text == "mks"
         and isinstance(line.operand, ast.Int)
         and line.operand.value == EDITION
-        and not _more(line)
+        and not more(line)
     )

@@ -120,3 +120,8 @@ def test_nothing_is_held_against_what_an_open_outcome_leaves() -> None:
     body += "transmit k by send as t accepted or rejected at completion\n"
     body += "expect wire == any\ntransmit k by send\nexpect wire == t.wire"
     assert errors(body) == ["MKS0320 nothing says what `wire[0..64]` holds"]
+
+
+def test_bytes_that_differ_from_what_is_said_may_be_garbage() -> None:
+    one_said = APART.replace("expect a.wire == counter(64)\n", "\n") + "\nexpect b.wire == fill(7, 64)"
+    assert codes(one_said) == ["MKS0614"]
