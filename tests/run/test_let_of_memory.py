@@ -36,8 +36,8 @@ def test_it_is_the_number_at_the_let(lines: tuple[str, ...]) -> None:
     assert isinstance(found, Verdict), found
 
 
-def test_a_device_that_moves_nothing_is_seen() -> None:
-    """What a `let` has taken differs from what is there now only if something has come."""
+def test_bytes_that_did_not_change_are_seen() -> None:
+    """What a `let` has taken equals what is there now where the transfer brings the same bytes: the case fails."""
     lines = (
         "let first = be32_at(m, 4)",
         "receive fill(2, 64) into k by peer_write",
