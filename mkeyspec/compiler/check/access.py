@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import MR_ACCESS, Access
-from mkeyspec.compiler.check.context import Look, place
+from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState
-from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int, Live, is_known, known_number
+from mkeyspec.value.live import Int, Live, is_known
 
 _RIGHTS = ((1, "local_write"), (2, "remote_write"), (4, "remote_read"), (8, "remote_atomic"))
 
@@ -62,7 +60,7 @@ def look_pd(
     if pd != other:
         look.broken(
             "foreign_pd",
-            f"`{name}` is of {_pd_text(pd)}, the QP of {_pd_text(other)}",
+            f"`{name}` is of {pd_text(pd)}, the QP of {pd_text(other)}",
             part,
             fallback=request,
             notes=look.declared(name),
@@ -122,75 +120,9 @@ def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> b
     return False
 
 
-def look_entries(look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: int | None) -> None:
-    """The buffers of the mkey's layout: their access rights, protection domains and keys.
-
-    `reach`: the end of the bytes that are touched, from 0; None: unknown, so all. A later entry is not used.
-    """
-    layout = key.layout
-    if layout is None:
-        return
-    seen: set[tuple[str, plan.Overrides]] = set()
-    offset: int = 0
-    for entry in layout.given():
-        target = entry.target()
-        begin = offset
-        alone = entry is target  # the offset of a repeated or interleaved entry is not counted
-        offset += (known_number(target.length) or 0) if alone else 0
-        if reach is not None and alone and begin >= reach:
-            break
-        if (target.name, target.but) in seen:
-            continue
-        seen.add((target.name, target.but))
-        _entry(look, request, part, target, use, key)
-
-
-def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
-    memory = look.state.memory(target.name)
-    state = memory or look.state.mkey(target.name)
-    if state is None:
-        return
-    for member, value in target.but:
-        if member == "lkey" and value == Live(target.name, "lkey"):
-            continue
-        if member in ("lkey", "addr", "length"):
-            look.broken(
-                "bad_lkey",
-                f"the layout of `{part.name}` has an entry whose {member} is not that of `{target.name}`",
-                part,
-                fallback=request,
-                forced=True,
-                certain=member == "lkey",
-                reason=use.reason,
-            )
-            return
-    if look_side(look, request, target, state.peer, key.peer):
-        return
-    if state.pd != key.pd:
-        look.broken(
-            "foreign_pd",
-            f"the layout of `{part.name}`, which is of {_pd_text(key.pd)}, has `{target.name}` of {_pd_text(state.pd)}",
-            part,
-            fallback=request,
-            notes=look.declared(target.name),
-            reason=use.reason,
-        )
-    if memory is not None and use.writes:
-        granted = int(MR_ACCESS) if memory.access is None else memory.access
-        if not granted & Access.LOCAL_WRITE:
-            look.broken(
-                "access_right",
-                f"`{use.verb}` writes into `{target.name}` through `{part.name}`, which grants {rights_text(granted)}",
-                part,
-                fallback=request,
-                notes=(Note(f"`{target.name}` is declared at {place(state.at)}"),),
-                reason=use.reason,
-            )
-
-
 def _number(value: Int) -> str:
     return hex(value) if is_known(value) else "a live value"
 
 
-def _pd_text(pd: str | None) -> str:
+def pd_text(pd: str | None) -> str:
     return "the default pd" if pd is None else f"pd `{pd}`"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check.context import Look, place
 from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, AbstractMkey, may_be_refused
-from mkeyspec.value.layout import Layout, Part
+from mkeyspec.value.layout import Part
 
 
 def look_exists(look: Look, request: object, name: str, use: plan.Use | None = None) -> bool:
@@ -79,39 +77,6 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
 def is_as_open(look: Look, key: AbstractMkey) -> bool:
     """Whether the step may be refused, and the key is unknown since a statement that may be refused."""
     return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
-
-
-def look_inside(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
-    """False, and recorded, if the layout contains an mkey without a known layout."""
-    left, seen = [key], {part.name}
-    while left:
-        for name in _keys_of(left.pop().layout):
-            inner = look.mkey(name)
-            if inner is None or name in seen:
-                continue
-            seen.add(name)
-            left.append(inner)
-            if inner.destroyed is not None:
-                message = (
-                    f"`{name}`, to which the layout of `{part.name}` leads, was destroyed at {place(inner.destroyed)}"
-                )
-                look.broken("destroyed_key", message, part, fallback=request, reason=use.reason)
-                return False
-            if inner.unknown & LAYOUT and not is_as_open(look, inner):
-                look.broken(
-                    "unknown_state",
-                    f"`{name}`, to which the layout of `{part.name}` leads, is in an unknown state {since(inner)}",
-                    part,
-                    fallback=request,
-                    help=how_to_fix(name, inner, None),
-                )
-                return False
-    return True
-
-
-def _keys_of(layout: Layout | None) -> Iterator[str]:
-    for part in layout.targets() if layout is not None else ():
-        yield part.name
 
 
 def since(key: AbstractMkey) -> str:

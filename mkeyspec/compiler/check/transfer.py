@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
-from mkeyspec.compiler.check import access, mkey_state
+from mkeyspec.compiler.check import access, entries, mkey_state
 from mkeyspec.compiler.check.context import Look, count, place
 from mkeyspec.compiler.check.posting import look_posted, look_sges, look_type
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, overridden
@@ -60,7 +60,7 @@ def _look_mkey(
     look: Look, request: plan.Wr | plan.Step, of_request: plan.End, thing: AbstractMkey, pd: str | None
 ) -> None:
     part, length, use = of_request
-    known = mkey_state.look_state(look, request, part, thing, use) and mkey_state.look_inside(
+    known = mkey_state.look_state(look, request, part, thing, use) and entries.look_inside(
         look, request, part, thing, use
     )
     if not known or access.look_keys(look, request, part, use, thing):
@@ -83,8 +83,8 @@ def _look_mkey(
         return
     access.look_right(look, request, part, use, thing.access, thing.at)
     need = memory_need(thing, length)
-    end = None if need is None or not is_known(reach.start) else reach.start + need.bytes
-    access.look_entries(look, request, part, use, thing, end)
+    touched = None if need is None or not is_known(reach.start) else (reach.start, reach.start + need.bytes)
+    entries.look_entries(look, request, part, use, thing, touched)
     look_bounds(look, request, part, use, thing, reach, need)
     _crypto(look, request, part, thing, length, need)
 

@@ -120,6 +120,11 @@ def _doubt_of(ledger: BufferContents, live: Live) -> Doubt | None:
     return ledger.doubtful([(name, found[1], ENCODINGS[found[0]])])
 
 
+def is_open_error(undecided: Undecided, mkey: str) -> bool:
+    """Whether a statement whose outcome is left open decides what a check of the mkey finds."""
+    return any(key == mkey for key, _ in undecided.keys)
+
+
 def look_check(undecided: Undecided, step: plan.Check, of: Span | None, span: Span) -> None:
     """Raises `Fault` where a check names an error that is there in one outcome only. `of`: the statement whose outcome
     it is of."""

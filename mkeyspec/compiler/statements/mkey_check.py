@@ -22,6 +22,7 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import BYTES, LABEL, MKEY, NUMBER, SIG_PAGE, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Int
@@ -109,6 +110,8 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.origin.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
         row.origin.put_member(step, name, modifier.span)
+    if by is None and "ok" in kinds and not undecided.is_open_error(row.undecided, mkey.name):
+        _cannot_fail(row, step, key, sentence.span)
     row.add(step, sentence)
     undecided.look_check(row.undecided, step, by, sentence.span)
     if by is None:
@@ -124,6 +127,23 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 _OF_BLOCK = ("block", "found", "computed")
 """Members of a check that need the signature of the data."""
+
+
+def _cannot_fail(row: RowState, step: plan.Check, key: AbstractMkey, span: Span) -> None:
+    """A check that names `ok` and each error that there can be, and no member of it."""
+    said = (step.block, step.found, step.computed, step.offset, step.expected, step.actual, step.known)
+    if any(one is not None for one in said) or step.claim or key.unknown:
+        return
+    told = key.told
+    left = [kind for kind in _KIND_MASK if kind not in step.kind and any(_possible(one, kind) for one in told)]
+    if left or (not told and len(step.kind) <= len(_KIND_MASK)):
+        return
+    why = "everything that there is" if not told else f"everything that {told[-1].signature.describe()} can have"
+    row.diagnostics.warning("MKS0612", f"this check cannot fail: it names {why}", span)
+
+
+def _possible(domain: Domain, kind: str) -> bool:
+    return domain.signature.tags or kind == "bad_guard"
 
 
 def _right_size(
@@ -195,11 +215,12 @@ def _check(look: Look, step: plan.Check) -> None:
 
 def _lint(state: AbstractState, step: plan.Check, origin: Origin, diagnostics: Diagnostics) -> None:
     """A kind of error that check_mask, or the type of the signature, rules out."""
-    if {"ok", *_KIND_MASK}.issubset(step.kind):
-        diagnostics.warning("MKS0612", "this check cannot fail: it names everything that there is", origin.get(step))
     key = state.mkey(step.mkey)
     domain = step.domain
-    if key is None or key.unknown or domain is None or "ok" in step.kind:
+    if key is None or key.unknown or "ok" in step.kind:
+        return
+    if domain is None or key.called:
+        _nothing_to_report(key, step, origin, diagnostics)
         return
     if domain not in (key.mem, key.wire):
         return  # of a transfer before the last configuration
@@ -219,6 +240,20 @@ def _lint(state: AbstractState, step: plan.Check, origin: Origin, diagnostics: D
         origin.get(step),
         page=f"{SIG_PAGE} check_mask, MSK-01",
     )
+
+
+def _nothing_to_report(key: AbstractMkey, step: plan.Check, origin: Origin, diagnostics: Diagnostics) -> None:
+    """No data with a signature has gone through the mkey since it was created, or since the last check."""
+    help = ""
+    if key.called:
+        why = "an earlier check has called for it, and no data came since"
+    elif key.inputs:
+        why = f"the data of `{step.mkey}` came without a signature"
+    else:
+        why = f"no request has moved data through `{step.mkey}`"
+        help = "a key in the layout of another one is raw memory: no signature of it is checked"
+    message = f"{' or '.join(step.kind)} cannot be reported: {why}"
+    diagnostics.warning("MKS0605", message, origin.get(step), help=help, page="mlx5dv_mkey_check(3)")
 
 
 def _reportable(domain: Domain, key: AbstractMkey, kind: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import mkey_state
+from mkeyspec.compiler.check import entries, mkey_state
 from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.posting import look_sges, look_type
 from mkeyspec.compiler.check.state import AbstractState
@@ -49,7 +49,7 @@ def _check(look: Look, step: plan.Recv) -> None:
         if key is None or not mkey_state.look_exists(look, step, part.name, use):
             continue
         if not key.unknown or mkey_state.look_state(look, step, part, key, use):
-            mkey_state.look_inside(look, step, part, key, use)
+            entries.look_inside(look, step, part, key, use)
 
 
 def _effect(state: AbstractState, step: plan.Recv) -> None:

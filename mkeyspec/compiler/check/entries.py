@@ -1,0 +1,191 @@
+"""Rules of what an mkey's layout has in it: the buffers and mkeys that a request touches through it.
+
+An mkey in a layout is raw memory to the one that has it, and needs the local right only (docs/design/data-path.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mkeyspec import plan
+from mkeyspec.abi.constants import MR_ACCESS, Access
+from mkeyspec.compiler.check.access import look_side, pd_text, rights_text
+from mkeyspec.compiler.check.context import Look, place
+from mkeyspec.compiler.check.mkey_state import how_to_fix, is_as_open, since
+from mkeyspec.compiler.check.state import ACCESS, LAYOUT, AbstractMkey
+from mkeyspec.diagnostics.diagnostic import Note
+from mkeyspec.value.layout import Layout, Part
+from mkeyspec.value.live import Live, is_known, known_number
+
+Reach = tuple[int, int]
+"""The bytes of a layout that are touched: the first one, and the one after the last."""
+
+
+def look_inside(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
+    """False, and recorded, if the layout contains an mkey without a known layout."""
+    left, seen = [key], {part.name}
+    while left:
+        for name in _keys_of(left.pop().layout):
+            inner = look.mkey(name)
+            if inner is None or name in seen:
+                continue
+            seen.add(name)
+            left.append(inner)
+            if inner.destroyed is not None:
+                message = f"{_led_to(name, part)}, was destroyed at {place(inner.destroyed)}"
+                look.broken("destroyed_key", message, part, fallback=request, reason=use.reason)
+                return False
+            if inner.unknown & (LAYOUT | ACCESS if use.writes else LAYOUT) and not is_as_open(look, inner):
+                look.broken(
+                    "unknown_state",
+                    f"{_led_to(name, part)}, is in an unknown state {since(inner)}",
+                    part,
+                    fallback=request,
+                    help=how_to_fix(name, inner, None),
+                )
+                return False
+    return True
+
+
+def look_entries(
+    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach | None
+) -> None:
+    """The buffers and mkeys of the mkey's layout: their access rights, protection domains, keys, bounds.
+
+    `reach` None: which bytes are touched is not known, so all entries count; mkeys inside are not looked at.
+    """
+    layout = key.layout
+    if layout is None:
+        return
+    seen: set[tuple[str, plan.Overrides]] = set()
+    offset: int = 0
+    for entry in layout.given():
+        target = entry.target()
+        begin = offset
+        alone = entry is target  # the offset of a repeated or interleaved entry is not counted
+        offset += (known_number(target.length) or 0) if alone else 0
+        if reach is not None and alone and not begin < reach[1]:
+            break
+        if reach is not None and alone and offset <= reach[0] and is_known(target.length):
+            continue
+        if (target.name, target.but) in seen:
+            continue
+        seen.add((target.name, target.but))
+        _entry(look, request, part, target, use, key)
+    if reach is not None:
+        _look_keys_inside(look, request, part, use, key, reach, {part.name})
+
+
+def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
+    memory = look.state.memory(target.name)
+    state = memory or look.state.mkey(target.name)
+    if state is None:
+        return
+    for member, value in target.but:
+        if member == "lkey" and value == Live(target.name, "lkey"):
+            continue
+        if member in ("lkey", "addr", "length"):
+            look.broken(
+                "bad_lkey",
+                f"the layout of `{part.name}` has an entry whose {member} is not that of `{target.name}`",
+                part,
+                fallback=request,
+                forced=True,
+                certain=member == "lkey",
+                reason=use.reason,
+            )
+            return
+    if look_side(look, request, target, state.peer, key.peer):
+        return
+    _look_pd(look, request, part, use, part.name, key, target.name)
+    if memory is not None and use.writes:
+        granted = int(MR_ACCESS) if memory.access is None else memory.access
+        if not granted & Access.LOCAL_WRITE:
+            look.broken(
+                "access_right",
+                f"`{use.verb}` writes into `{target.name}` through `{part.name}`, which grants {rights_text(granted)}",
+                part,
+                fallback=request,
+                notes=(Note(f"`{target.name}` is declared at {place(state.at)}"),),
+                reason=use.reason,
+            )
+
+
+def _look_keys_inside(
+    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach, above: set[str]
+) -> None:
+    """The mkeys among the touched entries, and what those lead to. `above`: those that lead here."""
+    layout = key.layout
+    if layout is None or not any(look.mkey(name) for name in _keys_of(layout)):
+        return
+    try:
+        touched = layout.window(reach[0], min(reach[1], layout.length or 0) - reach[0])
+    except ValueError:  # where an entry begins is read from the device
+        return
+    for name, (start, end) in _spans(touched).items():
+        inner = look.mkey(name)
+        if inner is None or name in above or not _look_key_inside(look, request, part, use, name, inner, end):
+            continue
+        assert inner.layout is not None
+        for below in dict.fromkeys(_keys_of(inner.layout)):
+            _look_pd(look, request, part, use, name, inner, below)
+        _look_keys_inside(look, request, part, use, inner, (start, end), above | {name})
+
+
+def _spans(segments: list[tuple[str, int, int]]) -> dict[str, Reach]:
+    """Of each buffer or mkey the range that contains all that is touched of it."""
+    spans: dict[str, Reach] = {}
+    for name, start, size in segments:
+        low, high = spans.get(name, (start, start))
+        spans[name] = min(low, start), max(high, start + size)
+    return spans
+
+
+def _look_key_inside(
+    look: Look, request: object, part: Part, use: plan.Use, name: str, inner: AbstractMkey, end: int
+) -> bool:
+    """False, and recorded, if the use of an mkey inside is refused."""
+    granted = inner.access
+    if inner.invalidated is not None:
+        rule, what = "invalidated_key", f"is invalidated at {place(inner.invalidated)} and not configured since"
+    elif inner.layout is None:
+        rule, what = "no_layout", "has no layout"
+    elif use.writes and (granted is None or (is_known(granted) and not granted & Access.LOCAL_WRITE)):
+        has = "its access was never set" if granted is None else f"it grants {rights_text(int(granted))}"
+        rule, what = "access_right", f"is written to, which needs local_write of it, and {has}"
+    elif inner.length is not None and end > inner.length:
+        rule, what = "beyond_layout", f"has {inner.length} bytes, and {end} are wanted of it"
+    else:
+        return True
+    look.broken(
+        rule,
+        f"{_led_to(name, part)}, {what}",
+        part,
+        fallback=request,
+        notes=look.declared(name),
+        reason=use.reason,
+    )
+    return False
+
+
+def _look_pd(look: Look, request: object, part: Part, use: plan.Use, name: str, key: AbstractMkey, inside: str) -> None:
+    """The pd of a buffer or mkey in the layout of the mkey `name`, against that of this mkey."""
+    state = look.state.memory(inside) or look.mkey(inside)
+    if state is not None and state.pd != key.pd:
+        look.broken(
+            "foreign_pd",
+            f"the layout of `{name}`, which is of {pd_text(key.pd)}, has `{inside}` of {pd_text(state.pd)}",
+            part,
+            fallback=request,
+            notes=look.declared(inside),
+            reason=use.reason,
+        )
+
+
+def _led_to(name: str, part: Part) -> str:
+    return f"`{name}`, to which the layout of `{part.name}` leads"
+
+
+def _keys_of(layout: Layout | None) -> Iterator[str]:
+    for part in layout.targets() if layout is not None else ():
+        yield part.name
