@@ -177,6 +177,9 @@ class _Case(_Names):
         self.used: set[str] = set()
         self.outer: dict[str, Span] = {}
         """Names of the file or the language that a function of this case uses: no name may hide them afterwards."""
+        self.of_turns: dict[str, Span] = {}
+        """Names that the lines of a `repeat` above declare; those of another one may be the same."""
+        self.in_turn = False
         self.watched: list[ast.Name] = []
         """`let` and `for` names: unused ones are worth a warning."""
 
@@ -218,10 +221,21 @@ class _Case(_Names):
 
     def unknown(self, ref: ast.Ref, local: frozenset[str]) -> None:
         self.used.add(ref.name)
+        if ref.name in self.of_turns:
+            self.diagnostics.error(
+                "MKS0227",
+                f"`{ref.name}` is of one turn of the `repeat`, and is not known below it",
+                ref.span,
+                notes=(Note("declared here, anew in each turn", self.of_turns[ref.name]),),
+                help="use it in the `repeat`; or declare it above, once",
+            )
+            return
         super().unknown(ref, local)
 
     def declare(self, name: ast.Name) -> None:
         first = self.own.get(name.text)
+        if first is None and not self.in_turn:
+            first = self.of_turns.get(name.text)
         if first is not None:
             self.twice(name.text, name.span, first)
         elif name.text in self.outer:
@@ -263,6 +277,8 @@ class _Case(_Names):
                     self.known_departure(statement.known)
                 case ast.If():
                     self.branches(statement, lines)
+                case ast.Repeat():
+                    self.repeat(statement)
                 case _:
                     assert_never(statement)
 
@@ -277,6 +293,21 @@ class _Case(_Names):
         self.own = before
         self.statements(statement.orelse.lines, lines)
         self.own = {**then, **self.own}
+
+    def repeat(self, statement: ast.Repeat) -> None:
+        """What the lines declare is known in them alone."""
+        sentence = statement.sentence
+        self.expr(sentence.operand)
+        before, self.in_turn = self.own.copy(), True
+        for phrase in sentence.phrases:
+            name = label_of(phrase)
+            if name is not None:
+                self.declare(name)
+                self.watched.append(name)
+        self.statements(statement.lines, False)
+        gone = {name: place for name, place in self.own.items() if name not in before}
+        self.own, self.in_turn = before, False
+        self.of_turns.update(gone)
 
     def let(self, let: ast.Let) -> None:
         self.function(let)

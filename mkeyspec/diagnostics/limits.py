@@ -47,6 +47,8 @@ VALUE_PARTS = Limit("MKS0717", 500_000, "parts in one value")
 VALUE_DEPTH = Limit("MKS0718", 64, "values inside one another")
 COVERED_COMBINATIONS = Limit("MKS0719", 200_000, "combinations from which `covering` chooses")
 COVERED_TUPLES = Limit("MKS0720", 10_000_000, "tuples of values in the combinations from which `covering` chooses")
+TURNS = Limit("MKS0721", 1_000, "turns of a `repeat`")
+REPEATED = Limit("MKS0722", 20_000, "statements in the turns of one file, all rows together")
 
 ALL = (
     FILE_BYTES,
@@ -69,5 +71,7 @@ ALL = (
     VALUE_DEPTH,
     COVERED_COMBINATIONS,
     COVERED_TUPLES,
+    TURNS,
+    REPEATED,
 )
 """Every limit of the language."""

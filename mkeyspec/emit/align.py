@@ -1,28 +1,33 @@
 """The rows of a case laid over one another: what they share is the body, where they differ becomes a column.
 
 A source step is known by its place, so rows are aligned by it: each statement of the `.mks` file
-becomes one statement of the test function, in the same order, whatever rows have it.
+becomes one statement of the test function, in the same order, whatever rows have it. A `repeat` becomes one loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.emit.columns import Column, Columns
 from mkeyspec.emit.printer import Document, Group, Printer, all_same, call, flat, positional, same
+from mkeyspec.emit.turns import Loop, TurnColumns
 from mkeyspec.value.expression import PLAIN, Expression, Style
 from mkeyspec.value.layout import Part
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One step of the body; `guard` is the condition under which a row has it, or "" where all have."""
+    """One step of the body; `guard` is the condition under which a row has it, or "" where all have.
+
+    `body`: `step` is the head of a loop, and these are in it.
+    """
 
     step: Group
     guard: str = ""
+    body: tuple[Statement, ...] = ()
 
 
 @dataclass(slots=True)
@@ -36,53 +41,116 @@ class Aligned:
 def align(rows: Sequence[plan.Row], printer: Printer) -> Aligned:
     """Lay the rows over one another. ValueError if they have their steps in different orders (lowering never does)."""
     aligned = Aligned()
-    if len(rows) == 1:
+    if len(rows) == 1 and all(step.at.turn is None for step in rows[0].steps):
         aligned.statements += [Statement(printer.step(step)) for step in rows[0].steps]
         return aligned
     columns = Columns(rows, aligned.columns, printer)
-    found = [(_Overlay(printer, columns, steps).document(), steps) for _, steps in _by_place(rows)]
-    for document, steps in found:  # last: how a variable is written is known from where the steps use it
-        guard = ""
-        if len(steps) < len(rows):
-            first = next(iter(steps.values()))
-            guard = columns.condition(steps.keys(), f"has_{type(first).__name__}_{_subject(first)}")
-        aligned.statements.append(Statement(document, guard))
+    found = [(_laid(item, columns, printer), item) for item in _items(rows)]
+    for document, item in found:  # last: how a variable is written is known from where the steps use it
+        if isinstance(item, _Repeated):
+            assert isinstance(document, _Body)
+            guard = "" if len(item.loop.counts) == len(rows) else columns.condition(item.loop.counts, "has_repeat")
+            body = tuple(_guarded(document.columns, document.found, len(item.loop.cells())))
+            aligned.statements.append(Statement(document.columns.head(), guard, body))
+        else:
+            assert isinstance(document, Group)
+            aligned.statements += _guarded(columns, [(document, item)], len(rows))
     return aligned
 
 
+def _guarded(columns: Columns | TurnColumns, found: list[tuple[Group, Steps]], all_of: int) -> Iterator[Statement]:
+    for document, steps in found:
+        guard = ""
+        if len(steps) < all_of:
+            first = next(iter(steps.values()))
+            guard = columns.condition(steps.keys(), f"has_{type(first).__name__}_{_subject(first)}")
+        yield Statement(document, guard)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The steps of a loop, laid over one another."""
+
+    columns: TurnColumns
+    found: list[tuple[Group, Steps]]
+
+
+def _laid(item: Steps | _Repeated, columns: Columns, printer: Printer) -> Group | _Body:
+    if not isinstance(item, _Repeated):
+        return _Overlay(printer, columns, item).document()
+    turns = TurnColumns(item.loop, columns, printer)
+    return _Body(turns, [(_Overlay(printer, turns, steps).document(), steps) for steps in item.in_order()])
+
+
+Steps = dict[Any, Any]
+"""One source step, by the row that has it; in a `repeat`, by the row and the turn."""
 Key = tuple[plan.At, bool, int]
 """The place of a step; whether it is the statement's own, not the taking of the bytes that it is held against; which of
 several there it is."""
 
 
-def _by_place(rows: Sequence[plan.Row]) -> list[tuple[Key, dict[int, Any]]]:
-    """For each source step, in order: its place (and which one of several there it is), and the step of each row."""
-    places: dict[Key, dict[int, Any]] = {}
-    ordered = True
+class _Places:
+    """Steps by their places."""
+
+    __slots__ = ("_last", "places")
+
+    def __init__(self) -> None:
+        self.places: dict[Key, Steps] = {}
+        self._last: tuple[Any, Key] | None = None
+
+    def put(self, step: Any, owner: Any) -> Key:
+        """`owner`: the row, or the turn of a row. ValueError if its steps are not in the order of the text."""
+        at, own = step.at._replace(turn=None), not isinstance(step, plan.Snapshot)
+        key = (at, own, 0)
+        while owner in self.places.get(key, ()) or _other_kind(self.places.get(key), step):
+            key = (at, own, key[2] + 1)
+        self.places.setdefault(key, {})[owner] = step
+        if self._last is not None and self._last[0] == owner and key < self._last[1]:
+            raise ValueError("the rows of a case have their steps in different orders")
+        self._last = owner, key
+        return key
+
+    def in_order(self) -> list[Steps]:
+        return [steps for _, steps in sorted(self.places.items(), key=lambda item: item[0])]
+
+
+class _Repeated(_Places):
+    """The steps of a `repeat`."""
+
+    __slots__ = ("loop",)
+
+    def __init__(self, turn: plan.Turn) -> None:
+        super().__init__()
+        self.loop = Loop(turn)
+
+
+def _items(rows: Sequence[plan.Row]) -> list[Steps | _Repeated]:
+    """Each source step, and each `repeat`, in the order of the text."""
+    plain = _Places()
+    loops: dict[plan.At, _Repeated] = {}
     for index, row in enumerate(rows):
-        last: Key | None = None
         for step in row.steps:
-            own = not isinstance(step, plan.Snapshot)
-            key = (step.at, own, 0)
-            while index in places.get(key, ()) or _other_kind(places.get(key), step):
-                key = (step.at, own, key[2] + 1)
-            places.setdefault(key, {})[index] = step
-            if last is not None and key < last:
-                ordered = False
-            last = key
-    if not ordered:
-        raise ValueError("the rows of a case have their steps in different orders")
-    return sorted(places.items(), key=lambda item: item[0])
+            turn = step.at.turn
+            if turn is None:
+                plain.put(step, index)
+                continue
+            at = plan.At(turn.line, turn.column)
+            loop = loops.setdefault(at, _Repeated(turn))
+            loop.loop.counts[index] = turn.of
+            loop.put(step, (index, turn.number))
+    found: list[tuple[Key, Steps | _Repeated]] = [*plain.places.items()]
+    found += [((at, True, 0), loop) for at, loop in loops.items()]
+    return [item for _, item in sorted(found, key=lambda one: one[0])]
 
 
-def _other_kind(steps: dict[int, Any] | None, step: Any) -> bool:
+def _other_kind(steps: Steps | None, step: Any) -> bool:
     return bool(steps) and type(next(iter(steps.values()))) is not type(step)  # type: ignore[union-attr]
 
 
 class _Overlay:
     """One source step in all the rows that have it."""
 
-    def __init__(self, printer: Printer, columns: Columns, steps: dict[int, Any]) -> None:
+    def __init__(self, printer: Printer, columns: Columns | TurnColumns, steps: Steps) -> None:
         self._printer = printer
         self._columns = columns
         self._steps = steps
@@ -97,6 +165,9 @@ class _Overlay:
         first = values[0]
         if all_same(values):
             return self._printer.document(first, style)
+        special = self._columns.special(self._steps, values)
+        if special is not None:
+            return special
         if all(type(value) is type(first) for value in values):
             if isinstance(first, Part) or (_of_plan(first) and not isinstance(first, plan.At)):
                 return self._members(values, path)
@@ -110,7 +181,7 @@ class _Overlay:
             return shared
         words = [word for i, word in enumerate(path) if word and word not in _SILENT and word not in path[:i]]
         by_row = dict(zip(self._steps, values, strict=True))
-        return f"row.{self._columns.put(words or [type(self._first).__name__], by_row, style)}"
+        return self._columns.text(self._columns.put(words or [type(self._first).__name__], by_row, style))
 
     def _members(self, values: list[Any], path: tuple[str, ...]) -> Document:
         kind = type(values[0])
@@ -142,10 +213,13 @@ class _Overlay:
         first = values[0]
         if all_same(values):
             return self._printer.document(first, style)
+        special = self._columns.special(self._steps, values)
+        if special is not None:
+            return special
         name = self._columns.find(self._steps, values)
         if name is not None:
             used.setdefault(name, style)
-            return f"row.{name}"
+            return self._columns.text(name)
         kind = type(first)
         if not all(type(value) is kind for value in values):
             return None

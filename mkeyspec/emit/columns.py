@@ -66,6 +66,14 @@ class Columns:
                 return column.name
         return None
 
+    def text(self, name: str) -> str:
+        """How a step takes the value of a variable or column."""
+        return f"row.{name}"
+
+    def special(self, rows: Iterable[int], values: Sequence[Any]) -> str | None:
+        """Values that are written otherwise than as what they are."""
+        return None
+
     def use(self, name: str, style: Style) -> None:
         """What `find` has found is used: a variable becomes a column, whose values are written in `style`."""
         column = self._by_name.get(name)
@@ -86,7 +94,7 @@ class Columns:
 
     def _free(self, wish: str) -> str:
         """A name that nothing else has."""
-        name = wish = _identifier(wish)
+        name = wish = identifier(wish)
         number = 2
         while name in self._by_name or name in self._variables or name in _TAKEN:
             name = f"{wish}_{number}"
@@ -150,7 +158,7 @@ def _numbered(values: Iterable[Any]) -> list[int]:
     return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
-def _identifier(wish: str) -> str:
+def identifier(wish: str) -> str:
     text = re.sub(r"[^a-z0-9_]+", "_", wish.lower()).strip("_")
     if not _NAME.match(text) or keyword.iskeyword(text):
         text = f"v_{text}".rstrip("_")

@@ -136,7 +136,11 @@ class Printer:
             return text
         if kind is bytes:
             return _bytes(value)
+        if kind is range:
+            return repr(value)
         if kind is At:
+            if value.turn is not None:  # such a step is in the loop of its `repeat`
+                return f"turn.at({int(value.line)}, {int(value.column)})"
             self.names.add("At")
             return f"At({int(value.line)}, {int(value.column)})"
         if isinstance(value, Enum):

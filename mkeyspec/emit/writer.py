@@ -7,26 +7,20 @@ texts that `printer` made of typed values; nothing else is interpolated.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import jinja2
 
 from mkeyspec import plan
-from mkeyspec.emit.align import Aligned, align
+from mkeyspec.emit.align import Aligned, Statement, align
 from mkeyspec.emit.header import Header, with_header
 from mkeyspec.emit.printer import Document, Printer, call, layout
 from mkeyspec.files import resource
 from mkeyspec.value.collection import no_collection
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    text: str
-    guard: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,7 @@ class _Case:
     mark: str
     parameters: str
     rows: list[str]
-    body: list[_Statement]
+    body: list[str]
 
 
 def write(suite: plan.Suite, header: Header) -> str:
@@ -90,13 +84,18 @@ def _case(case: plan.Case, printer: Printer) -> _Case:
         mark=_mark(case, common, printer),
         parameters="rig: Rig" if plain else "rig: Rig, row: Row",
         rows=[] if plain else _rows(case, aligned, common, printer),
-        body=[_statement(one.step, one.guard) for one in aligned.statements],
+        body=[_statement(one) for one in aligned.statements],
     )
 
 
-def _statement(step: Document, guard: str) -> _Statement:
-    indent = 8 if guard else 4
-    return _Statement(layout(call("rig.step", [("", step)]), indent), guard)
+def _statement(one: Statement, indent: int = 4) -> str:
+    """A step, or a loop with its steps; the first line is indented too."""
+    if one.guard:
+        return f"{' ' * indent}if {one.guard}:\n{_statement(replace(one, guard=''), indent + 4)}"
+    if not one.body:
+        return " " * indent + layout(call("rig.step", [("", one.step)]), indent)
+    head = f"{' ' * indent}for turn in {layout(one.step, indent, 12, 1)}:"
+    return "\n".join([head, *[_statement(step, indent + 4) for step in one.body]])
 
 
 def _mark(case: plan.Case, needs: tuple[plan.Need, ...], printer: Printer) -> str:

@@ -153,7 +153,7 @@ def taken_at(place: str, step: int) -> str:
 
 def place_taken(name: str) -> str:
     """What a case calls the bytes of a snapshot: the name of its `let`, or the place."""
-    return name.partition(" at ")[0]
+    return name.partition(" in turn ")[0].partition(" at ")[0]
 
 
 def snapshots_in(expected: Expected) -> tuple[str, ...]:

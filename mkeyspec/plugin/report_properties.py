@@ -72,12 +72,12 @@ def _seed(config: pytest.Config) -> object:
 def verdict_properties(verdict: Verdict) -> Iterable[Property]:
     found: list[Property] = [(f"record:{name}", value) for name, value in verdict.records.items()]
     if verdict.status != "fail" and verdict.not_run:  # the text of a failure tells them
-        found.append(("not_run", ", ".join(f"{at.line}:{at.column}" for at in verdict.not_run)))
+        found.append(("not_run", ", ".join(f"{at}" for at in verdict.not_run)))
     if verdict.known:
         found.append(("known", " ".join(verdict.known)))
-    found.extend(("quiet", f"{at.line}:{at.column} {text}") for at, text in verdict.quiet)
+    found.extend(("quiet", f"{at} {text}") for at, text in verdict.quiet)
     if verdict.status != "fail":  # the text of a failure tells them
-        found.extend(("consequence", f"{one.at.line}:{one.at.column} {one.code}") for one in verdict.consequences)
+        found.extend(("consequence", f"{one.at} {one.code}") for one in verdict.consequences)
     return found
 
 

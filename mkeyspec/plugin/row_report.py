@@ -117,9 +117,9 @@ def _judged(verdict: Verdict) -> dict[str, Any]:
     if verdict.known:
         found["known"] = list(verdict.known)
     if verdict.quiet:
-        found["quiet"] = [f"{at.line}:{at.column} {text}" for at, text in verdict.quiet]
+        found["quiet"] = [f"{at} {text}" for at, text in verdict.quiet]
     if verdict.not_run:
-        found["not_run"] = ", ".join(f"{at.line}:{at.column}" for at in verdict.not_run)
+        found["not_run"] = ", ".join(f"{at}" for at in verdict.not_run)
     if verdict.consequences:
-        found["consequences"] = [f"{one.at.line}:{one.at.column} {one.code}" for one in verdict.consequences]
+        found["consequences"] = [f"{one.at} {one.code}" for one in verdict.consequences]
     return found

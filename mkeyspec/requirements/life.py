@@ -148,9 +148,13 @@ class LifeCoverage:
 def lives(row: plan.Row) -> list[list[frozenset[str]]]:
     """The events of each mkey of a row, in order; one thing that happens may be several events."""
     found = {step.name: _Life() for step in row.steps if isinstance(step, plan.Mkey) and not is_rejected(step.claim)}
+    over: list[_Life] = []
     for step in row.steps:
+        if isinstance(step, plan.Mkey) and step.name in found and found[step.name].created:
+            over.append(found[step.name])  # of the turn before: this one is another key
+            found[step.name] = _Life()
         _step(found, step)
-    return [[*one.events, frozenset({"destroy"})] for one in found.values()]
+    return [[*one.events, frozenset({"destroy"})] for one in (*over, *found.values())]
 
 
 class _Life:

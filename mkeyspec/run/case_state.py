@@ -12,7 +12,7 @@ from zlib import crc32
 from mkeyspec.abi.constants import MR_ACCESS, MkeyFlag, member_bits
 from mkeyspec.device import protocol
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.plan import At, Step
+from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
@@ -116,6 +116,10 @@ class CaseState:
         self.deks: Named[protocol.Dek] = Named()
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
+        self.turn: Turn | None = None
+        """Of the `repeat` that is carried out."""
+        self._above: frozenset[str] = frozenset()
+        """Labels of the statements above it."""
         self.accepted: set[At] = set()
         """Statements with a claim that nothing has refused."""
         self.snapshots: dict[str, bytes] = {}
@@ -149,6 +153,17 @@ class CaseState:
         self._canary = crc32(case_id.encode()) & 0xFFFF
         # A row's own numbers: a QP that another row had before must not tell its completion for one of this row.
         self._wr_id = FIRST_WR_ID + (self._canary << 16)
+
+    def take_turn(self, turn: Turn | None) -> None:
+        """The next step is of this turn. What a turn has labelled is of that turn alone."""
+        if turn == self.turn:
+            return
+        if self.turn is None:
+            self._above = frozenset(self.labels)
+        self.labels = {name: label for name, label in self.labels.items() if name in self._above}
+        self.turn = turn
+        if turn is None or turn.number == 1:
+            self._above = frozenset(self.labels)
 
     # Objects ---------------------------------------------------------------------------------
 

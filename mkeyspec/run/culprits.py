@@ -45,7 +45,7 @@ class Suspects:
 
 def unnamed(at: plan.At) -> str:
     """The peer's buffer of the short form at `at`, which has no name."""
-    return f"{at.line}:{at.column}"
+    return f"{at}"
 
 
 def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:

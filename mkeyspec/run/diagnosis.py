@@ -28,15 +28,15 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str =
     if verdict.known:
         tail.append(_detail("known", f"seen as listed: {', '.join(verdict.known)}"))
     if verdict.not_run:
-        places = ", ".join(f"{at.line}:{at.column}" for at in verdict.not_run[:8])
+        places = ", ".join(f"{at}" for at in verdict.not_run[:8])
         more = f" and {len(verdict.not_run) - 8} more" if len(verdict.not_run) > 8 else ""
         count = len(verdict.not_run)
         tail.append(_detail("not run", f"{count} statement{'s' if count > 1 else ''}: {places}{more}"))
     for failure in verdict.consequences:
-        place = f"{failure.at.line}:{failure.at.column}"
+        place = f"{failure.at}"
         tail.append(_detail("also", f"{place}  {failure.code} {failure.message}; it may follow from that"))
     for at, text in verdict.quiet:
-        tail.append(_detail("quiet", f"{at.line}:{at.column}  {text}"))
+        tail.append(_detail("quiet", f"{at}  {text}"))
     if verdict.unhealthy:
         tail.append(_detail("device", f"not healthy after this case: {verdict.unhealthy}"))
     for name, value in verdict.records.items():
@@ -67,7 +67,7 @@ def _suspects(failure: Failure, lines: list[str]) -> Iterator[str]:
         label, places = "", places[-_SUSPECTS:]
     for at in places:
         line = _printable(lines[at.line - 1]) if 0 < at.line <= len(lines) else ""
-        yield _detail(label, f"{at.line}:{at.column}  {_statement(line, at.column)}".rstrip())
+        yield _detail(label, f"{at}  {_statement(line, at.column)}".rstrip())
         label = ""
 
 

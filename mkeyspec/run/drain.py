@@ -242,7 +242,7 @@ def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
 def mark(state: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
     """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
     addresses = _addresses(state, end)
-    when = "at the end of the case" if closing else f"before {at.line}:{at.column}"
+    when = "at the end of the case" if closing else f"before {at}"
     latest = at if closing or end.used is None else end.used
     if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
         return False, []

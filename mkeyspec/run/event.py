@@ -90,6 +90,6 @@ def _left(state: CaseState) -> Iterator[Failure]:
                 entry.mark_judged("consequence of the QP's failure")
                 continue
         entry.mark_judged("the closing rule")
-        after = () if entry.after is None else (("seen after", f"{entry.after.line}:{entry.after.column}"),)
+        after = () if entry.after is None else (("seen after", f"{entry.after}"),)
         message = f"an async event is left over: {_name(state, event)}"
         yield Failure("MKS2203", entry.at, message, after)

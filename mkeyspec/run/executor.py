@@ -280,7 +280,7 @@ class Executor:
         self.rulings.rule(attempt, step.claim, step.known)
         if self.rulings.over:  # the queue stays stopped: what waits in it never completes
             pair = self.state.pair(step.qp, step.at)
-            pair.failed = pair.failed or f"the refused cancel at {attempt.at.line}:{attempt.at.column}"
+            pair.failed = pair.failed or f"the refused cancel at {attempt.at}"
 
     def _resume(self, step: plan.Resume) -> None:
         refused = pipelining.resume(self.state, step)

@@ -210,7 +210,7 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     failure = replace(failure, details=(*_taken(state, expected), *failure.details))
     if accepted:
         assert step.writer is not None
-        why = f"the transfer at {step.writer.line}:{step.writer.column} was accepted: `unchanged` is none of them"
+        why = f"the transfer at {step.writer} was accepted: `unchanged` is none of them"
         failure = replace(failure, details=(*failure.details, ("outcome", why)))
     return failure
 
@@ -221,7 +221,7 @@ def _taken(state: CaseState, expected: plan.Expected) -> Iterator[tuple[str, str
     for step in state.taken if names else ():
         match step:
             case plan.Snapshot(at, name) if name in names:
-                yield "against", f"{plan.place_taken(name)}, taken at {at.line}:{at.column}"
+                yield "against", f"{plan.place_taken(name)}, taken at {at}"
             case _:
                 pass  # it takes nothing, or something else
 

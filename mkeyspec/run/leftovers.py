@@ -138,7 +138,7 @@ def unjudged(pair: Pair) -> list[Failure]:
     left = [(end, due) for end in pair.ends for due in list(end.unjudged()) if end.is_own(due)]
     root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
     if root is not None and not pair.failed:
-        pair.failed = f"the failure at {root.at.line}:{root.at.column}"
+        pair.failed = f"the failure at {root.at}"
     return _told_once(failures + [failure for end, due in left if (failure := _left(end, due)) is not None])
 
 

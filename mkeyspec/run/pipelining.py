@@ -27,7 +27,7 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
         expected = str(most) if fewest == most else f"{fewest} to {most}"
         message = f"`cancel {step.id}` returned {count}, and {expected} of that number wait"
         failure = Failure("MKS2110", step.at, message, (("expected", expected), ("got", str(count))))
-        state.wrong_numbers[step.label or f"the cancel at {step.at.line}:{step.at.column}", "count"] = failure
+        state.wrong_numbers[step.label or f"the cancel at {step.at}", "count"] = failure
     if step.label is not None:
         state.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
     return attempt

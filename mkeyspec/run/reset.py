@@ -29,12 +29,12 @@ def recover(state: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
         spared = [one for one in waiting if one[0] is end.other][:spare]
         waiting = [one for one in waiting if one not in spared]
     else:
-        claimed = f"the failure claimed at {attempt.at.line}:{attempt.at.column}"
+        claimed = f"the failure claimed at {attempt.at}"
     failures = reset(state, end.pair, attempt.at, claimed, None if claimed else end)
     for side, receive in waiting:
         if refused := post_receive(state, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"
-            details = (("posted again", f"after the reset at {attempt.at.line}:{attempt.at.column}"),)
+            details = (("posted again", f"after the reset at {attempt.at}"),)
             failures.append(Failure("MKS2001", receive.at, message, details, True))
     return failures
 

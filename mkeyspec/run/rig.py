@@ -6,8 +6,10 @@ import contextlib
 import operator
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+from mkeyspec import plan
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Lacks, Need, Step
@@ -15,6 +17,7 @@ from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.executor import Executor
+from mkeyspec.run.turn import Turn
 from mkeyspec.run.verdict import RAISED, Blocked, CaseFailed, CaseInfo, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -153,6 +156,7 @@ class Rig:
         if executor is None:
             raise RuntimeError("no case is under way: call begin first")
         self._at = step.at
+        executor.state.take_turn(step.at.turn)
         self.alive()
         try:
             executor.take(step)
@@ -164,6 +168,19 @@ class Rig:
             executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
         except RAISED as error:
             executor.rulings.fail(_died(step.at, error))
+
+    def repeat(self, at: At, of: int, /, **columns: Sequence[Any]) -> Iterator[Turn]:
+        """The turns of the `repeat` at `at`, in order. After a failure that ends the case there is no further one.
+
+        `columns`: values in which the turns differ, the first turn's first. A column with fewer values than there are
+        turns goes on with its last one.
+        """
+        for number in range(1, of + 1):
+            if self._executor is not None and self._executor.rulings.over:
+                self.verdict.not_run.append(at)
+                return
+            values = {name: column[min(number, len(column)) - 1] for name, column in columns.items()}
+            yield Turn(plan.Turn(number, of, at.line, at.column), values)
 
     def finish(self) -> Verdict:
         """Apply the closing rule and release all objects. Returns the verdict if it is pass or known.

@@ -67,7 +67,7 @@ class Rulings:
             self._depart(ruling.departure)
             self.over = True
             if attempt.phase == "completion" and end is not None:
-                end.pair.failed = f"the departure {ruling.departure} at {attempt.at.line}:{attempt.at.column}"
+                end.pair.failed = f"the departure {ruling.departure} at {attempt.at}"
             self.excused.add(state, culprits.reach(state.taken))
             self.excused.add_unseen(state)  # those who would have looked are not run
             return False

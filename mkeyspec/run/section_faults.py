@@ -59,7 +59,7 @@ def _another(section: Section, failed: Due) -> Failure | None:
     orders = set(section.breaking) or (named | {due.order for due in dues if due.opcode == "driver3"} if named else ())
     if not orders:
         return None
-    which = ", ".join(f"{at.line}:{at.column}" for at in (section.planned[order].at for order in sorted(orders)))
+    which = ", ".join(f"{at}" for at in (section.planned[order].at for order in sorted(orders)))
     if failed.order not in orders:
         why = "breaks no rule" if section.breaking else "names no mkey"
         message = f"the `{failed.opcode}` of `{section.what}` failed, which {why}"
@@ -154,9 +154,9 @@ def blame(end: End, due: Due, what: str, at: At) -> Failure:
     """The failure of a request that was posted before `what` and was found at `at`."""
     assert due.got is not None
     due.mark_judged(f"`{what}`")
-    end.pair.failed = f"the failure at {due.at.line}:{due.at.column}"
+    end.pair.failed = f"the failure at {due.at}"
     message = f"`{due.opcode}` before `{what}` completed with {due.got.status}, and should succeed"
-    details = (("expected", SUCCESS), ("got", describe(due.got)), ("seen at", f"{at.line}:{at.column}"))
+    details = (("expected", SUCCESS), ("got", describe(due.got)), ("seen at", f"{at}"))
     return Failure("MKS2005", due.at, message, details, True)
 
 

@@ -71,8 +71,8 @@ class Difference:
 class Failure:
     """One thing that went wrong.
 
-    `code` has a page of explanation; `message` is one line; `details` are further lines, (label, text), label
-    "" for lines that belong to the one above; `hard` failures end the case.
+    `code` has a page of explanation; `message` is one line, with the turn of a `repeat` at its end; `details` are
+    further lines, (label, text), label "" for lines that belong to the one above; `hard` failures end the case.
     """
 
     code: str
@@ -86,6 +86,11 @@ class Failure:
     """Names of the near misses that give exactly what was got (`mkeyspec.lookslike`)."""
     difference: Difference | None = None
     """Of bytes: the same as facts."""
+
+    def __post_init__(self) -> None:
+        """A failure of a turn of a `repeat` says which, wherever its message is read."""
+        if self.at.turn is not None and not self.message.endswith(f"({self.at.turn})"):
+            object.__setattr__(self, "message", f"{self.message} ({self.at.turn})")
 
 
 @dataclass(slots=True)

@@ -340,7 +340,20 @@ class Step:
     branch: Optional[Branch] = None
 
 
-Statement = Union[Let, For, Where, If, Expect, Step]
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat 100 as i { … }`: the lines are carried out so many times. `sentence`: the same as a sentence."""
+
+    span: Span
+    sentence: Step
+
+    @property
+    def lines(self) -> tuple[Statement, ...]:
+        """The lines of a turn."""
+        return () if self.sentence.block is None else self.sentence.block.lines
+
+
+Statement = Union[Let, For, Where, If, Expect, Step, Repeat]
 
 
 @dataclass(frozen=True, slots=True)

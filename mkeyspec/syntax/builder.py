@@ -248,9 +248,9 @@ class Build(Values):
         sentence.end = c[1].span.end
         return sentence
 
-    def step(self, c: Children) -> ast.Step:
+    def step(self, c: Children) -> ast.Step | ast.Repeat:
         s: _Sentence = c[0]
-        return ast.Step(
+        step = ast.Step(
             Span(self.source, s.start, s.end),
             s.verb,
             s.operand,
@@ -263,6 +263,7 @@ class Build(Values):
             s.peer,
             s.branch,
         )
+        return ast.Repeat(step.span, step) if step.verb.text == "repeat" else step
 
     def modifier(self, c: Children) -> ast.Modifier:
         name = self._name(c[0])
@@ -281,7 +282,7 @@ class Build(Values):
         return ast.Block(Span(self.source, c[0].start_pos, c[2].end_pos), lines)
 
     def _stands_in_block(self, line: Any) -> bool:
-        if isinstance(line, (ast.Step, ast.If, ast.Let, ast.Expect)):
+        if isinstance(line, (ast.Step, ast.If, ast.Let, ast.Expect, ast.Repeat)):
             return True
         word = self.source.text[line.span.start : line.span.end].split(None, 1)[0]
         self._error(

@@ -98,20 +98,39 @@ def label_of(phrase: ast.Phrase) -> ast.Name | None:
     return named(phrase.value) if phrase.preposition.text == "as" and index_of(phrase.value) is None else None
 
 
-def flat(lines: Iterable[ast.Statement]) -> Iterator[ast.Let | ast.For | ast.Where | ast.Expect | ast.Step]:
+Unbranched = ast.Let | ast.For | ast.Where | ast.Expect | ast.Step | ast.Repeat
+"""A statement other than `if`."""
+
+
+def branches(lines: Iterable[ast.Statement]) -> Iterator[Unbranched]:
     """The statements of these lines, with those of both branches of an `if` in its place."""
     for line in lines:
         if isinstance(line, ast.If):
             for block in line.blocks():
-                yield from flat(block.lines)
+                yield from branches(block.lines)
+        else:
+            yield line
+
+
+def flat(lines: Iterable[ast.Statement]) -> Iterator[ast.Let | ast.For | ast.Where | ast.Expect | ast.Step]:
+    """The same, with the lines of a `repeat` in its place."""
+    for line in branches(lines):
+        if isinstance(line, ast.Repeat):
+            yield from flat(line.lines)
         else:
             yield line
 
 
 def declared(statements: Iterable[ast.Statement], lines: bool = False) -> Iterator[ast.Name]:
     """Every name that the statements of a case declare, in order; `lines`: they are lines of a step's braces."""
-    for statement in flat(statements):
+    for statement in statements:
         match statement:
+            case ast.If():
+                for block in statement.blocks():
+                    yield from declared(block.lines, lines)
+            case ast.Repeat():
+                yield from (label for phrase in statement.sentence.phrases if (label := label_of(phrase)) is not None)
+                yield from declared(statement.lines)
             case ast.Let():
                 yield statement.name
             case ast.For():

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from mkeyspec.emit.header import Header
 from mkeyspec.emit.printer import WIDTH, Printer, flat
 from mkeyspec.emit.writer import import_order, write
 from mkeyspec.run.marks import case_of, row_needs
+from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import Counter, Fill, Framed, Literal
 from mkeyspec.value.signature import Crc, Domain
 from tests.emit.handmade import HOSTILE, everything, hostile, strip
@@ -43,10 +44,15 @@ def run(suite: plan.Suite) -> types.ModuleType:
 
 
 class Listener:
-    """Stands for the rig: hears the steps."""
+    """Stands for the rig: hears the steps. The turns of a `repeat` are the rig's."""
+
+    _executor = None
 
     def __init__(self) -> None:
         self.steps: list[Any] = []
+
+    def repeat(self, *arguments: Any, **columns: Any) -> Iterator[Any]:
+        yield from Rig.repeat(self, *arguments, **columns)  # type: ignore[arg-type]
 
     def step(self, step: Any) -> None:
         self.steps.append(step)
@@ -73,28 +79,36 @@ def heard(suite: plan.Suite) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 def statements() -> plan.Suite:
     """Compiled: every step and every request of the language."""
-    source = GOLDEN / "statements.mks.txt"
-    compiled = compile_file(source, root=GOLDEN).suite
-    assert compiled is not None
-    return compiled
+    return golden("statements")
 
 
-@pytest.mark.parametrize("suite", [strip, everything, statements])
+def turns() -> plan.Suite:
+    """Compiled: `repeat`s whose turns differ in all that turns can differ in, in one row and in several."""
+    return golden("turns")
+
+
+def golden(name: str) -> plan.Suite:
+    compiled = compile_file(GOLDEN / f"{name}.mks.txt", root=GOLDEN)
+    assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
+    return compiled.suite
+
+
+@pytest.mark.parametrize("suite", [strip, everything, statements, turns])
 def test_golden(suite: Callable[[], plan.Suite]) -> None:
     """Read the files: they are what a user sees. BLESS=1 writes them anew."""
-    golden = GOLDEN / f"{suite.__name__}.py.txt"
+    path = GOLDEN / f"{suite.__name__}.py.txt"
     if os.environ.get("BLESS"):
-        golden.write_text(text(suite()), encoding="utf-8")
-    assert text(suite()) == golden.read_text(encoding="utf-8")
+        path.write_text(text(suite()), encoding="utf-8")
+    assert text(suite()) == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile, statements])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns])
 def test_every_row_asks_for_its_own_steps(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     assert heard(made) == {(case.name, row.id): row.steps for case in made.cases for row in case.rows}
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile, statements])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns])
 def test_marks_carry_what_the_plan_says(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     module = run(made)
@@ -141,7 +155,7 @@ def test_what_is_no_value_is_refused() -> None:
 
 
 def test_only_names_in_use_are_imported_and_all_of_them() -> None:
-    for suite in (strip(), everything(), hostile()):
+    for suite in (strip(), everything(), hostile(), turns()):
         tree = ast.parse(text(suite))
         imported = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -152,7 +166,7 @@ def test_only_names_in_use_are_imported_and_all_of_them() -> None:
 
 @pytest.mark.skipif(shutil.which("ruff", path=str(Path(sys.executable).parent)) is None, reason="ruff is not installed")
 def test_a_module_is_clean(tmp_path: Path) -> None:
-    for suite in (strip, everything, hostile):
+    for suite in (strip, everything, hostile, turns):
         (tmp_path / f"test_{suite.__name__}.py").write_text(text(suite()), encoding="utf-8")
     done = subprocess.run(
         [Path(sys.executable).parent / "ruff", "check", "--isolated", "--select", "E9,F,I", "--no-cache", tmp_path],
@@ -166,6 +180,7 @@ def test_a_module_is_clean(tmp_path: Path) -> None:
 def test_lines_are_short_where_they_can_be() -> None:
     assert max(len(line) for line in text(strip()).split("\n")) <= WIDTH
     assert max(len(line) for line in text(everything()).split("\n")) <= WIDTH
+    assert max(len(line) for line in text(turns()).split("\n")) <= WIDTH
 
 
 def test_the_same_suite_is_the_same_text() -> None:
@@ -177,6 +192,14 @@ def test_a_value_is_written_as_its_repr() -> None:
     domain = Domain(Crc(0, 0xFFFFFFFF), 512)
     for value in (domain, Framed(Counter(1024), domain), Fill(0xA5, 3), Literal(b"\x00\x01"), Literal(b"ab'c")):
         assert flat(Printer().document(value)) == repr(value)
+
+
+def test_a_hundred_turns_are_one_loop() -> None:
+    module = text(turns())
+    body = module[module.index("def test_hundred(") :].partition("    rig.finish()")[0]
+    assert "    for turn in rig.repeat(At(8, 5), 100):\n" in body
+    assert body.count("rig.step(") == 6
+    assert len(body.split("\n")) < 30
 
 
 # Alignment -----------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ def test_what_can_not_be_given_back_fails_the_case_that_made_it() -> None:
     refusing_release(device, 1)
     with pytest.raises(CaseFailed, match="Device or resource busy") as failed:
         run(tested, *plain(), id="culprit")
-    assert [(failure.code, failure.at) for failure in failed.value.failures] == [("MKS2205", (1, 1))]
+    assert [(failure.code, failure.at) for failure in failed.value.failures] == [("MKS2205", plan.At(1, 1))]
     assert run(tested, *plain()).status == "pass", "the canary gave it back and went through"
 
 

@@ -70,7 +70,7 @@ class Look:
 
 def place(at: plan.At) -> str:
     """`12:5`, as the diagnostics write a place of the same file."""
-    return f"{at.line}:{at.column}"
+    return f"{at}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -111,6 +111,8 @@ def _conditions(lines: tuple[ast.Statement, ...]) -> Iterator[tuple[ast.Expr, st
                     yield from _conditions(block.lines)
             case ast.Expect():
                 yield from _departure(line.known)
+            case ast.Repeat():
+                yield from _conditions(line.lines)
             case ast.Let() | ast.For():
                 pass  # without a condition of its own
             case _:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Optional, Protocol
 
 from typing_extensions import assert_never
@@ -24,13 +25,14 @@ from mkeyspec.compiler.expand.bindings import lets
 from mkeyspec.compiler.expand.count import count_rows
 from mkeyspec.compiler.expand.covering import CoveringRows
 from mkeyspec.compiler.expand.for_values import ForValue, ForValues, no_values
+from mkeyspec.compiler.expand.turns import TurnLowering, Turns, turn_scope, turns_of
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
-from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS
+from mkeyspec.diagnostics.limits import CASE_ROWS, COMBINATIONS, FILE_ROWS, REPEATED
 from mkeyspec.syntax import ast
-from mkeyspec.syntax.walk import flat
+from mkeyspec.syntax.walk import branches
 
 
-class RowLowering(Protocol):
+class RowLowering(TurnLowering, Protocol):
     """The state of one row while it is lowered."""
 
     @property
@@ -57,9 +59,10 @@ Begin = Callable[[], RowLowering]
 
 @dataclass(slots=True)
 class RowTally:
-    """Rows of a file so far."""
+    """Rows of a file so far, and the statements in the turns of their `repeat`s."""
 
     rows: int = 0
+    repeated: int = 0
 
 
 def library_scope(lets: Iterable[ast.Let], diagnostics: Diagnostics) -> Scope:
@@ -120,8 +123,7 @@ def expand(
         if walk.walked and walk.without_values is not None:
             diagnostics.add(no_values(*walk.without_values).diagnostic)
         if not walk.walked and not walk.mistaken:
-            filtered = any(isinstance(line, ast.Where) for line in case.body)
-            reason = "a `where` takes them all" if filtered else "a `for` has nothing to go through"
+            reason = "a `where` takes them all" if walk.filtered else "a `for` has nothing to go through"
             diagnostics.error("MKS0332", f"no row is left of case {case.name.text}", case.name.span, help=reason)
     return walk.rows
 
@@ -168,6 +170,7 @@ class _Walk:
         self.library = library
         self.begin = begin
         self.body = case.body
+        self.filtered = any(isinstance(line, ast.Where) for line in case.body)
         self.diagnostics = diagnostics
         self.tally = tally
         self.steps_from = next((at for at, line in enumerate(case.body) if not _is_value(line)), len(case.body))
@@ -266,6 +269,9 @@ class _Walk:
                     return self.expect(statement, scope, lowering)
                 case ast.If():
                     return self.branch(statement, scope, lowering)
+                case ast.Repeat():
+                    assert lowering is not None
+                    return self.repeat(statement, scope, lowering)
                 case ast.For():
                     return True  # in a branch: refused where the lines were read
                 case _:
@@ -293,6 +299,20 @@ class _Walk:
                 return None
             sound = sound and done
         return sound
+
+    def repeat(self, statement: ast.Repeat, scope: Scope, lowering: RowLowering) -> Optional[bool]:
+        """The lines, once for each turn."""
+        lowering.read(statement.sentence)
+        walk = Turns(statement, lowering, self.diagnostics, self.add)
+        turns = list(turns_of(statement, scope))
+        self.repeat_more(len(turns) * walk.statements)
+        for turn in turns:
+            inner = turn_scope(statement, turn, scope)
+            done = walk.turn(turn, partial(self.one, scope=inner, lowering=lowering))
+            inner.leave(scope)
+            if not done:
+                return done
+        return True
 
     def leaf(self, lowering: RowLowering, scope: Scope, chosen: Chosen, sound: bool) -> None:
         self.walked += 1
@@ -331,6 +351,13 @@ class _Walk:
         if self.tried > COMBINATIONS.most:
             self.enough(COMBINATIONS.code, f"case {self.case.name.text}: {COMBINATIONS.broken()}", "fewer values")
 
+    def repeat_more(self, statements: int) -> None:
+        """A row repeats so many; where no row is left out, all of them will."""
+        self.tally.repeated += statements
+        rows = self.paths if self.covering is None and not self.filtered and not self.walked else 1
+        if self.tally.repeated + (rows - 1) * statements > REPEATED.most:
+            self.enough(REPEATED.code, REPEATED.broken(), "fewer turns, or fewer rows")
+
     def enough(self, code: str, message: str, help: str = "fewer values, or a `where`") -> None:
         self.diagnostics.error(code, message, self.case.name.span, help=help)
         raise _Enough
@@ -362,7 +389,7 @@ class _Walk:
 
 def _is_value(statement: ast.Statement) -> bool:
     """Whether a statement only names or selects values."""
-    return not any(isinstance(line, (ast.Step, ast.Expect)) for line in flat((statement,)))
+    return not any(isinstance(line, (ast.Step, ast.Expect, ast.Repeat)) for line in branches((statement,)))
 
 
 def _bound(statement: ast.For, value: ForValue, scope: Scope) -> Scope:

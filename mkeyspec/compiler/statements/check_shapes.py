@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.statements.claims import COMPLETES
-from mkeyspec.compiler.statements.registry import CASE, PLACES
+from mkeyspec.compiler.statements.registry import BODIES, CASE, PLACES, REPEAT
 from mkeyspec.compiler.statements.sentence import Sentences, not_a_line
 from mkeyspec.compiler.statements.setters import CONFIGURE
 from mkeyspec.compiler.statements.shape import Place, Shape, Slot
@@ -21,7 +21,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
-from mkeyspec.syntax.walk import flat
+from mkeyspec.syntax.walk import branches
 
 
 def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
@@ -32,11 +32,14 @@ def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
 
 
 def _check_lines(lines: Iterable[ast.Statement], place: Place, sentences: Sentences, diagnostics: Diagnostics) -> None:
-    for line in flat(lines):
-        if isinstance(line, ast.Step):
-            _check_sentence(line, place, sentences, diagnostics)
-        elif place is not CASE:
-            diagnostics.add(not_a_line(line, place).diagnostic)
+    for line in branches(lines):
+        match line:
+            case ast.Step():
+                _check_sentence(line, place, sentences, diagnostics)
+            case ast.Repeat() if place in BODIES:
+                _check_sentence(line.sentence, place, sentences, diagnostics)
+            case _ if place not in BODIES:
+                diagnostics.add(not_a_line(line, place).diagnostic)
 
 
 def _check_sentence(node: ast.Step, place: Place, sentences: Sentences, diagnostics: Diagnostics) -> None:
@@ -82,8 +85,16 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
     word = node.verb.text
     here = place.shapes
     guess = did_you_mean(word, here)
+    if place is REPEAT and word in CASE.shapes:
+        again = word == "repeat"
+        return fault(
+            "MKS0226",
+            "a turn of a `repeat` has no `repeat` of its own" if again else f"a turn of a `repeat` declares no {word}",
+            node.verb.span,
+            help="one `repeat` with the product of both numbers" if again else "declare it above the `repeat`",
+        )
     elsewhere = [other.name for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
-    if place is CASE and word in CONFIGURE.shapes:
+    if place in BODIES and word in CONFIGURE.shapes:
         return fault(
             "MKS0215",
             f"the setter `{word}` belongs into a configuration",
@@ -99,7 +110,7 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
             node.verb.span,
             help=guess,
         )
-    if place is CASE or place is SECTION:
+    if place in BODIES or place is SECTION:
         return fault(
             "MKS0210",
             f"there is no verb `{word}`",
@@ -216,7 +227,7 @@ def _unknown_override(modifier: ast.Modifier, verb: Shape) -> Fault:
 def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
     if node.block is not None and verb.lines is None:
         yield fault("MKS0216", f"`{verb.name}` takes no braces", node.block.span, help=verb.example, page=verb.page)
-    elif node.block is None and verb.lines_required:
+    elif verb.lines_required and (node.block is None or (verb.lines is REPEAT and not node.block.lines)):
         yield _missing(verb, "its lines in braces", node.verb.span)
     if node.peer and not verb.peer:
         yield fault(
@@ -229,14 +240,14 @@ def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
         yield fault("MKS0219", "a section is posted by one end", node.span, help="peer post { … }")
     if node.claim is not None:
         yield from _claim_faults(node.claim, verb, place)
-    if node.branch is not None and (place is not CASE or not verb.branch):
+    if node.branch is not None and (place not in BODIES or not verb.branch):
         yield fault(
             "MKS0510",
             f"`{verb.name}` is carried out in each outcome: it takes no `when accepted` or `when rejected`",
             node.branch.span,
             help="`expect` and `check` may be of one outcome",
         )
-    if node.known is not None and (place is not CASE or not verb.known):
+    if node.known is not None and (place not in BODIES or not verb.known):
         yield fault(
             "MKS0510",
             "`known` belongs to the whole section" if place is SECTION else f"`{verb.name}` takes no `known`",
@@ -273,7 +284,7 @@ def _known_faults(known: ast.Known, verb: Shape) -> Iterable[Fault]:
 
 
 def _claim_faults(claim: ast.Claim, verb: Shape, place: Place) -> Iterable[Fault]:
-    if place is not CASE:
+    if place not in BODIES:
         inside = verb.name in SECTION.shapes
         yield fault(
             "MKS0510",

@@ -30,7 +30,6 @@ from mkeyspec.compiler.statements.vacuous import look_expectation
 from mkeyspec.compiler.statements.writes import open_writer
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.plan import At
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
@@ -52,8 +51,7 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
         observed, right, right_span = right, evaluate(left_expr, scope), left_expr.span
         operator = _MIRRORED[operator]
     expected = _expected(row, observed, operator, right, node.condition, right_span, scope)
-    location = node.span.source.location(node.span.start)
-    at, known = At(location.line, location.column), _known(row, node, observed, scope)
+    at, known = row.at(node.span), _known(row, node, observed, scope)
     branch, by = branch_of(row, node.branch, scope)
     step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected), branch)
     _look_decided(row, step, by, node.span)
@@ -79,8 +77,7 @@ def branch_of(row: RowState, node: ast.Branch | None, scope: Scope) -> tuple[pla
             label.span,
             help=f"as {label.text} accepted or rejected at …; without it there is one outcome, and no `when`",
         )
-    location = found[1].source.location(found[1].start)
-    return plan.Branch(At(location.line, location.column), node.accepted), found[1]
+    return plan.Branch(row.at(found[1]), node.accepted), found[1]
 
 
 def _look_decided(row: RowState, step: plan.Expect, by: Span | None, span: Span) -> None:
@@ -279,7 +276,7 @@ def _observe(row: RowState, sentence: Sentence, scope: Scope) -> None:
     word = sentence.new_name()
     name = word.text
     first = row.records.get(name)
-    if first is not None:
+    if first is not None and first != word.span:
         note = Note("the first one is here", first)
         raise fault("MKS0203", f"`{name}` is recorded twice", word.span, notes=(note,), help="the report keeps one")
     row.records[name] = word.span

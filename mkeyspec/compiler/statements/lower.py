@@ -17,9 +17,10 @@ from mkeyspec.compiler.statements.capabilities import derived_needs, without
 from mkeyspec.compiler.statements.check_step import check_step
 from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
-from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.row_state import RowState, TurnState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.snapshot import steps_with_snapshots, take
+from mkeyspec.compiler.statements.turn import look_decided, look_left
 from mkeyspec.compiler.statements.vacuous import look_finished
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
@@ -43,7 +44,7 @@ class Lowering(RowState):
         """Lower one sentence; declares what it names in `scope`. Raises `Fault`."""
         scope.ledger = self.ledger
         self.origin = Origin(node.span, self.case.name.span)
-        sentence = self.sentences.read(node)
+        sentence = self.read(node)
         if not departs(node.known, scope):
             sentence = replace(sentence, node=replace(node, known=None))
         lower(self, sentence, scope)
@@ -57,6 +58,18 @@ class Lowering(RowState):
     def named(self, name: ast.Name, scope: Scope) -> None:
         """A `let` was evaluated: its places mean the bytes that they have at this statement."""
         take(self, name, scope)
+
+    def begin_turn(self, statement: ast.Repeat, turn: plan.Turn | None) -> None:
+        if turn is None:
+            self.turn = None
+            return
+        here = len(self.steps)
+        if turn.number == 1:
+            self.first = here
+        self.turn = TurnState(turn, statement.span, here, self.first)
+
+    def end_turn(self, statement: ast.Repeat) -> None:
+        look_left(self, statement)
 
     def finish(self, row_id: str, bindings: tuple[plan.Binding, ...]) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
@@ -74,6 +87,8 @@ class Lowering(RowState):
 
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
         look_step(self.undecided, step, sentence.span)
+        if self.turn is not None:
+            look_decided(step, sentence)
         take_room(self.state, self.ledger, step, sentence.span)
         self._locate(step, sentence.span)
         node = sentence.node.claim

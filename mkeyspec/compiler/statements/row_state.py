@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import NamedTuple
 
 from mkeyspec import plan
@@ -68,6 +69,19 @@ class Brought(NamedTuple):
     span: Span
 
 
+class TurnState(NamedTuple):
+    """A turn that is lowered, `span` of its `repeat`; `begin`: the number of steps before it, and before the first."""
+
+    turn: plan.Turn
+    span: Span
+    begin: int
+    first: int
+
+    def position(self, step: int) -> int:
+        """Where a step would be in the first turn, if that has the same steps."""
+        return step - self.begin + self.first
+
+
 class RowState(ABC):
     """State of one row."""
 
@@ -80,6 +94,7 @@ class RowState(ABC):
         "diagnostics",
         "echoes",
         "entries",
+        "first",
         "held",
         "lacks",
         "ledger",
@@ -91,6 +106,7 @@ class RowState(ABC):
         "sentences",
         "state",
         "steps",
+        "turn",
         "undecided",
         "writers",
     )
@@ -129,6 +145,33 @@ class RowState(ABC):
         """Names of `record`s, and where each is."""
         self.entries: dict[str, tuple[int, int]] = {}
         """Of mkeys without `entries`: index of their step, and the entries their largest layout needs so far."""
+        self.turn: TurnState | None = None
+        """Of the `repeat` that is lowered."""
+        self.first = 0
+        """The number of steps before the first turn of the last `repeat`."""
+
+    # Places ------------------------------------------------------------------------------------
+
+    def at(self, span: Span) -> plan.At:
+        """The place of a statement; in a `repeat`, that of this turn."""
+        location = span.source.location(span.start)
+        turn = self.turn
+        inside = turn is not None and turn.span.holds(span)
+        return plan.At(location.line, location.column, turn.turn if turn is not None and inside else None)
+
+    def read(self, node: ast.Step) -> Sentence:
+        """The sentence of a statement, or of a line in its braces. Raises `Fault` if its parts are wrong."""
+        sentence = self.sentences.read(node)
+        return sentence if self.turn is None else replace(sentence, at=sentence.at._replace(turn=self.turn.turn))
+
+    @property
+    def position(self) -> int:
+        """The number of the next step; in each turn of a `repeat` the same, if its turns have the same steps."""
+        return len(self.steps) if self.turn is None else self.turn.position(len(self.steps))
+
+    def name(self, called: str) -> str:
+        """What the rig calls bytes that are taken here: in each turn something else."""
+        return called if self.turn is None else plan.of_turn(called, self.turn.turn)
 
     # Steps -------------------------------------------------------------------------------------
 

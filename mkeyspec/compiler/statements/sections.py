@@ -31,7 +31,7 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     order = SectionOrder(row)
     ahead = row.look_ahead()
     for line in lines:
-        requests.append(request(row, row.sentences.read(line), scope, False))
+        requests.append(request(row, row.read(line), scope, False))
         _carry_out(ahead, requests[-1])
         order.take(requests[-1])
     wait, abort = not flag(sentence, scope, "nowait"), sentence.verb.name == "abort"

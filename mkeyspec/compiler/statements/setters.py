@@ -188,7 +188,7 @@ def fields(row: RowState, sentence: Sentence, scope: Scope) -> dict[str, Sentenc
     if block is None or place is None:
         return found
     for node in lines_of(block, place, scope):
-        line = row.sentences.read(node)
+        line = row.read(node)
         first = found.get(line.verb.name)
         if first is not None:
             raise fault(
@@ -203,7 +203,7 @@ def called_setters(row: RowState, sentence: Sentence, scope: Scope) -> tuple[pla
     block = sentence.node.block
     written: list[Sentence] = []
     if block is not None:
-        written = [row.sentences.read(node) for node in lines_of(block, CONFIGURE, scope)]
+        written = [row.read(node) for node in lines_of(block, CONFIGURE, scope)]
     calls = sentence.modifiers.get("calls")
     if calls is None or calls.value is None:
         return tuple(setter(row, line, scope) for line in written)

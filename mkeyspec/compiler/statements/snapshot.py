@@ -69,7 +69,7 @@ def taken_here(row: RowState, value: Value, span: Span) -> Value:
     if not is_reference(value) or moment_of(value) is not None or not row.ledger.is_relative(value, span):
         return value
     called = " ".join(span.source.text[span.start : span.end].split())
-    return _Taking(row, ast.Name(span, called), here=True).of(value, plan.taken_at(called, len(row.steps)))
+    return _Taking(row, ast.Name(span, called), here=True).of(value, plan.taken_at(called, row.position))
 
 
 class _Taking:
@@ -102,10 +102,8 @@ class _Taking:
         if self.moment is None:
             row = self.row
             span = row.origin.span if self.here else self.name.span  # there it stands before its own statement
-            where = span.source.location(span.start)
-            at = plan.At(where.line, where.column)
-            self.moment = Moment(called, place, at, len(row.steps), row.ledger.copy(), self.name.span)
-        return self.moment._replace(name=called, place=place, moved=self.moved(place))
+            self.moment = Moment(called, place, row.at(span), len(row.steps), row.ledger.copy(), self.name.span)
+        return self.moment._replace(name=self.row.name(called), place=place, moved=self.moved(place))
 
     def moved(self, place: Reference) -> bool:
         """Whether a request has written into `place`, and nobody has looked since."""
@@ -152,14 +150,16 @@ class _Numbers:
         name = self.names.get(number)
         if name is None:
             called = self.taking.name.text
-            name = self.names[number] = f"{called} ({called_live(number)})" if self.names else called
+            called = f"{called} ({called_live(number)})" if self.names else called
             place: Reference
             if number.subject.startswith("@"):
                 label = number.subject[1:] or self.taking.pinned()
                 place = WireRef(label, start, ENCODINGS[encoding])
             else:
                 place = Part(number.subject, start, ENCODINGS[encoding])
-            self.row.ledger.saved[name] = self.taking.at(place, name)
+            moment = self.taking.at(place, called)
+            name = self.names[number] = moment.name
+            self.row.ledger.saved[name] = moment
         return number_at(encoding, let_subject(name), 0)
 
 
@@ -168,9 +168,14 @@ def steps_with_snapshots(row: RowState, steps: list[plan.Step]) -> list[plan.Ste
     if not row.ledger.saved:
         return steps
     steps = steps.copy()
-    for moment in sorted(row.ledger.saved.values(), key=lambda one: (one.position, one.at, one.name), reverse=True):
+    for moment in sorted(row.ledger.saved.values(), key=_order, reverse=True):
         steps.insert(moment.position, plan.Snapshot(moment.at, moment.name, _observed(moment)))
     return steps
+
+
+def _order(moment: Moment) -> tuple[int, int, plan.At, str]:
+    turn = moment.at.turn
+    return moment.position, 0 if turn is None else turn.number, moment.at, moment.name
 
 
 def _observed(moment: Moment) -> plan.Content | plan.Wire:

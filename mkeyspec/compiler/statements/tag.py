@@ -24,7 +24,14 @@ def _retag(row: RowState, sentence: Sentence, scope: Scope) -> None:
     tag = as_live_int(evaluate(expr, scope), scope, expr.span, "`to`")
     if is_known(tag) and not 0 <= tag <= 0xFF:
         raise fault("MKS0315", f"a tag has eight bits, {tag:#x} has more", expr.span, page="mlx5dv_create_mkey(3)")
-    _keep(scope, mkey, sum(1 for one in row.steps if type(one) is plan.Retag and one.mkey == mkey))
+    tags = 0
+    for one in reversed(row.steps):
+        match one:
+            case plan.Mkey(name=name) if name == mkey:
+                break  # the same name may have been another key, in another turn
+            case plan.Retag(mkey=name) if name == mkey:
+                tags += 1
+    _keep(scope, mkey, tags)
     row.add(plan.Retag(sentence.at, mkey, tag), sentence)
 
 

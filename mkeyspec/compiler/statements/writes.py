@@ -125,8 +125,7 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
         known = known and not _names_unknown(row, step)
         known = known and not any(_is_wild(one) or one.options.but for one in chosen)
     if known:
-        location = span.source.location(span.start)
-        row.writers[span] = plan.At(location.line, location.column)
+        row.writers[span] = row.at(span)
 
 
 def _waited_for(step: plan.Post) -> bool:

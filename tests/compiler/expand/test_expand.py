@@ -46,6 +46,15 @@ class Written:
     def named(self, name: ast.Name, scope: Scope) -> None:
         """Nothing of a `let` is written down."""
 
+    def read(self, node: ast.Step) -> object:
+        return node
+
+    def begin_turn(self, statement: ast.Repeat, turn: plan.Turn | None) -> None:
+        self.seen = (*self.seen, ")" if turn is None else f"({turn.number}")
+
+    def end_turn(self, statement: ast.Repeat) -> None:
+        self.seen = (*self.seen, "end")
+
     def finish(self, row_id: str, bindings: Bindings) -> plan.Row:
         return plan.Row(row_id, (), self.seen, bindings)
 
@@ -82,6 +91,22 @@ def test_ids_are_safe_everywhere() -> None:
 def test_a_row_is_the_whole_body_walked_once() -> None:
     rows, _ = rows_of("mks 1\ncase c\n    pd a\n    for n in 1, 2\n    pd b\n    if n == 2 { pd c }\n    dct d\n")
     assert [row.needs for row in rows] == [("pd", "pd", "dct"), ("pd", "pd", "pd", "dct")]
+
+
+def test_the_lines_of_a_repeat_are_walked_once_for_each_turn() -> None:
+    rows, _ = rows_of("mks 1\ncase c\n    for n in 1, 2\n    repeat n as i { if i == 2 { pd a }; dct b }\n    pd e\n")
+    turns = [("(1", "dct", "end", ")"), ("(2", "pd", "dct", "end", ")")]
+    assert [row.needs for row in rows] == [(*turns[0], "pd"), (*turns[0], *turns[1], "pd")]
+
+
+def test_a_mistake_of_a_turn_is_said_once_with_its_turn_and_what_follows_is_looked_at() -> None:
+    text = 'mks 1\ncase c\n    repeat 9 as i {\n        let a = 1 / (4 - i)\n    }\n    let d = 2 + "x"\n'
+    rows, diagnostics = rows_of(text)
+    assert rows == []
+    assert [(found.code, [note.message for note in found.notes]) for found in diagnostics] == [
+        ("MKS0304", ["in turn 4 of 9: the turns before it are right"]),
+        ("MKS0302", []),
+    ]
 
 
 def test_values_above_the_first_step_are_evaluated_once() -> None:
