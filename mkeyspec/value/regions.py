@@ -57,6 +57,17 @@ class Regions:
             for region in of_name.regions
         )
 
+    def inside(self, other: Regions) -> bool:
+        """Whether all their bytes are in `other`, too."""
+        for name, of_name in self._found.items():
+            for region in of_name.regions:
+                reached = region.start
+                for one in other.overlapping(name, region.start, region.end):
+                    reached = max(reached, one.end) if one.start <= reached else reached
+                if reached < region.end:
+                    return False
+        return True
+
     def without(self, other: Regions) -> Regions:
         """Those that share no byte with `other`."""
         if not any(name in other._found for name in self._found):

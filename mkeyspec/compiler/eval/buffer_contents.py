@@ -275,6 +275,12 @@ class BufferContents:
         return self.mkeys.mkey(name) is not None
 
     def wire_segment(self, of: WireRef, span: Span) -> Segment:
+        """Which bytes of which transmit a reference means; a statement looks at them."""
+        buffer, start, length = self.wire_place(of, span)
+        self.seen(buffer, start, start + length)
+        return (buffer, start, length)
+
+    def wire_place(self, of: WireRef, span: Span) -> Segment:
         """Which bytes of which transmit a reference means."""
         wire = self.wire(of.label, span)
         if wire.length is None:
@@ -283,10 +289,9 @@ class BufferContents:
         length = wire.length - of.start if of.length is None else of.length
         if of.start < 0 or length < 0 or of.start + length > wire.length:
             raise fault("MKS0305", f"the wire has {wire.length} bytes, this part ends at {of.start + length}", span)
-        self._seen(wire.buffer, of.start, of.start + length)
         return (wire.buffer, of.start, length)
 
-    def _seen(self, buffer: str, start: int, end: int) -> None:
+    def seen(self, buffer: str, start: int, end: int) -> None:
         """A statement looks at these bytes of a wire."""
         unseen = self.unseen.pop(buffer, None)
         if unseen is None:

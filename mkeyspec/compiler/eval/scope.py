@@ -42,7 +42,7 @@ class Contents(Protocol):
         """In bytes: of a buffer, of an mkey's layout, of what a transmit put on the wire; None: unknown or live."""
         ...
 
-    def wire_segment(self, of: WireRef, span: Span) -> tuple[str, int, int]:
+    def wire_place(self, of: WireRef, span: Span) -> tuple[str, int, int]:
         """The bytes of a wire that a reference means: its buffer, the first byte, how many."""
         ...
 
@@ -71,7 +71,7 @@ class NoLedger:
     def length(self, of: Reference) -> Optional[int]:
         return None
 
-    def wire_segment(self, of: WireRef, span: Span) -> tuple[str, int, int]:
+    def wire_place(self, of: WireRef, span: Span) -> tuple[str, int, int]:
         raise Fault(Diagnostic("MKS0302", "there are no transmits outside a case", span))
 
     def is_mkey(self, name: str) -> bool:

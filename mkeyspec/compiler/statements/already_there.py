@@ -51,7 +51,21 @@ def _brought(row: RowState, part: Part, data: ByteString | None, span: Span) -> 
     else:
         data, segments = None, row.ledger.targets(part, None, span)
     if regions := Regions.of(segments):
-        row.brought = (*row.brought, Brought(regions, data, span))
+        for one in row.brought:
+            if one.step < len(row.steps) and one.regions.inside(regions):
+                _overwritten(row, one, span)
+        row.brought = (*row.brought, Brought(regions, data, span, len(row.steps)))
+
+
+def _overwritten(row: RowState, earlier: Brought, span: Span) -> None:
+    """Of a request, and of one before it whose bytes nothing has looked at."""
+    row.held.warning(
+        "MKS0616",
+        "no statement checks what this moves, before it is overwritten",
+        earlier.span,
+        notes=(Note("this overwrites it", span),),
+        help="add an `expect` of these bytes between the two",
+    )
 
 
 def _brought_twice(row: RowState, observed: plan.Content, wanted: ByteString) -> Span | None:

@@ -17,6 +17,7 @@ from mkeyspec.compiler.eval.values import (
     is_live,
     is_live_bytes,
     is_reference,
+    is_wire,
 )
 from mkeyspec.compiler.eval.wire_length import explain_wire
 from mkeyspec.compiler.statements.claims import ACCEPTED, bare_departure, outcome
@@ -33,7 +34,7 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import LiveBytes, LiveContent, LiveJoin, known_number
+from mkeyspec.value.live import ENCODINGS, LiveBytes, LiveContent, LiveJoin, known_number, lives_in, place_of
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -56,11 +57,31 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected), branch)
     _look_decided(row, step, by, node.span)
     look_expectation(row, step, node.span)
+    if not plan.is_bytes(observed):
+        for side in (observed, right):
+            _look_at_numbers(row, side)
     row.add_expect(step, node.span)
     row.origin.put_member(step, "expected", right_span)
     row.origin.put_member(step, "observed", left_expr.span)
     if operator == "==" and plan.is_bytes(observed) and branch is None:
         _learn(row, observed, expected, node.span, step.known)
+
+
+def _look_at_numbers(row: RowState, side: Value) -> None:
+    """The bytes of a wire that a number of an expectation is read from, here or at a `let`, are looked at."""
+    for number in lives_in(side) if is_live(side) else ():
+        found = place_of(number)
+        if found is None:
+            continue
+        encoding, start = found
+        kind, label = number.subject[:1], number.subject[1:] or None
+        if kind == "=":
+            place = row.ledger.saved[number.subject[1:]].place
+            if not is_wire(place):
+                continue
+            label, start = place.label, place.start
+        if kind in ("@", "=") and (wire := row.ledger.wires.get(label)) is not None:
+            row.ledger.seen(wire.buffer, start, start + ENCODINGS[encoding])
 
 
 def branch_of(row: RowState, node: ast.Branch | None, scope: Scope) -> tuple[plan.Branch | None, Span | None]:

@@ -67,6 +67,8 @@ class Brought(NamedTuple):
     regions: Regions
     data: ByteString | None
     span: Span
+    step: int
+    """How many steps were before it: requests of one section have the same number."""
 
 
 class TurnState(NamedTuple):

@@ -110,7 +110,7 @@ def _chunk(value: Value, scope: Scope, span: Span, what: str) -> Value:
 def _memory(value: Value, scope: Scope, span: Span, what: str) -> Value:
     """Bytes at one place, that can be read when the case runs."""
     if is_wire(value):
-        _, start, length = scope.ledger.wire_segment(value, span)
+        _, start, length = scope.ledger.wire_place(value, span)  # only the bytes of the number are looked at
         return Part(wire_subject(value.label), start, length)
     found = coercion.as_part(value, scope, span, what)
     if scope.ledger.is_mkey(found.name) or found.bounds() is None:
