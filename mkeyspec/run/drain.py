@@ -93,6 +93,14 @@ def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = N
     return None
 
 
+def rest_of_keys(state: CaseState, at: At, names: Collection[str]) -> Failure | None:
+    """Wait for the requests that use or configure these mkeys, of either end."""
+    failure = rest(state, at, (Touched(at, changes=frozenset(names)),)) if names else None
+    for side in sorted({state.mkeys[name].handle.side for name in names}):
+        failure = failure or heard(state, side, at)
+    return failure
+
+
 def _rest_pipelined(state: CaseState, end: End, at: At, near: Sequence[Due], far: Sequence[Due]) -> None:
     """The same for a queue that may be drained, which then holds a marker back: wait for the completions that these
     requests owe, or one after them. Where none is owed, wait until nothing new has come for a short time."""

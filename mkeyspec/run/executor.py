@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing_extensions import assert_never
 
 from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run import (
     arrival,
@@ -178,6 +179,10 @@ class Executor:
         self._answered(declarations.destroy(state, step), step)
 
     def _destroydek(self, step: plan.DestroyDek) -> None:
+        """What an mkey with crypto attributes is used for may need the DEK."""
+        keys = [name for name, key in self.state.mkeys.items() if key.flags & MkeyFlag.CRYPTO and not key.destroyed]
+        if (failure := drain.rest_of_keys(self.state, step.at, keys)) is not None:
+            self.rulings.fail(failure)
         self._answered(declarations.destroy_dek(self.state, step), step)
 
     def _query(self, step: plan.Query) -> None:

@@ -53,6 +53,18 @@ OWNER = {
         "qp q", "memory n[64]", "peer memory p = counter(64)", "post on q { read n from p }", "write n to w",
         "expect w == counter(64)", "expect n == counter(64)",
     ),
+    "a transfer, and its DEK": (
+        "dek d { key counter(32) }", "dek e { key fill(1, 32) ++ fill(2, 32) }", "mkey j { crypto }",
+        "configure j { access local_write; layout list(m); crypto { dek d; data_unit 512 } }",
+        "post, nowait { write j[0 +: 64] to w; configure j { crypto { dek e; data_unit 512 } } }", "destroy d",
+        "expect w == xts_encrypt(fill(1, 64), counter(32), unit=512)",
+    ),
+    "a transfer of the peer's, and its DEK": (
+        "dek d { key counter(32) }", "dek e { key fill(1, 32) ++ fill(2, 32) }", "mkey j { crypto }",
+        "configure j { access remote_read; layout list(m); crypto { dek d; data_unit 512 } }",
+        "peer post, nowait { read w from j[0 +: 64] }", "configure j { crypto { dek e; data_unit 512 } }", "destroy d",
+        "expect w == xts_encrypt(fill(1, 64), counter(32), unit=512)",
+    ),
     "a claimed failure of the peer's": (
         "memory c = counter(64)", "mkey j", "configure j { access 0; layout list(c) }", "peer memory z = fill(3, 64)",
         "post, nowait { write m to w, signaled }", "peer write z to j[0 +: 64] rejected at completion",
