@@ -46,6 +46,21 @@ def of_number(state: CaseState, subject: str, at: At) -> Failure | None:
     return drain.heard(state, buffer.memory.side, at, writers & written) if writers & written else None
 
 
+def of_inline(state: CaseState, step: plan.Step) -> Failure | None:
+    """As `of_bytes`, before the host copies the inline data of a request."""
+    if not any(plan.options_of(request).inline for request in step.posted()):
+        return None
+    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+    if not written:
+        return None
+    last = len(state.taken) - 1
+    names = {name for number, one in touched(state.taken) if number == last for name in one.takes}
+    writers = _writers(state, names) & written
+    sides = dict.fromkeys(state.buffers[name].memory.side for name in sorted(names & state.buffers.keys()))
+    found = (drain.heard(state, side, step.at, writers) for side in sides if writers)
+    return next((failure for failure in found if failure is not None), None)
+
+
 def _writers(state: CaseState, names: set[str]) -> set[At]:
     return {one.at for _, one in touched(state.taken) if one.writes & names or ANY in one.writes}
 

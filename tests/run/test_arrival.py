@@ -87,6 +87,13 @@ class Late(Model):
         self.all.clear()
         super().release(healthy=healthy)
 
+    def _load(self, addr: int, length: int) -> bytes:
+        """Inline data: copied by the host."""
+        for memory in self.all.values():
+            if memory.addr <= addr and addr + length <= memory.addr + memory.length:
+                return bytes(self.read(memory, addr - memory.addr, length))
+        return super()._load(addr, length)
+
 
 NEVER = 1 << 30
 UC = "qp q { type uc; send_ops [] }"
@@ -125,6 +132,14 @@ ARRIVES = {
         "peer send n",
         "expect w == any",
         "expect m == fill(7, 64)",
+    ),
+    "inline data": (
+        "peer memory p = counter(64)",
+        "peer memory z[64]",
+        "peer write p to m",
+        "write m to z, inline",
+        "expect z == counter(64)",
+        "expect m == counter(64)",
     ),
     "after a failure": (
         "write m to w",
