@@ -47,6 +47,7 @@ LEFT_OUT = {
     **dict.fromkeys(_OF_DEKS, "a call on a DEK has no moment that a dimension speaks of"),
     "dci_without_builders": "a point of the profile, which has one answer",
     "destroy_refused": "the end of a case has no moment that a dimension speaks of",
+    "destroyed_mkeys_kept": "it has a condition of its own: how many were destroyed",
     "ref_tag_never_restarts": "where the second message of one configuration begins is open (X-OPEN-07)",
 }
 """Faults without conditions, and why."""

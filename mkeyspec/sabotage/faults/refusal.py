@@ -238,6 +238,26 @@ class CancelRefused(Execution):
         return -errno.EINVAL
 
 
+@fault("destroyed_mkeys_kept")
+class DestroyedMkeysKept(Model):
+    """Until the process, whose part a case is here, gives its context back."""
+
+    kept = 0
+
+    def destroy(self, mkey: Mkey) -> None:
+        super().destroy(mkey)
+        self.kept += 1
+
+    def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
+        if self.kept >= 256:
+            raise Refused("mlx5dv_create_mkey", errno.ENOMEM)
+        return super().mkey(side, create_flags=create_flags, max_entries=max_entries, pd=pd)
+
+    def release(self, *, healthy: bool) -> None:
+        self.kept = 0
+        super().release(healthy=healthy)
+
+
 @fault("destroy_refused")
 class DestroyRefused(Model):
     """Of an mkey that has been configured."""
