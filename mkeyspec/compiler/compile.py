@@ -39,7 +39,7 @@ from mkeyspec.compiler.expand.count import count_rows, most_rows
 from mkeyspec.compiler.expand.covering import CoveringCases, CoveringRows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope, report
 from mkeyspec.compiler.loader import Loaded, load
-from mkeyspec.compiler.resolve import resolve
+from mkeyspec.compiler.resolve import resolve, setups_of
 from mkeyspec.compiler.second_look import look_again
 from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.lower import Lowering
@@ -138,6 +138,7 @@ def compile_case(
     case: ast.Case, library: Scope, diagnostics: Diagnostics, tally: RowTally, covering: CoveringCases
 ) -> plan.Case:
     """A case with its rows; rows with a mistake are left out."""
+    diagnostics.around = setups_of(case)
     sentences = check_sentences(case, diagnostics)
     before = len(diagnostics.found)
     shared = CaseState(case, sentences, diagnostics, library)
@@ -149,12 +150,13 @@ def compile_case(
     except Fault as mistake:
         report(mistake, diagnostics)
     verifies = tuple(name.text for name in case.verifies)
-    if not any(found.severity == "error" and case.span.holds(found.span) for found in diagnostics.found):
+    if not any(found.severity == "error" and case.holds(found.span) for found in diagnostics.found):
         lint_case(rows, verifies, case.name.span, diagnostics)
         library.budget.outcomes.report(case, diagnostics)
         if not any(found.code == "MKS0602" for found in diagnostics.found[before:]):
             for held in shared.held:
                 diagnostics.add(held)
+    diagnostics.around = ()
     at = case.span.source.location(case.span.start)
     title = "" if case.title is None else case.title.value
     covered = None if chosen is None else chosen.covered

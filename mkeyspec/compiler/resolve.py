@@ -6,7 +6,7 @@ the file or of the language; it may not be declared twice, nor be used above its
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Optional
 
 from typing_extensions import assert_never
@@ -59,8 +59,20 @@ def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics
         outer.let(let)
         if let.name.span.source is file.source:
             outer.hides(let.name)
+    unused: dict[ast.Name, int] = {}
     for case in file.cases:
-        _Case(case, outer, diagnostics, verbs).check()
+        diagnostics.around = setups_of(case)
+        for name in _Case(case, outer, diagnostics, verbs).check():
+            unused[name] = unused.get(name, 0) + 1
+        diagnostics.around = ()
+    for name, count in unused.items():
+        if count == sum(case.holds(name.span) for case in file.cases):  # of a setup: one case may use it, another not
+            diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
+
+
+def setups_of(case: ast.Case) -> tuple[tuple[Span, Note], ...]:
+    """The setups that a case uses, each with the note that says where."""
+    return tuple((one.setup.span, Note(f"case `{case.name.text}` uses it here", one.span)) for one in case.setups)
 
 
 class _Names:
@@ -183,7 +195,8 @@ class _Case(_Names):
         self.watched: list[ast.Name] = []
         """`let` and `for` names: unused ones are worth a warning."""
 
-    def check(self) -> None:
+    def check(self) -> Iterator[ast.Name]:
+        """The `let` and `for` names that nothing uses."""
         for need in self.case.needs:
             match need:
                 case ast.Binary() | ast.Unary(operand=ast.Binary()) if self.case.span.holds(need.span):
@@ -191,7 +204,7 @@ class _Case(_Names):
         self.statements(self.case.body, False)
         for name in self.watched:
             if name.text not in self.used:
-                self.diagnostics.warning("MKS0610", f"`{name.text}` is never used", name.span, help="drop it")
+                yield name
 
     def need(self, expr: ast.Expr) -> None:
         """A need applies to the whole case: no name of its rows is known there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mkeyspec.diagnostics.limits import ERRORS
@@ -89,8 +89,13 @@ class Diagnostics:
     found: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[str, str, int, int]] = field(default_factory=set)
     _errors: int = 0
+    around: tuple[tuple[Span, Note], ...] = ()
+    """Texts that are read for something else: what is found in one of them gets its note, which says for what."""
 
     def add(self, diagnostic: Diagnostic) -> None:
+        for text, note in self.around:
+            if text.holds(diagnostic.span):
+                diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
         key = (diagnostic.code, diagnostic.span.source.name, diagnostic.span.start, diagnostic.span.end)
         if key in self._seen:
             return

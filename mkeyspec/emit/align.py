@@ -6,7 +6,8 @@ becomes one statement of the test function, in the same order, whatever rows hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
@@ -92,26 +93,55 @@ several there it is."""
 class _Places:
     """Steps by their places."""
 
-    __slots__ = ("_last", "places")
+    __slots__ = ("_last", "_next", "places")
 
     def __init__(self) -> None:
         self.places: dict[Key, Steps] = {}
-        self._last: tuple[Any, Key] | None = None
+        self._last: dict[Any, Key] = {}
+        """Of each row, or turn of a row, the place of its last step so far."""
+        self._next: dict[Key, set[Key]] = {}
+        """Places that come before others though they are further down in the text: a setup's lines stand above."""
 
-    def put(self, step: Any, owner: Any) -> Key:
-        """`owner`: the row, or the turn of a row. ValueError if its steps are not in the order of the text."""
+    def put(self, step: Any, owner: Any) -> None:
+        """`owner`: the row, or the turn of a row."""
         at, own = step.at._replace(turn=None), not isinstance(step, plan.Snapshot)
         key = (at, own, 0)
         while owner in self.places.get(key, ()) or _other_kind(self.places.get(key), step):
             key = (at, own, key[2] + 1)
         self.places.setdefault(key, {})[owner] = step
-        if self._last is not None and self._last[0] == owner and key < self._last[1]:
+        self.follow(key, owner)
+
+    def follow(self, key: Key, owner: Any) -> None:
+        """The next thing of `owner` is at this place."""
+        last = self._last.get(owner)
+        if last is not None and last != key:
+            self._next.setdefault(last, set()).add(key)
+        self._last[owner] = key
+
+    def order(self, keys: Iterable[Key]) -> list[Key]:
+        """In the order of the text, but for what every row has in another. ValueError if rows contradict each other."""
+        found = sorted(keys)
+        if all(here < after for here, others in self._next.items() for after in others):
+            return found
+        waits = dict.fromkeys(found, 0)
+        for others in self._next.values():
+            for after in others:
+                waits[after] += 1
+        ready = [key for key in found if not waits[key]]
+        result: list[Key] = []
+        while ready:
+            key = heapq.heappop(ready)
+            result.append(key)
+            for after in self._next.get(key, ()):
+                waits[after] -= 1
+                if not waits[after]:
+                    heapq.heappush(ready, after)
+        if len(result) < len(found):
             raise ValueError("the rows of a case have their steps in different orders")
-        self._last = owner, key
-        return key
+        return result
 
     def in_order(self) -> list[Steps]:
-        return [steps for _, steps in sorted(self.places.items(), key=lambda item: item[0])]
+        return [self.places[key] for key in self.order(self.places)]
 
 
 class _Repeated(_Places):
@@ -127,20 +157,20 @@ class _Repeated(_Places):
 def _items(rows: Sequence[plan.Row]) -> list[Steps | _Repeated]:
     """Each source step, and each `repeat`, in the order of the text."""
     plain = _Places()
-    loops: dict[plan.At, _Repeated] = {}
+    loops: dict[Key, _Repeated] = {}
     for index, row in enumerate(rows):
         for step in row.steps:
             turn = step.at.turn
             if turn is None:
                 plain.put(step, index)
                 continue
-            at = plan.At(turn.line, turn.column)
-            loop = loops.setdefault(at, _Repeated(turn))
+            key = (plan.At(turn.line, turn.column), True, 0)
+            loop = loops.setdefault(key, _Repeated(turn))
             loop.loop.counts[index] = turn.of
             loop.put(step, (index, turn.number))
-    found: list[tuple[Key, Steps | _Repeated]] = [*plain.places.items()]
-    found += [((at, True, 0), loop) for at, loop in loops.items()]
-    return [item for _, item in sorted(found, key=lambda one: one[0])]
+            plain.follow(key, index)
+    found: dict[Key, Steps | _Repeated] = {**plain.places, **loops}
+    return [found[key] for key in plain.order(found)]
 
 
 def _other_kind(steps: Steps | None, step: Any) -> bool:

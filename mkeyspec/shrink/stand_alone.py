@@ -1,4 +1,4 @@
-"""One row as a file of its own: the `let`s of the files it uses are written out, each `for` has one value."""
+"""One row as a file of its own: `let`s of used files and setups are written out, each `for` has one value."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ def stand_alone(loaded: Loaded, case: ast.Case, row: plan.Row) -> Iterator[str]:
     loops = [line for line in case.body if isinstance(line, ast.For)]
     # Without `covering`: of one value of each `for` there is one row.
     cuts = [] if case.covering is None else [(case.covering.span, "")]
+    setups = [(used.span, _lines(used.setup)) for used in case.setups]
     for values in islice(product(*[_values(line, texts) for line in loops]), MOST):
         names = [", ".join(name.text for name in line.names) for line in loops]
         ones = [(line.span, f"for {name} in {value}") for line, name, value in zip(loops, names, values, strict=True)]
         lets = [text_of(let.span) for let in loaded.library]
-        yield "\n".join(["mks 1", "", *lets, "", replaced(case.span, [*cuts, *ones]), ""])
+        yield "\n".join(["mks 1", "", *lets, "", replaced(case.span, [*cuts, *ones, *setups]), ""])
+
+
+def _lines(setup: ast.Setup) -> str:
+    return text_of(setup.lines[0].span.to(setup.lines[-1].span))
 
 
 def text_of(span: Span) -> str:

@@ -376,6 +376,23 @@ class Covering:
 
 
 @dataclass(frozen=True, slots=True)
+class Setup:
+    """`setup NAME { … }` before the cases: lines that several cases begin with."""
+
+    span: Span
+    name: Name
+    lines: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedSetup:
+    """`setup NAME` in a case, at `span`: the lines are in the body of the case, in its place."""
+
+    span: Span
+    setup: Setup
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     span: Span
     name: Name
@@ -388,6 +405,11 @@ class Case:
     covering: Optional[Covering] = None
     tags: tuple[str, ...] = ()
     level: str = "mandatory"
+    setups: tuple[UsedSetup, ...] = ()
+
+    def holds(self, span: Span) -> bool:
+        """Whether `span` begins in the case, or in a setup that it uses."""
+        return self.span.holds(span) or any(used.setup.span.holds(span) for used in self.setups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,3 +427,4 @@ class File:
     cases: tuple[Case, ...]
     comments: tuple[Span, ...] = ()
     allows: tuple[Name, ...] = ()
+    setups: tuple[Setup, ...] = ()

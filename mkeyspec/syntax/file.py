@@ -11,6 +11,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder import Allow, CaseLine, Needs, Title, Verifies
 from mkeyspec.syntax.labels import LEVELS, Labels, more
+from mkeyspec.syntax.setups import SETUP, Setups
 
 EDITION = 1
 """The edition of the language that this release reads."""
@@ -38,6 +39,7 @@ class _Case:
         self.allows: list[Name] = []
         self.covering: ast.Covering | None = None
         self.body: list[ast.Statement] = []
+        self.setups: list[ast.UsedSetup] = []
         self.fresh = line.title is None
         """No line yet: a title may come."""
 
@@ -54,6 +56,7 @@ class _Case:
             self.covering,
             tuple(self.labels.tags),
             self.labels.level or LEVELS[0],
+            tuple(self.setups),
         )
 
 
@@ -71,6 +74,7 @@ class _Gathering:
         """Of every case of the file."""
         self.labels = Labels(diagnostics)
         """Of every case of the file."""
+        self.setups = Setups(source, diagnostics)
         self.cases: list[_Case] = []
         self.names: dict[str, Name] = {}
         self.misplaced = False
@@ -89,6 +93,8 @@ class _Gathering:
             self.needs += line.values
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks") and not line.peer:
             self.heading(line)
+        elif isinstance(line, ast.Step) and line.verb.text == SETUP:
+            self.setups.declare(line)
         elif isinstance(line, ast.Step) and self.labels.take(line):
             pass
         elif isinstance(line, Title):
@@ -100,7 +106,7 @@ class _Gathering:
                 "MKS0118",
                 f"`{word}` belongs in a case, and no case has begun",
                 line.span,
-                help="before the cases come `mks`, `suite`, `use`, `allow`, `needs`, `tags`, `level` and `let`",
+                help="before the cases: `mks`, `suite`, `use`, `allow`, `needs`, `tags`, `level`, `let` and `setup`",
             )
 
     def heading(self, line: ast.Step) -> None:
@@ -154,6 +160,11 @@ class _Gathering:
             self.covering(case, line)
         elif isinstance(line, ast.Step) and case.labels.take(line):
             pass
+        elif isinstance(line, ast.Step) and line.verb.text == SETUP:
+            used = self.setups.used(line, case.setups)
+            if used is not None:
+                case.setups.append(used)
+                case.body += used.setup.lines
         elif isinstance(line, ast.Step) and line.verb.text in ("suite", "use", "mks"):
             self.error("MKS0117", f"`{line.verb.text}` must come before the first case", line.span)
         else:
@@ -204,6 +215,7 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
             state.line_of_case(state.cases[-1], line)
         else:
             state.declaration(line)
+    state.setups.report_unused()
     return ast.File(
         source,
         EDITION,
@@ -213,6 +225,7 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
         tuple(case.built() for case in state.cases),
         comments,
         tuple(state.allows),
+        state.setups.all(),
     )
 
 

@@ -87,13 +87,18 @@ def turns() -> plan.Suite:
     return golden("turns")
 
 
+def setup() -> plan.Suite:
+    """Compiled: steps of a setup, which stands above the lines of the case that come before it."""
+    return golden("setup")
+
+
 def golden(name: str) -> plan.Suite:
     compiled = compile_file(GOLDEN / f"{name}.mks.txt", root=GOLDEN)
     assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
     return compiled.suite
 
 
-@pytest.mark.parametrize("suite", [strip, everything, statements, turns])
+@pytest.mark.parametrize("suite", [strip, everything, statements, turns, setup])
 def test_golden(suite: Callable[[], plan.Suite]) -> None:
     """Read the files: they are what a user sees. BLESS=1 writes them anew."""
     path = GOLDEN / f"{suite.__name__}.py.txt"
@@ -102,13 +107,13 @@ def test_golden(suite: Callable[[], plan.Suite]) -> None:
     assert text(suite()) == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns, setup])
 def test_every_row_asks_for_its_own_steps(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     assert heard(made) == {(case.name, row.id): row.steps for case in made.cases for row in case.rows}
 
 
-@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns])
+@pytest.mark.parametrize("suite", [strip, everything, hostile, statements, turns, setup])
 def test_marks_carry_what_the_plan_says(suite: Callable[[], plan.Suite]) -> None:
     made = suite()
     module = run(made)

@@ -105,6 +105,22 @@ def test_a_row_is_a_file_of_its_own(alone: str, judge: Judge) -> None:
     assert judge.fails(alone)
 
 
+def test_a_setup_is_written_out(tmp_path: Path) -> None:
+    lines = "memory m = counter(n)\n    mkey k\n    if n > 8 { configure k { layout list(m) } } else { retag k to 1 }"
+    path = tmp_path / "a.mks"
+    path.write_text(
+        f"mks 1\nsetup s {{\n    {lines}\n}}\ncase c\n    verifies LAY-05\n    for n in 16, 32\n    setup s\n"
+        "    transmit k by send\n    expect wire == m\n",
+        encoding="utf-8",
+    )
+    compiled = compile_file(path, root=tmp_path)
+    assert compiled.loaded is not None
+    assert compiled.suite is not None
+    text = next(stand_alone(compiled.loaded, compiled.loaded.file.cases[0], compiled.suite.cases[0].rows[1]))
+    assert f"    for n in 32\n    {lines}\n    transmit k by send" in text
+    assert "setup" not in text
+
+
 def test_what_the_failure_does_not_need_goes(alone: str, judge: Judge) -> None:
     """A mkey, its buffer, a configuration, a transfer, and what it should be: no less shows a wrong CRC32C."""
     found = shrink(alone, judge, 100)

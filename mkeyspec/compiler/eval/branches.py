@@ -74,6 +74,8 @@ class Outcomes:
                     help=did_you_mean(found.text, values) or "they are: " + ", ".join(f'"{v}"' for v in values[:8]),
                 )
         for condition, kind, otherwise in _conditions(case.body):
+            if not case.span.holds(condition.span):
+                continue  # of a setup: another case may take the other way
             if any(condition.span.start <= span.start < condition.span.end for span in told):
                 continue
             held = self._conditions.get(id(condition), 0)

@@ -21,6 +21,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
+from mkeyspec.syntax.setups import SETUP
 from mkeyspec.syntax.walk import branches
 
 
@@ -92,6 +93,13 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
             "a turn of a `repeat` has no `repeat` of its own" if again else f"a turn of a `repeat` declares no {word}",
             node.verb.span,
             help="one `repeat` with the product of both numbers" if again else "declare it above the `repeat`",
+        )
+    if word == SETUP:
+        return fault(
+            "MKS0229",
+            "`setup` stands at the top level of a case, not in a block",
+            node.verb.span,
+            help="move it above; `if` and `repeat` may stand in the lines of the setup itself",
         )
     elsewhere = [other.name for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
     if place in BODIES and word in CONFIGURE.shapes:
