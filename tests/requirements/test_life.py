@@ -148,3 +148,16 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.
     assert found["transitions"] == len(transitions())
     assert ["create", "configure_access"] not in found["missing_transitions"]
     assert ["create", "configure_all"] in found["missing_transitions"]
+
+
+def test_a_key_of_another_turn_is_another_key(tmp_path: Path) -> None:
+    text = """repeat 2 as i {
+    mkey k { block_signature }
+    configure k { access local_write; layout list(m) }
+    if i == 2 { transmit k by send; expect wire == m }
+    destroy k
+}"""
+    first, second = lives(tmp_path, text)
+    configured = [{"create"}, {"configure_all"}]
+    assert first == [*configured, {"destroy"}]
+    assert second == [*configured, {"sent"}, {"destroy"}]
