@@ -325,6 +325,7 @@ class Executor:
         if attempt.phase is not None or not outcomes.admits_success(step.claim):
             self.rulings.rule(attempt, step.claim, step.known)
             return
+        state.accepted.add(step.at)
         failure = mkey_check.compare(state, step, record)
         known, stated = step.known, False
         if known is not None and known.outcome is None:

@@ -9,7 +9,7 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Configure, Mkey, Qp, Send, SignatureError
+from mkeyspec.device.protocol import Configure, Dek, DekState, Mkey, Qp, Refused, Send, SignatureError
 from tests.compiler.statements.lower_text import compiled
 from tests.run.text import KEY, one, told
 
@@ -163,3 +163,71 @@ def test_what_a_check_of_one_outcome_needs(line: str, code: str) -> None:
     body = "\n".join((KEY, "write m to w as s", "expect w == m", *BAD)) + f"\n    {line}\n"
     found = [each.code for each in compiled("\n".join(each.strip() for each in body.splitlines()))[1]]
     assert code in found
+
+
+class Refuses(Model):
+    """Refuses each call of one kind in the case, and nothing else."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__(Profile())
+        self.call = call
+
+    def _maybe(self, call: str) -> None:
+        if call == self.call:
+            raise Refused(call, EINVAL)
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        return EINVAL if self.call == "post" and len(requests) == 2 else super().post(qp, requests, abort=abort)
+
+    def mkey_check(self, mkey: Mkey) -> SignatureError | None:
+        self._maybe("mkey_check")
+        return super().mkey_check(mkey)
+
+    def query_dek(self, dek: Dek) -> DekState:
+        self._maybe("query_dek")
+        return super().query_dek(dek)
+
+    def destroy_dek(self, dek: Dek) -> None:
+        self._maybe("destroy_dek")
+        super().destroy_dek(dek)
+
+    def destroy(self, mkey: Mkey) -> None:
+        self._maybe("destroy")
+        super().destroy(mkey)
+
+    def cancel(self, qp: Qp, wr_id: int) -> int:
+        return -EINVAL if self.call == "cancel" else super().cancel(qp, wr_id)
+
+
+DEK = "dek d { key counter(32) }"
+VERBS = {
+    "post": ("post as x { write m to w; write m to w }", "    accepted or rejected at complete", "expect w == any"),
+    "mkey_check": (*SIGNED, "check j is ok as x", "    accepted or rejected at mkey_check"),
+    "query_dek": (DEK, "query d is state_ready as x", "    accepted or rejected at query"),
+    "destroy_dek": (DEK, "destroy d as x", "    accepted or rejected at destroy"),
+    "destroy": ("mkey y", "destroy y as x", "    accepted or rejected at destroy"),
+    "cancel": (
+        SIGNED[0],
+        "peer memory z[512]",
+        "qp q { sig_pipelining }",
+        *[line.replace("configure j {", "configure j on q {") for line in SIGNED[1:]],
+        "post on q, nowait { write j[0 +: 512] to z, signaled, id 1; write m to w, fence, id 7 }",
+        "await sq_drained on q",
+        "check j is bad_guard",
+        "cancel 7 on q as x",
+        "    accepted or rejected at cancel",
+        "resume q",
+        "poll q",
+        "expect z == any",
+        "expect w == any",
+    ),
+}
+
+
+@pytest.mark.parametrize("call", VERBS)
+@pytest.mark.parametrize("refused", [False, True], ids=["accepted", "rejected"])
+def test_each_statement_that_may_be_refused_has_both_outcomes(call: str, refused: bool) -> None:
+    device = Refuses(call if refused else "")
+    for word, comes in (("accepted", not refused), ("rejected", refused)):
+        lines = ("memory n = fill(2, 8)", *VERBS[call], f"expect n == fill(9, 8) when {word} x")
+        assert [one.split(":")[0] for one in told(one(*lines), device)] == (["MKS2102"] if comes else ["pass"])

@@ -11,6 +11,7 @@ from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle, is_list
+from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
@@ -163,6 +164,7 @@ def _query(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     step = plan.Query(sentence.at, dek, states, opaque, row.label(sentence, scope), claim, known)
     row.add(step, sentence)
+    writes.label(row, step, sentence.span)
 
 
 def _check_query(look: Look, step: plan.Query) -> None:

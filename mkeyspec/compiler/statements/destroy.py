@@ -9,6 +9,7 @@ from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
 from mkeyspec.compiler.eval.coercion import as_handle
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
+from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import LABEL, MKEY_PAGE, Shape, Slot
@@ -21,7 +22,9 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     handle = as_handle(evaluate(operand, scope), scope, operand.span, ("mkey", "dek"), "`destroy`")
     made = plan.Destroy if handle.kind == "mkey" else plan.DestroyDek
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
-    row.add(made(sentence.at, handle.name, row.label(sentence, scope), claim, known), sentence)
+    step = made(sentence.at, handle.name, row.label(sentence, scope), claim, known)
+    row.add(step, sentence)
+    writes.label(row, step, sentence.span)
 
 
 def _check(look: Look, step: plan.Destroy) -> None:

@@ -146,7 +146,10 @@ def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
     )
 
 
-def label(row: RowState, step: Transfer | plan.Check | plan.Cancel, span: Span) -> None:
+Labelled = Transfer | plan.Check | plan.Cancel | plan.Destroy | plan.DestroyDek | plan.Query
+
+
+def label(row: RowState, step: Labelled, span: Span) -> None:
     """Members that a label does not show in each outcome of a claim."""
     shown = members_shown(step.claim)
     if step.label is not None and shown is not None:
