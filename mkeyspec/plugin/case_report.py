@@ -79,7 +79,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if isinstance(error, CaseFailed) and ruling is not None and ruling.excuses(error):
         return _excused(item, call, error, WAIVED, ruling.text)
     mark = case_of(getattr(item, "obj", None))
-    if isinstance(error, CaseFailed) and mark is not None and mark.level != "mandatory" and is_judged(error):
+    if isinstance(error, CaseFailed) and mark is not None and mark.level != "mandatory" and error.is_judged:
         return _excused(item, call, error, mark.level, f"{error.failures[0].code} {error.failures[0].message}")
     if isinstance(error, (CaseFailed, Unfinished, Unhealthy)):
         if item.config.getoption("fulltrace", False):
@@ -217,13 +217,6 @@ def _known(item: pytest.Item, call: pytest.CallInfo[None], rig: Rig) -> pytest.T
     report.wasxfail = reason
     report.__dict__.update(known=", ".join(rig.verdict.known))
     return report
-
-
-def is_judged(error: CaseFailed) -> bool:
-    """Whether a failure is a verdict about the device, not one of the machine around it."""
-    from mkeyspec.plugin.waiver_file import HARNESS
-
-    return bool(error.failures) and not HARNESS & {one.code for one in error.failures}
 
 
 def _excused(

@@ -30,13 +30,14 @@ def pytest_collection_modifyitems(
     chosen = config.stash.get(SELECTED, None)
     if chosen is None:  # with a profile, files are left out
         items += unmatched(session, [_id(item) for item in items], _collects)
+    collected = {_id(item) for item in items}
     _by_labels(session, items)
     broken = [item for item in items if isinstance(item, BrokenFile)]
     if chosen is not None:
         left = [item for item in items if _id(item) not in chosen and not isinstance(item, BrokenFile)]
         items[:] = [item for item in items if _id(item) in chosen or isinstance(item, BrokenFile)]
         config.hook.pytest_deselected(items=left)
-        broken += _gone(session, items, left, chosen)
+        broken += _gone(session, [*items, *left], chosen - collected)
     yield
     kept = {id(item) for item in items}
     items[:0] = [item for item in broken if id(item) not in kept]
@@ -78,19 +79,17 @@ def _strange(session: pytest.Session, tag: str, there: set[str]) -> BrokenFile:
     return BrokenFile.from_parent(session, name="MKS0905", nodeid=f"--tag {tag}::MKS0905", path=path, outcome=outcome)
 
 
-def _gone(
-    session: pytest.Session, items: list[pytest.Item], left: list[pytest.Item], chosen: frozenset[str]
-) -> list[BrokenFile]:
-    """One failing item if the profile lists an item that does not exist, in files that are collected whole."""
+def _gone(session: pytest.Session, items: list[pytest.Item], missing: frozenset[str]) -> list[BrokenFile]:
+    """One failing item if the profile lists an item that does not exist, in files that are collected whole. `missing`:
+    those that were not collected."""
     config = session.config
-    there = {_id(item) for item in items}
     # Of a broken file nothing is known but that it is broken.
     broken = {source_name(item.path, config.rootpath) for item in items if isinstance(item, BrokenFile)}
     # --lf does not collect the files in which nothing failed.
-    collected = {_file_of(_id(item)) for item in (*items, *left)} if config.getoption("lf", False) else None
+    collected = {_file_of(_id(item)) for item in items} if config.getoption("lf", False) else None
     gone = sorted(
         id
-        for id in chosen - there
+        for id in missing
         if (file := _file_of(id)) not in broken and _whole(config, file) and (collected is None or file in collected)
     )
     if not gone:

@@ -31,11 +31,10 @@ from mkeyspec.device.protocol import Info
 from mkeyspec.diagnostics.codes import CODES
 from mkeyspec.files.toml_places import Document, TomlError
 from mkeyspec.run.departures import VERSIONS, ExpectationError, within
+from mkeyspec.run.verdict import JUDGED
 
 CODE = "MKS0942"
 OUTCOMES = ("fails", "flaky", "skip")
-HARNESS = frozenset({"MKS2007", "MKS2008", "MKS2010", "MKS2011", "MKS2012"})
-"""Codes that no waiver covers: nothing was judged."""
 
 _TEXTS = ("outcome", "code", "device", "firmware", "owner", "reason", "ticket")
 _NEEDED = ("rows", "outcome", "owner", "reason", "expires")
@@ -79,7 +78,7 @@ class Waiver:
     def covers(self, codes: Iterable[str]) -> bool:
         """Whether failures with these codes are the one that it is for."""
         found = set(codes)
-        return not found & HARNESS and (not self.code or found == {self.code})
+        return found <= JUDGED and (not self.code or found == {self.code})
 
     @property
     def text(self) -> str:
@@ -156,8 +155,8 @@ def _check_code(document: Document, table: dict[str, Any], code: str, at: Sequen
     elif code not in CODES or not code.startswith("MKS2"):
         near = get_close_matches(code, [one for one in CODES if one.startswith("MKS2")], n=1)
         document.error(f"no failure of a row has the code {code}{f'; did you mean {near[0]}?' if near else ''}", *at)
-    elif code in HARNESS:
-        document.error(f"{code} says that nothing was judged; no waiver covers that", *at)
+    elif code not in JUDGED:
+        document.error(f"{code} is no verdict about the device; no waiver covers that", *at)
 
 
 def _check_rows(document: Document, value: Any, at: Sequence[str | int]) -> None:

@@ -57,8 +57,10 @@ class Ruling:
         if self.expired:
             error.text += f"\n    waiver    expired on {waiver.expires}: {waiver.text}"
         elif not waiver.covers(codes):
-            wanted = waiver.code or "failures that are a verdict"
+            wanted = waiver.code or "verdicts about the device"
             error.text += f"\n    waiver    is for {wanted}, not {', '.join(codes)}: {waiver.text}"
+        elif error.unhealthy:
+            error.text += f"\n    waiver    is not for a device that is not healthy any more: {waiver.text}"
         else:
             return True
         return False
@@ -174,8 +176,12 @@ class Unneeded:
         self.config = config
         self.rows: dict[str, dict[str, dict[str, Any]]] = {}
         """By the place of a waiver: what its rows said, by their ids."""
+        self.unmet: set[str] = set()
+        """Rows that need what the device lacks: they did not run."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "unmet"):
+            self.unmet.add(report.nodeid)
         about = (getattr(report, "mkeyspec_row", None) or {}).get(KEY)
         if about is not None:
             before = self.rows.setdefault(about["place"], {}).get(report.nodeid)
@@ -188,7 +194,8 @@ class Unneeded:
             first = next(iter(rows.values()))
             if first["outcome"] != "fails" or not first["rows"] or len(rows) < first["rows"]:
                 continue
-            if any(one["judged"] for one in rows.values()) and not any(one["failed"] for one in rows.values()):
+            ran = all(one["judged"] and id not in self.unmet for id, one in rows.items())
+            if ran and not any(one["failed"] for one in rows.values()):
                 self._fail(session, place, first["text"])
 
     def _fail(self, session: pytest.Session, place: str, text: str) -> None:

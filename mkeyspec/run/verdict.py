@@ -119,13 +119,27 @@ class Verdict:
     failure of the case if no row shows them, not of one row, since some rows may follow the page."""
 
 
-class CaseFailed(Exception):
-    """A case failed; `str()` is the whole rendered text."""
+_OF_STEPS = ("MKS2001", "MKS2002", "MKS2003", "MKS2004", "MKS2005", "MKS2006", "MKS2013")
+_OF_VALUES = ("MKS2101", "MKS2102", "MKS2103", "MKS2104", "MKS2105", "MKS2106", "MKS2109", "MKS2110", "MKS2120")
+_AT_THE_END = ("MKS2201", "MKS2202", "MKS2203", "MKS2204", "MKS2205", "MKS2302")
+JUDGED = frozenset({*_OF_STEPS, *_OF_VALUES, *_AT_THE_END})
+"""Codes of failures that are a verdict about the device. The others are about the case, the machine or the options."""
 
-    def __init__(self, text: str, failures: tuple[Failure, ...]) -> None:
+
+class CaseFailed(Exception):
+    """A case failed; `str()` is the whole rendered text. `unhealthy`: what is wrong with the device since."""
+
+    def __init__(self, text: str, failures: tuple[Failure, ...], unhealthy: str = "") -> None:
         super().__init__(text)
         self.text = text
         self.failures = failures
+        self.unhealthy = unhealthy
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it is a verdict about the device alone, which a waiver or a level may excuse. A device that is not
+        healthy any more is never excused: what comes after can't be judged."""
+        return bool(self.failures) and not self.unhealthy and all(one.code in JUDGED for one in self.failures)
 
     def __str__(self) -> str:
         return self.text

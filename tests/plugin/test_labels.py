@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.diagnostics.codes import CODES
 from mkeyspec.plan import At
-from mkeyspec.plugin.case_report import is_judged
-from mkeyspec.plugin.waiver_file import HARNESS
-from mkeyspec.run.verdict import CaseFailed, Failure
+from mkeyspec.run.verdict import JUDGED, CaseFailed, Failure
 from tests.plugin.project import Project
 
 CASE = """
@@ -97,12 +96,44 @@ def test_a_failure_below_mandatory_is_told_and_fails_no_run(
     assert "expect wire == fill(0, 64)" in str(found["text"])
 
 
-def test_what_was_not_judged_fails_at_each_level() -> None:
+NOT_ABOUT_THE_DEVICE = {
+    "MKS2007", "MKS2008", "MKS2009", "MKS2010", "MKS2011", "MKS2012",  # the machine, or what the options ask for
+    "MKS2107", "MKS2108", "MKS2111",  # the case itself
+    "MKS2206", "MKS2207",  # nothing can be judged from here on
+    "MKS2301", "MKS2303",  # a list that is out of date
+}  # fmt: skip
+
+
+def test_what_is_no_verdict_about_the_device_fails_at_each_level() -> None:
     wrong = Failure("MKS2101", At(1, 1), "differs")
-    assert is_judged(CaseFailed("", (wrong,)))
-    assert not is_judged(CaseFailed("", ()))
-    for code in sorted(HARNESS):
-        assert not is_judged(CaseFailed("", (wrong, Failure(code, At(1, 1), "no answer"))))
+    assert CaseFailed("", (wrong,)).is_judged
+    assert not CaseFailed("", ()).is_judged
+    assert not CaseFailed("", (wrong,), "the canary transfer did not complete").is_judged
+    for code in sorted(NOT_ABOUT_THE_DEVICE):
+        assert not CaseFailed("", (wrong, Failure(code, At(1, 1), "no answer"))).is_judged
+    assert {code for code in CODES if code.startswith("MKS2")} == JUDGED | NOT_ABOUT_THE_DEVICE
+
+
+OF_THE_CASE = {
+    "MKS2107": (
+        "memory n[4]", "mkey j { entries 4 }", "store n = be32(8 / (j.max_entries - 4))", "expect n == be32(5)",
+    ),
+    "MKS2108": (
+        "peer memory n[64]", "mkey j { entries 4 }", "write k[0 +: j.max_entries * 15 + 20] to n", "expect n == m",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("excuse", ["level", "waiver"])
+@pytest.mark.parametrize("code", OF_THE_CASE)
+def test_a_fault_of_the_case_is_not_excused(project: Project, excuse: str, code: str) -> None:
+    text = case("one", *(["level recommended"] if excuse == "level" else []))
+    project.put("cases/a.mks", "mks 1\n" + text + "".join(f"    {line}\n" for line in OF_THE_CASE[code]))
+    table = '[[waiver]]\nrows = ["cases/a.mks::one"]\noutcome = "fails"\n'
+    project.put("w.toml", table + 'owner = "A"\nreason = "r"\nexpires = 2099-01-01\n')
+    done = project.mkeyspec("run", *(["--waivers=w.toml"] if excuse == "waiver" else []))
+    assert code in done.out, done.out
+    assert done.code == 1, done.out
 
 
 def test_a_mandatory_failure_still_fails(project: Project) -> None:
@@ -122,3 +153,11 @@ def test_the_stream_the_list_and_the_properties_have_them(project: Project) -> N
     assert [one["tags"] for one in listed[0]["cases"]][1] == ["nightly", "slow", "wraps"]
     assert [one["level"] for one in listed[0]["cases"]][2:] == ["recommended", "optional"]
     assert "        tags nightly, slow\n        level recommended\n" in project.mkeyspec("list").out
+
+
+def test_a_profile_and_a_tag_select_what_both_select(project: Project) -> None:
+    project.put("cases/quick.toml", 'items = ["cases/a.mks::one", "cases/a.mks::two"]\n')
+    assert ran(project, "--profile=quick", "--tag=slow") == ["two"]
+    assert ran(project, "--profile=quick", "--level=mandatory") == ["one", "two"]
+    project.put("cases/quick.toml", 'items = ["cases/a.mks::one", "cases/a.mks::gone"]\n')
+    assert "MKS0922" in project.mkeyspec("run", "--profile=quick", "--tag=nightly").out

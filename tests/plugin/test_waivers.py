@@ -170,7 +170,7 @@ def first(tmp_path: Path, text: str) -> list[str]:
         (waiver("a::b", expires="1"), "6:1: error[MKS0942]: `expires` is a day"),
         (waiver("a::b", expires="2027-01-01T10:00:00"), "`expires` is a day"),
         (waiver("a::b", more='code = "MKS0101"'), "8:1: error[MKS0942]: no failure of a row has the code MKS0101"),
-        (waiver("a::b", more='code = "MKS2012"'), "MKS2012 says that nothing was judged"),
+        (waiver("a::b", more='code = "MKS2012"'), "MKS2012 is no verdict about the device"),
         (waiver("a::b", "skip", more='code = "MKS2101"'), "a row that is skipped has no failure"),
         (waiver("a::b", more='firmware = ">=x"'), "`>=x` is not a range of versions"),
         (waiver("a::b", more='versions = { kernal = ">=5" }'), "`kernal` is not a version that a device tells"),
@@ -197,3 +197,12 @@ def test_ranges_and_patterns_of_firmware(tmp_path: Path) -> None:
     assert applies('device = "mlx5_*"\nversions = { rdma-core = ">=50" }')
     assert not applies('versions = { rdma-core = ">50" }')
     assert not applies('versions = { kernel = ">=1" }')
+
+
+def test_a_waiver_whose_rows_did_not_run_is_not_reported(project: Project) -> None:
+    """Of a row that the device can't run nothing is known."""
+    text = "case lacks\n    verifies XCRY-14\n    needs device.max_sge >= 1M\n    memory m = counter(64)\n"
+    project.put("cases/a.mks", CASES + "\n" + text + "    store m = fill(0, 64)\n    expect m == fill(0, 64)\n")
+    code, out = run(project, waiver("cases/a.mks::lacks") + waiver("cases/a.mks::sends[n=2]"))
+    assert "MKS2303" not in out
+    assert code == 0, out
