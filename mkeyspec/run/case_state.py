@@ -73,6 +73,10 @@ def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
 
 _START = At(1, 1)
 
+LATE_CASES = 3
+"""How many cases later the event of a claimed failure may come. Without an end, a device that raises none would have as
+many other events excused."""
+
 
 class Less(Exception):
     """The device granted less than was requested; `str()` names what."""
@@ -122,6 +126,8 @@ class CaseState:
         """Labels of the statements above it."""
         self.accepted: set[At] = set()
         """Statements with a claim that nothing has refused."""
+        self.not_posted: set[At] = set()
+        """Those that were refused at complete: nothing of them moves."""
         self.snapshots: dict[str, bytes] = {}
         """Bytes that a `let` of the case took, by the name in the plan."""
         self.wires: dict[str, WireView] = {}
@@ -264,10 +270,16 @@ class CaseState:
             if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:
                 pair.owner.drained = True
 
-    def untold(self) -> Counter[int]:
-        """By handle, how many claimed failures of QPs have not raised an event yet, in this case or before."""
+    def untold(self, late: Sequence[Counter[int]]) -> tuple[Counter[int], ...]:
+        """By handle, how many claimed failures of QPs have not raised an event yet: of earlier cases, oldest first, and
+        of this one. What is older than `LATE_CASES` is not waited for any more."""
         raised = Counter(one.event.qp.handle for one in self.events if one.event.qp is not None and one.of_failure)
-        return self.failed_qps + self.late - raised
+        left: list[Counter[int]] = []
+        for owed in (*late, self.failed_qps):
+            told = owed & raised
+            raised -= told
+            left.append(owed - told)
+        return tuple(left[-LATE_CASES:])
 
     def use(self, mkeys: Iterable[MkeyState], at: At, by: Due | OpenReceive) -> None:
         """A request names these keys: those with a signature, and those that are entries of them, may have an error."""

@@ -184,7 +184,7 @@ def _sequence(expected: plan.Sequence, got: bytes) -> Pattern:
 
 def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     expected: plan.Expected = step.expected
-    data, accepted = seen.data, False
+    data, accepted, refused = seen.data, False, False
     if step.operator == "==" and isinstance(expected, ByteString):
         want = expected.data
         if data.tobytes() == want:
@@ -197,6 +197,8 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
         if accepted:
             left = tuple(one for one in plan.alternatives_of(expected) if one != plan.Unchanged())
             expected = plan.OneOf(left)
+        elif step.writer in state.not_posted and plan.Unchanged() in plan.alternatives_of(expected):
+            refused, expected = True, plan.Unchanged()
         admitted = patterns(state, expected, seen)
         found = next((pattern for pattern in admitted if pattern.matches(got)), None)
         if (found is not None) == (step.operator == "=="):
@@ -211,6 +213,9 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
     if accepted:
         assert step.writer is not None
         why = f"the transfer at {step.writer} was accepted: `unchanged` is none of them"
+        failure = replace(failure, details=(*failure.details, ("outcome", why)))
+    if refused:
+        why = f"the transfer at {step.writer} was refused before it was posted: only `unchanged` is left"
         failure = replace(failure, details=(*failure.details, ("outcome", why)))
     return failure
 

@@ -60,7 +60,7 @@ class Rig:
         self.alive: Callable[[], None] = lambda: None
         """Called with each step, and with each wait, for whoever looks whether a call has come back."""
         self._blocked: Blocked | None = None
-        self._late: Counter[int] = Counter()
+        self._late: tuple[Counter[int], ...] = ()
         """Handles of QPs that failed as the last case claimed: an event of that may come late."""
 
     def begin(self, case: CaseInfo) -> list[str]:
@@ -81,7 +81,7 @@ class Rig:
             return unmet
         self._case, self._at = case, case.at
         state = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
-        state.late, self._late = self._late, Counter()
+        state.late = sum(self._late, Counter())
         state.alive = self.alive
         self._executor = Executor(state, self.expectations, self.verdict)
         return []
@@ -101,7 +101,7 @@ class Rig:
         blocked."""
         self.device = device
         self._capabilities, self._info = device.capabilities(), device.info()
-        self._blocked, self._late = None, Counter()
+        self._blocked, self._late = None, ()
 
     def leave(self) -> None:
         """Release the objects of a case whose test function ended with its own exception, without `finish`."""
@@ -127,7 +127,7 @@ class Rig:
         words += [f"{name} {version}" for name, version in info.versions.items()]
         device = ", ".join(filter(None, words))
         text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id))
-        return CaseFailed(text, tuple(self.verdict.failures))
+        return CaseFailed(text, tuple(self.verdict.failures), self.verdict.unhealthy)
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:
         """Which of these needs the device does not meet, each as one phrase."""
@@ -223,15 +223,16 @@ class Rig:
             verdict.status = "known"
 
     def _give_back(self) -> None:
-        """Release the objects of the case. After every verdict except passed, and where the case ended at a refusal
-        that it allows, check whether the device is still healthy. The case fails if an object can't be released, or if
+        """Release the objects of the case. After every verdict except passed, and after a refusal that the case allows
+        beside success, check whether the device is still healthy. The case fails if an object can't be released, or if
         the device is not healthy after a case without a failure. The following cases on such a device are blocked.
         """
         case, verdict = self._case, self.verdict
         cut_short = False
         if self._executor is not None:
-            self._late = self._executor.state.untold()
-            cut_short = self._executor.rulings.over  # a dead device refuses too
+            self._late = self._executor.state.untold(self._late)
+            rulings = self._executor.rulings
+            cut_short = rulings.over or rulings.admitted  # a dead device refuses too
         self._executor = None
         assert case is not None
         try:

@@ -25,6 +25,8 @@ class Rulings:
         self.expectations = expectations
         self.verdict = verdict
         self.over = False
+        self.admitted = False
+        """A refusal came that the case allows beside success: of the device it shows nothing."""
         self.excused = Extent()
         """What was written before the case ended, and statements that are not run would have looked at."""
         self._stated: list[tuple[str, plan.At, bool]] = []
@@ -74,6 +76,8 @@ class Rulings:
         if failure is not None:
             self.fail(failure)
             return False
+        if attempt.phase is not None and outcomes.admits_success(claimed):
+            self.admitted = True
         if attempt.phase is not None and end is not None:
             messages = 0
             if done is not None and plan.is_undecided(claimed):
@@ -81,6 +85,7 @@ class Rulings:
             for left in reset.recover(state, end, attempt, messages):
                 self.fail(left)
         if attempt.phase == "complete":
+            state.not_posted.add(attempt.at)
             for moved in teardown_checks.moved(state, attempt.at):
                 self.fail(moved)
         if claimed and ruling.outcome is not None and ruling.outcome.succeeds():

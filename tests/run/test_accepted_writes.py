@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from errno import EINVAL
 from typing import Any
 
 import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Memory, Qp
+from mkeyspec.device.protocol import Memory, Qp, Write
 from tests.run.text import one, told
 
 OPEN = "    accepted or rejected at completion"
@@ -112,3 +114,40 @@ def test_refused_and_not_moved() -> None:
         "expect m in [fill(0xee, 64), unchanged]",
     )
     assert told(text) == ["pass"], "the model refuses: a layout alone gives no right to write"
+
+
+class Afterwards(Model):
+    """Refuses a SEND or WRITE of 64 bytes at its post, and carries it out with the next request."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        super().__init__(Profile())
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        if self.kept:
+            kept, self.kept = self.kept, []
+            return super().post(qp, [*kept, *requests], abort=abort)
+        if any(isinstance(each, Write) and sum(sge.length for sge in each.sges) == 64 for each in requests):
+            self.kept = [replace(each, flags=0) for each in requests]
+            return EINVAL
+        return super().post(qp, requests, abort=abort)
+
+
+NOT_POSTED = {
+    "write": ("write m to w as s", "expect w in [m, unchanged]"),
+    "short form": ("transmit k by write as t", "expect t.wire in [m, unchanged]"),
+}
+
+
+@pytest.mark.parametrize("what", NOT_POSTED)
+def test_what_was_refused_at_complete_never_moves(what: str) -> None:
+    post, expect = NOT_POSTED[what]
+    lines = (
+        "peer memory z[8]",
+        post,
+        "    accepted or rejected at complete",
+        "write m[0 +: 8] to z",
+        "expect z == any",
+    )
+    assert told(one(*lines, expect)) == ["pass"]
+    assert [one.split(":")[0] for one in told(one(*lines, expect), Afterwards())][:1] != ["pass"]

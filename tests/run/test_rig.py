@@ -35,7 +35,7 @@ from mkeyspec.value.bytestring import Counter, Literal
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Live
 from tests.run.fixtures import SIGNALED, at, codes, content, failures, generating, plain, rig, run, transmit, wire
-from tests.run.text import told
+from tests.run.text import one, told
 
 
 def test_a_right_device_passes_and_goes_back_to_the_pool() -> None:
@@ -153,6 +153,7 @@ def test_a_canary_that_arrives_changed_blocks() -> None:
     with pytest.raises(CaseFailed, match=r"device    not healthy after this case: .*arrived changed") as failed:
         run(tested, *plain(), transmit(), wire(Literal(b"\0" * 64)), id="culprit")
     assert [failure.code for failure in failed.value.failures] == ["MKS2101"], "one fault is reported once"
+    assert not failed.value.is_judged, "no waiver and no level excuses a device that is broken afterwards"
     with pytest.raises(Blocked, match=r"culprit.*arrived changed"):
         tested.begin(CaseInfo("next", "a.mks"))
     verdict = tested.verdict
@@ -195,6 +196,47 @@ def test_a_dead_device_refuses_too() -> None:
     assert told(DEAD, device) == ["pass"], "a QP that is too large"
     device.dead = True
     assert told(DEAD, device) == ["MKS2206:4"]
+
+
+ADMITTED = {
+    "complete": ("post as t { write m to w; write m to w }", "    accepted or rejected at complete", "expect w == any"),
+    "query": ("dek d { key counter(32) }", "query d is state_ready", "    accepted or rejected at query"),
+    "destroy": ("mkey j", "destroy j", "    accepted or rejected at destroy"),
+}
+
+
+@pytest.mark.parametrize("phase", ADMITTED)
+def test_a_refusal_that_was_only_allowed_shows_nothing_of_the_device(phase: str) -> None:
+    assert told(one(*ADMITTED[phase]), Dying(phase, dead=False)) == ["pass"]
+    assert told(one(*ADMITTED[phase]), Dying(phase, dead=True)) == ["MKS2206:3"]
+
+
+class Dying(Model):
+    """Refuses one kind of call, and from then on (`dead`) each canary."""
+
+    def __init__(self, phase: str, dead: bool) -> None:
+        self.phase, self.dead, self.refused = phase, dead, False
+        super().__init__(Profile())
+
+    def _refuse(self, phase: str, call: str) -> None:
+        if phase == self.phase:
+            self.refused = True
+            raise Refused(call, EIO)
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        if self.phase == "complete" and len(requests) == 2:
+            self.refused = True
+            return EIO
+        canary = isinstance(requests[0], protocol.Write) and requests[0].wr_id in (1, 2)
+        return EIO if self.dead and self.refused and canary else super().post(qp, requests, abort=abort)
+
+    def query_dek(self, dek: protocol.Dek) -> protocol.DekState:
+        self._refuse("query", "mlx5dv_dek_query")
+        return super().query_dek(dek)
+
+    def destroy(self, mkey: protocol.Mkey) -> None:
+        self._refuse("destroy", "mlx5dv_destroy_mkey")
+        super().destroy(mkey)
 
 
 class Refusing(Model):

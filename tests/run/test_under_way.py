@@ -9,7 +9,7 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.queue import Done, Notice
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import AsyncEvent, Completion, Configure, Qp
+from mkeyspec.device.protocol import AsyncEvent, Completion, Configure, Qp, Send
 from tests.run.slow import Slow
 from tests.run.text import one, told
 
@@ -254,6 +254,25 @@ def test_the_event_of_a_claimed_failure_may_come_cases_later(after: int) -> None
     failing = one("configure k { access local_write }", "peer write w to k[0 +: 64] rejected at completion")
     text = failing + "".join(fine.replace("case a\n", f"case {name}\n") for name in ("b", "c", "d", "e"))
     assert told(text, LateEvent(after)) == ["pass"] * 5
+
+
+class Spurious(Model):
+    """Raises no event of a failure, and one of each healthy SEND of 32 bytes."""
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        if any(isinstance(one, Send) and sum(sge.length for sge in one.sges) == 32 for one in requests):
+            self.execution.events.append(AsyncEvent("qp_fatal", qp))
+        return super().post(qp, requests, abort=abort)
+
+
+def test_events_that_nothing_explains_any_more_are_left_over() -> None:
+    failing = one("configure k { access 0 }", "receive counter(4) into k by recv", "    rejected at completion")
+    fine = one("transmit k by send", "expect wire == m")
+    spurious = one("transmit k[0 +: 32] by send", "expect wire == fill(1, 32)")
+    cases = [failing] * 3 + [fine] * 4 + [spurious]
+    text = "".join(text.replace("case a\n", f"case {name}\n") for name, text in zip("abcdefgh", cases, strict=True))
+    found = [one.split(":")[0] for one in told(text, Spurious(Profile()))]
+    assert found == ["pass"] * 7 + ["MKS2203"]
 
 
 PIPELINING = {
