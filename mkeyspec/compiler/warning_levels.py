@@ -87,8 +87,8 @@ def settle(diagnostics: Diagnostics, file: ast.File | None, levels: Levels = PLA
 
 def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
     """`found` without the warnings that the file allows, and with what is wrong with its `allow`s."""
-    written: list[tuple[Span, ast.Name]] = [(_whole(file), code) for code in file.allows]
-    written += [(case.span, code) for case in file.cases for code in case.allows]
+    written: list[tuple[tuple[Span, ...], ast.Name]] = [((_whole(file),), code) for code in file.allows]
+    written += [(_places(file, case, code), code) for case in file.cases for code in case.allows]
     if not written:
         return list(found)
     unused = dict.fromkeys(range(len(written)))
@@ -96,8 +96,8 @@ def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
     for one in found:
         place = one.span
         hidden = False
-        for i, (span, code) in enumerate(written):
-            if one.severity == "warning" and code.text == one.code and _within(place, span):
+        for i, (spans, code) in enumerate(written):
+            if one.severity == "warning" and code.text == one.code and any(_within(place, span) for span in spans):
                 unused.pop(i, None)
                 hidden = True
         if not hidden:
@@ -114,6 +114,17 @@ def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
             message = f"nothing here earns {code.text}"
             left.append(Diagnostic(UNNEEDED, message, code.span, "warning", help="take the `allow` away"))
     return left
+
+
+def _places(file: ast.File, case: ast.Case, code: ast.Name) -> tuple[Span, ...]:
+    """What an `allow` of a case is about: the case, and a setup if all cases that use it allow the same. A warning in a
+    setup is said once."""
+    found = [case.span]
+    for used in case.setups:
+        users = [other for other in file.cases if any(one.setup is used.setup for one in other.setups)]
+        if all(any(allowed.text == code.text for allowed in other.allows) for other in users):
+            found.append(used.setup.span)
+    return tuple(found)
 
 
 def _whole(file: ast.File) -> Span:
