@@ -13,6 +13,8 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--device-profile", "--device-profile", None),
     ("--fault", "--fault", None),
     ("--expectations", "--expectations", []),
+    ("--waivers", "--waivers", []),
+    ("--require", "--require", []),
     ("--deadline", "--deadline", 5.0),
     ("--allow-busy-port", "--allow-busy-port", False),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,7 @@ def test_a_row_that_lacks_what_is_required_fails(project: Project) -> None:
     done = project.mkeyspec("run", "cases", "--device-profile", "p.toml", "--require", "memcpy")
     assert done.code == 1
     assert "1 passed, 1 failed (1 MKS2009)" in last_line(done)
+    assert re.search(r"again +mkeyspec run .* --device-profile p.toml --require memcpy\n", done.out), done.out
     assert project.mkeyspec("run", "cases", "--require", "memcpy").code == 0
 
 
@@ -97,6 +99,14 @@ def test_rows_that_the_last_run_had(project: Project) -> None:
     compared = project.mkeyspec("compare", first.parent.name)
     assert compared.code == 1
     assert "LOST  1" in compared.out
+
+
+def test_rows_that_move_to_another_shard_are_not_lost(project: Project) -> None:
+    project.put("cases/b.mks", GOOD)
+    assert project.mkeyspec("run", "cases", "--shard=1/2").code == 0
+    project.put("cases/a.mks", GOOD)
+    done = project.mkeyspec("run", "cases", "--shard=1/2")
+    assert done.code == 0, done.out
 
 
 def test_what_is_not_lost(project: Project) -> None:
