@@ -46,8 +46,9 @@ from mkeyspec.compiler.statements.lower import Lowering
 from mkeyspec.compiler.statements.registry import CASE
 from mkeyspec.compiler.statements.row_state import CaseState
 from mkeyspec.compiler.warning_levels import PLAIN, Levels, settle
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, TooManyErrors
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note, TooManyErrors
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import id_meant
 from mkeyspec.requirements import ledger
 from mkeyspec.syntax import ast, walk
@@ -169,9 +170,14 @@ def compile_case(
 
 def _check_ids(case: ast.Case, known: frozenset[str], diagnostics: Diagnostics) -> None:
     """Every id that a case names is one of the ledger; `known` are the requirements."""
+    said: dict[str, Span] = {}
     for name in case.verifies:
         if name.text not in known:
             _unknown("MKS0220", "requirement", name, known, diagnostics)
+        elif name.text in said:
+            first = (Note("first here", said[name.text]),)
+            diagnostics.error("MKS0217", f"`{name.text}` is said twice", name.span, notes=first, help="leave one out")
+        said[name.text] = name.span
     departures = ledger.departure_ids()
     for departure in _departures(case.body):
         if departure.requirement.text not in departures:

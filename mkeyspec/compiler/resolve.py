@@ -6,20 +6,24 @@ the file or of the language; it may not be declared twice, nor be used above its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Optional
 
 from typing_extensions import assert_never
 
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.diagnostics.suggest import unknown_name
+from mkeyspec.diagnostics.suggest import did_you_mean, unknown_name
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.walk import DECLARING, declared, index_of, label_of, named, refs_of, used_in
 
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
+
+_MEMBER = re.compile(r"\.([a-z]\w*)")
 
 A_VALUE = "let NAME = …"
 A_FUNCTION = "let NAME(x) = …; the functions of the language are in docs/functions.md"
@@ -86,6 +90,8 @@ class _Names:
         """Values of a `for`: an unknown name there may be meant as a text."""
         self.declaring = A_VALUE
         """How a name is declared that is used at this place."""
+        self.kinds: dict[str, str] = {}
+        """The verbs that declared the objects so far."""
 
     def known(self, name: str) -> bool:
         raise NotImplementedError
@@ -105,9 +111,31 @@ class _Names:
             )
             return
         or_text = any(ref is text for text in self.texts)
-        called = ref.span.source.text[ref.span.end : ref.span.end + 1] == "("
-        declare = (A_FUNCTION if called else self.declaring).replace("NAME", ref.name)
-        self.diagnostics.add(unknown_name(ref.name, ref.span, self.all_known() | local, or_text, declare).diagnostic)
+        behind = ref.span.source.text[ref.span.end : ref.span.end + 80]
+        declare = (A_FUNCTION if behind[:1] == "(" else self.declaring).replace("NAME", ref.name)
+        found = unknown_name(ref.name, ref.span, self.all_known() | local, or_text, declare).diagnostic
+        self.diagnostics.add(self._without_path(found, ref, behind, local) or self._of_a_kind(found, ref) or found)
+
+    def _without_path(
+        self, found: Diagnostic, ref: ast.Ref, behind: str, local: frozenset[str]
+    ) -> Optional[Diagnostic]:
+        """`common.sector`: names, also those of a used file, have no file, module or type before them."""
+        member = _MEMBER.match(behind)
+        if member is None or member[1] in SEEING or member[1] not in self.all_known() | local:
+            return None
+        path = Edit(Span(ref.span.source, ref.span.start, ref.span.end + member.start(1)), "")
+        return replace(found, help=f"names stand alone: {member[1]}", fix=(path,))
+
+    def _of_a_kind(self, found: Diagnostic, ref: ast.Ref) -> Optional[Diagnostic]:
+        """Where only an mkey (a qp, a dek) can be, one of those that the case has is meant."""
+        kind = self.declaring.partition(" ")[0]
+        have = [name for name, verb in self.kinds.items() if verb == kind]
+        if not have or kind not in ("mkey", "qp", "dek", "pd", "dct"):
+            return None
+        close = did_you_mean(ref.name, have)
+        if close:
+            return replace(found, help=close)
+        return replace(found, help=f"the {kind}{'' if len(have) == 1 else 's'} here: {', '.join(have)}")
 
     def expr(self, expr: Optional[ast.Expr], local: frozenset[str] = frozenset()) -> None:
         """Check all names in `expr`; `local` are parameters and names of comprehensions around it."""
@@ -361,6 +389,7 @@ class _Case(_Names):
             self.statements(step.block.lines, True)
         if new is not None:
             self.declare(new)
+            self.kinds.setdefault(new.text, verb)
         for label in labels:
             self.declare(label)
         if step.claim is not None:

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
+from mkeyspec.compiler.causes import consequences
 from mkeyspec.compiler.forms import with_form
+from mkeyspec.compiler.stopped import elsewhere, why
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.files import resource
@@ -84,13 +86,19 @@ def look_again(diagnostics: Diagnostics) -> Diagnostics:
         if error.span.source.text:
             lines.setdefault(_line(error.span), []).append(error)
     better: dict[int, Diagnostic] = {}
-    gone: set[int] = set()
+    gone = consequences(sorted(diagnostics.errors, key=lambda one: one.span.start))
     for (name, number), errors in lines.items():
         left = [error for error in errors if id(error) not in gone]
+        above = why(left[0]) if left and elsewhere(left[0]) else None
+        if above is not None:
+            gone |= {id(error) for error in left[1:]}
+            there = _recognised([replace(left[0], span=above.span)], _line(above.span)[1])
+            better[id(left[0])] = above if there is None else there[0]
+            continue
         known = _recognised(left, number) if left else None
         if known is None:
             gone |= _repeated(left)
-            better |= {id(error): with_form(error) for error in left if id(error) not in gone}
+            better |= {id(error): why(error) or with_form(error) for error in left if id(error) not in gone}
             continue
         gone |= {id(error) for error in left[1:]}
         better[id(left[0])], mistake = known

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from mkeyspec.diagnostics.codes import CODES
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import id_meant
@@ -108,8 +109,12 @@ def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
     for i in unused:
         code = written[i][1]
         if code.text not in codes:
-            help = id_meant(code.text, codes) or "only warnings can be allowed: the codes MKS06nn"
-            left.append(Diagnostic("MKS0225", f"no warning is called {code.text}", code.span, help=help))
+            if code.text in CODES:
+                message, help = f"{code.text} is no warning", "only warnings can be allowed: the codes MKS06nn"
+            else:
+                message = f"no warning is called {code.text}"
+                help = id_meant(code.text, codes) or "only warnings can be allowed: the codes MKS06nn"
+            left.append(Diagnostic("MKS0225", message, code.span, help=help))
         elif not wrong:
             message = f"nothing here earns {code.text}"
             left.append(Diagnostic(UNNEEDED, message, code.span, "warning", help="take the `allow` away"))

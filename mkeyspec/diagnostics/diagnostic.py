@@ -40,7 +40,8 @@ class Diagnostic:
     `code` e.g. "MKS0102"; `message` one line, says what; `label` short text under the carets;
     `notes` where the other thing was declared; `help` how to fix it; `page` the man page clause
     or requirement ids ("sig_block(3) seed, CRC-07"). `fix`: the correction, if it is more than the one that `help`
-    names (`edits_of`).
+    names (`edits_of`). `begins`, of what the parser could not read: the first word of the statement; `around`: that of
+    the statement in whose braces it is.
     """
 
     code: str
@@ -52,6 +53,8 @@ class Diagnostic:
     help: str = ""
     page: str = ""
     fix: tuple[Edit, ...] = ()
+    begins: Span | None = None
+    around: Span | None = None
 
 
 _REPLACEMENT = re.compile(r"(?:did you mean|write)? ?`([^`]+)`\??")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -54,6 +55,8 @@ CALLED_OTHERWISE: dict[str, str] = {
     "crc16": "t10dif",
     "crc64": "crc64_xp10",
     "if_else": "pick",
+    "assert_eq": "expect",
+    "assert": "expect",
     "permutations": "arrangements",
 }
 """Names from verbs, C or Python that users write, with the names of this language."""
@@ -61,15 +64,15 @@ CALLED_OTHERWISE: dict[str, str] = {
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """ "did you mean `crc32`?", or nothing."""
-    candidates = list(known)
+    candidates = [one for one in known if one != name]
     if len(candidates) > MANY:
         candidates = [candidate for candidate in candidates if candidate[:1] == name[:1]][:MANY]
     other = CALLED_OTHERWISE.get(name)
-    close = [other] if other in candidates else _close(name, candidates)
+    close = [other] if other in candidates else _same_word(name, candidates) or _close(name, candidates)
     if not close:
         plain = {candidate.replace("_", ""): candidate for candidate in candidates}
         alike = plain.get(name.replace("_", "").lower())
-        close = [alike] if alike else []
+        close = [alike] if alike else _of_a_call(name, candidates)
     return f"did you mean `{close[0]}`?" if close else ""
 
 
@@ -79,6 +82,36 @@ def _close(name: str, candidates: list[str]) -> list[str]:
         return []
     alike = get_close_matches(name, candidates, 4, CLOSE)
     return [one for one in alike if _contained(name, one) or _typing_errors(name, one) <= max(1, len(name) // 3)][:1]
+
+
+_ENDING = re.compile(r"(?:es|ed|s|d)$")
+
+
+def _same_word(name: str, candidates: list[str]) -> list[str]:
+    """A word of which `name` is another form: `tag` of `tags`, `completes` of `complete`."""
+    stem = _ENDING.sub("", name)
+    return [one for one in candidates if len(stem) > 2 and one != name and _ENDING.sub("", one) == stem][:1]
+
+
+_OF_EVERY_CALL = frozenset(
+    ["mlx5dv", "ibv", "wr", "qp", "ex", "create", "alloc", "init", "new", "make", "add", "set", "attr", "flags", "rdma"]
+)
+"""Parts of names in C that do not say which call it is."""
+
+_OBJECTS = frozenset(["memory", "mkey", "qp", "dek", "pd", "dct"])
+
+
+def _of_a_call(name: str, candidates: list[str]) -> list[str]:
+    """The word that is part of a call's name: `layout` of `mlx5dv_wr_set_mkey_layout_list`, `dek` of `dek_create`.
+
+    An object's word is meant only if nothing else is said of it: `modify_qp` is no `qp`.
+    """
+    parts = name.split("_")
+    found = [part for part in parts if len(part) > 2 and part in candidates and part not in _OBJECTS]
+    if found:
+        return found[-1:] if len(parts) > 1 else []
+    objects = [part for part in parts if part in _OBJECTS and part in candidates]
+    return objects if len(objects) == 1 and len(parts) > 1 and _OF_EVERY_CALL.issuperset({*parts} - {*objects}) else []
 
 
 def _contained(name: str, other: str) -> bool:

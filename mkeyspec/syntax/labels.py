@@ -38,7 +38,10 @@ class Labels:
         if any(one is None for one in words) or not words or (word == "level" and len(words) > 1):
             help = "tags slow, regression" if word == "tags" else "level recommended"
             takes = "takes names, with commas between them" if word == "tags" else f"is one of {', '.join(LEVELS)}"
-            self.diagnostics.error("MKS0123", f"`{word}` {takes}", line.span, help=help)
+            only = line.operand if not more(line) else None
+            if isinstance(only, ast.Text) and only.value.isidentifier() and only.value.islower():
+                help = f"write `{only.value}`"
+            self.diagnostics.error("MKS0123", f"`{word}` {takes}", (only or line).span, help=help)
             return True
         for name in words:
             assert name is not None

@@ -244,8 +244,8 @@ class _Recovery:
         return None
 
 
-def _verb_around(tokens: list[Token], begin: int) -> str:
-    """The verb of the statement in whose block the line at `begin` is; "" outside of a block."""
+def _verb_around(tokens: list[Token], begin: int) -> Token | None:
+    """The verb of the statement in whose block the line at `begin` is; None outside of a block."""
     depth = 0
     at = begin - 1
     while at >= 0:
@@ -256,10 +256,10 @@ def _verb_around(tokens: list[Token], begin: int) -> str:
             if depth == 0:
                 start, _ = _innermost(tokens, at)
                 peer = tokens[start].type == "PEER"
-                return tokens[start + peer].value if start + peer < at else ""
+                return tokens[start + peer] if start + peer < at else None
             depth -= 1
         at -= 1
-    return ""
+    return None
 
 
 def _innermost(tokens: list[Token], bad: int) -> tuple[int, int]:

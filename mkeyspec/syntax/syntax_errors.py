@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax.builder import FIELDS_ONLY
 from mkeyspec.syntax.lexer import PREPOSITIONS, Token
+from mkeyspec.syntax.signs import SIGNS
 from mkeyspec.syntax.unexpected import Stop
 from mkeyspec.syntax.walk import DECLARING
 
 _BETTER_NAME = {"by": "op", "case": "which", "in": "input", "to": "target", "from": "origin", "not": "inverted"}
-_DOUBLED = {"AMP": "and", "PIPE": "or"}
+_OTHERWISE = {"&&": "and", "||": "or", "&&&": "&", "|||": "|", "===": "==", "!==": "!=", "<>": "!="}
+_SIGNS = frozenset(["AMP", "PIPE", "CARET", "MUL", "PLUS", "MINUS", "SHIFT", "CMP", "EQ", "CONCAT", "TILDE", "COLON"])
 
 
 def report(
@@ -27,7 +29,7 @@ def report(
     accepts: frozenset[str],
     joins: frozenset[int],
     diagnostics: Diagnostics,
-    around: str = "",
+    around: Token | None = None,
 ) -> None:
     """One finding for the statement `tokens`, unless a misspelt word in it has been reported already."""
     stop = Stop(source, tokens, bad, accepts, joins, diagnostics, around)
@@ -113,21 +115,31 @@ def _chained(stop: Stop) -> bool:
     return True
 
 
-def _doubled_sign(stop: Stop) -> bool:
-    """`&&`, `||`, `**`, `//`."""
+def _run_of_signs(stop: Stop) -> bool:
+    """`&&`, `||`, `**`, `//`, `&&&`: signs that are of the language, one by one."""
     token, last = stop.token, stop.before()
-    if token is None or last is None or token.type != last.type or token.start_pos != last.end_pos:
+    if token is None or last is None or token.type not in _SIGNS or last.type not in _SIGNS:
         return False
-    span = Span(stop.source, last.start_pos, token.end_pos)
-    sign = last.value + token.value
-    if token.type in _DOUBLED:
-        stop.error("MKS0110", f"`{sign}` is not a sign of the language", f"write `{_DOUBLED[token.type]}`", span)
-        return True
-    if token.type == "MUL":
-        help = "`/` divides whole numbers" if sign == "//" else ""
-        stop.error("MKS0110", f"`{sign}` is not a sign of the language", help, span)
-        return True
-    return False
+    begin, end = stop.bad - 1, stop.bad + 1
+    if token.start_pos != last.end_pos or stop.tokens[begin].value in "([":
+        return False
+    while begin > 0 and stop.tokens[begin - 1].type in _SIGNS and _touch(stop, begin - 1):
+        begin -= 1
+    while end < len(stop.tokens) and stop.tokens[end].type in _SIGNS and _touch(stop, end - 1):
+        end += 1
+    first, final = stop.tokens[begin], stop.tokens[end - 1]
+    span = Span(stop.source, first.start_pos, final.end_pos)
+    sign = stop.source.text[span.start : span.end]
+    if sign in _OTHERWISE:
+        help = f"write `{_OTHERWISE[sign]}`"
+    else:
+        help = "`/` divides whole numbers" if sign == "//" else "" if sign == "**" else f"the signs are {SIGNS}"
+    stop.error("MKS0110", f"`{sign}` is not a sign of the language", help, span)
+    return True
+
+
+def _touch(stop: Stop, at: int) -> bool:
+    return stop.tokens[at].end_pos == stop.tokens[at + 1].start_pos
 
 
 def _heading(stop: Stop) -> bool:
@@ -218,6 +230,37 @@ def _first_comma(stop: Stop) -> int:
     return stop.bad
 
 
+_STARTS = frozenset(["LET", "EXPECT", "CASE", "FOR", "WHERE", "IF", "VERIFIES", "NEEDS", "PEER"])
+
+
+def _value_missing(stop: Stop) -> bool:
+    """`let d =`, and a statement in the next line, which was read for the value."""
+    for at in (stop.bad, stop.bad - 1):
+        if not 0 < at < len(stop.tokens) or stop.tokens[at].start_pos not in stop.joins:
+            continue
+        word, last = stop.tokens[at], stop.tokens[at - 1]
+        if last.type in _NO_VALUE_FOLLOWS or not (
+            word.type in _STARTS or (at < stop.bad and word.type == "NAME" and stop.kind in ("NAME", "LBRACE"))
+        ):
+            continue
+        place = Span(stop.source, last.end_pos, last.end_pos)
+        what = "something" if last.type == "COMMA" else "a value"
+        help = "" if last.type != "COMMA" else "or leave the `,` out"
+        begun = Span(stop.source, word.start_pos, word.end_pos)
+        stop.diagnostics.error(
+            "MKS0100",
+            f"{what} is missing after `{last.value}`",
+            place,
+            notes=(Note("the next line is read as its continuation", begun),),
+            help=help,
+        )
+        return True
+    return False
+
+
+_NO_VALUE_FOLLOWS = frozenset(["NAME", "INT", "RPAR", "RSQB", "RBRACE", "STRING", "HEX", "ASCII"])
+
+
 def _block_alone(stop: Stop) -> bool:
     if stop.bad != 0 or stop.kind != "LBRACE":
         return False
@@ -247,11 +290,11 @@ def _connective_alone(stop: Stop) -> bool:
     elif stop.kind in ("WHEN", "KNOWN", "REJECTED", "ACCEPTED", "COMPLETES", "PREP", "BUT", "AND", "OR", "IN", "EVERY"):
         stop.error("MKS0100", f"`{word}` continues a statement, and there is none before it")
     elif stop.kind in ("INT", "ERRNO", "HEX", "ASCII", "LPAR", "LSQB", "MINUS", "NOT"):
-        stop.error(
-            "MKS0100",
-            f"a statement begins with a verb, not with {stop.found()}",
-            "what is a value, and what should be done with it?",
+        before = stop.source.text[: stop.span().start].rstrip(" \t")
+        help = (
+            "between values stands `,`; `;` ends a statement" if before.endswith(";") else f"leave {stop.found()} out"
         )
+        stop.error("MKS0100", f"a statement begins with a verb, not with {stop.found()}", help)
     else:
         return False
     return True
@@ -306,7 +349,8 @@ MISTAKES: tuple[Callable[[Stop], bool], ...] = (
     _case_without_name,
     _rejection_without_phase,
     _requirement,
-    _doubled_sign,
+    _value_missing,
+    _run_of_signs,
     _one_equals_sign,
     _for_with_equals_sign,
     _chained,

@@ -7,10 +7,10 @@ message and the rest of the line is read.
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
+from mkeyspec.syntax import signs
 from mkeyspec.syntax.lexer import Token
 
 _PREFIXES = (
@@ -51,8 +51,7 @@ _SIGNS = {
     "@": "positions are ranges in brackets: m[16 +: 512]",
     "?": "pick(condition, a, b) chooses between two values",
     "$": "names stand for themselves, without `$`",
-    "\N{MINUS SIGN}": "write `-`, the sign of the keyboard",
-    "\N{EN DASH}": "write `-`, the sign of the keyboard",
+    "`": 'texts are in double quotes: "…"',
 }
 
 
@@ -94,6 +93,12 @@ def _name(token: Token, span: Span, before: list[Token], diagnostics: Diagnostic
             f"no `{text}`: page names are written without prefix, in lower case",
             span,
             help=f"write `{lower}`",
+        )
+    elif not text.isascii() and all(letter.isascii() or signs.meant(letter) for letter in text):
+        lower = "".join(letter if letter.isascii() else signs.meant(letter) or "" for letter in text).lower()
+        strange = next(letter for letter in text if not letter.isascii())
+        diagnostics.error(
+            "MKS0103", f"a letter of `{text}` is not of a-z: {signs.shown(strange)}", span, help=f"write `{lower}`"
         )
     elif lower == text:
         diagnostics.error(
@@ -138,9 +143,11 @@ def _number(token: Token, span: Span, diagnostics: Diagnostics) -> None:
 
 def _sign(token: Token, span: Span, diagnostics: Diagnostics) -> None:
     character = token.value
-    if character.isprintable() and character != " ":
-        shown = f"`{character}`"
-    else:
-        name = unicodedata.name(character, "a control character").lower()
-        shown = f"U+{ord(character):04X} ({name})"
-    diagnostics.error("MKS0110", f"{shown} is not a sign of the language", span, help=_SIGNS.get(character, ""))
+    help = _SIGNS.get(character, "")
+    fix: tuple[Edit, ...] = ()
+    if not help:
+        meant = signs.meant(character)
+        help = "" if meant is None else "write a plain blank in its place" if meant == " " else f"write `{meant}`"
+        fix = () if not meant else (Edit(span, meant),)
+    what = "a blank" if signs.meant(character) == " " else "a sign"
+    diagnostics.error("MKS0110", f"{signs.shown(character)} is not {what} of the language", span, help=help, fix=fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Edit, Note
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.syntax.lexer import Token
 
@@ -34,8 +34,18 @@ class Stop:
     accepts: frozenset[str]
     joins: frozenset[int]
     diagnostics: Diagnostics
-    around: str = ""
+    verb: Token | None = None
     """The verb in whose block the statement is."""
+
+    @property
+    def around(self) -> str:
+        """The word of that verb."""
+        return "" if self.verb is None else self.verb.value
+
+    @property
+    def block(self) -> Span | None:
+        """Its place."""
+        return None if self.verb is None else Span(self.source, self.verb.start_pos, self.verb.end_pos)
 
     @property
     def token(self) -> Token | None:
@@ -96,7 +106,12 @@ class Stop:
         fix: tuple[Edit, ...] = (),
     ) -> None:
         place = self.span() if span is None else span
-        self.diagnostics.error(code, message, place, help=help, label=label, notes=self._joined(), fix=fix)
+        begins = Span(self.source, self.tokens[0].start_pos, self.tokens[0].end_pos) if self.tokens else None
+        notes = self._joined()
+        around = self.block
+        self.diagnostics.add(
+            Diagnostic(code, message, place, "error", label, notes, help, fix=fix, begins=begins, around=around)
+        )
 
     def _joined(self) -> tuple[Note, ...]:
         """A note if the bad token's line is taken for the continuation of the one before."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from mkeyspec.compiler.eval.values import Function, UserFunction, Value, is_reference
 from mkeyspec.diagnostics.source import Span
+
+_HEX = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2} ?)+")
+"""A text that is nothing but digits of bytes."""
 
 
 def bytes_for(value: Value, span: Span) -> str:
     """How the bytes are written that are probably meant by a text, a number or a list at `span`; "" for the rest."""
     written = span.source.text[span.start : span.end]
     match value:
+        case str() if _HEX.fullmatch(value):
+            return f'write `hex"{value.removeprefix("0x")}"`'
         case str():
             return f'write `ascii"{value}"`' if value.isascii() and value.isprintable() else 'hex"…" are bytes'
         case bool():

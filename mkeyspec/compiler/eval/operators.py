@@ -385,6 +385,10 @@ def range_of(expr: ast.Range, scope: Scope, evaluate: Evaluate) -> Range:
         length = as_int(evaluate(expr.end, scope), scope, expr.end.span, "a range") - start
     else:
         raise fault("MKS0305", "a range needs its end here", expr.span, help="only inside [ ] may it be left out")
+    if start >= 0 > length and expr.length is None:
+        end = start + length
+        help = f"`..` excludes its end: {end}..{start + 1} is {end} to {start}" if end >= 0 else ""
+        raise fault("MKS0305", f"the range {start}..{end} ends before it begins", expr.span, help=help)
     if start < 0 or length < 0:
         raise fault("MKS0305", f"a range from {start} of length {length}", expr.span)
     return Range(start, length)

@@ -57,12 +57,13 @@ class ForValues:
             seen.add(key)
             other = by_text.get(choice.text)
             if other is not None:
+                help = "each value has a label of its own" if labelled else "give them labels: first: …, second: …"
                 raise fault(
                     "MKS0330",
                     f"two values would be called `{choice.text}` in the row's id",
                     choice.span,
                     notes=(Note("the other one", other.span),),
-                    help="give them labels: first: …, second: …",
+                    help=help,
                 )
             by_text[choice.text] = choice
             found.append(choice)
@@ -79,7 +80,7 @@ class ForValues:
             value = evaluate(item.value, scope)
             values = _zipped(statement, value, item.value)
             if item.label is not None:
-                found.append((ForValue(statement.names, values, [item.label.text], item.value.span), True))
+                found.append((ForValue(statement.names, values, [item.label.text], item.label.span), True))
                 continue
             _need_label(value, item.value)
             found.append((self._named(statement, values, item.value, i), False))

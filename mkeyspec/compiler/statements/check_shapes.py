@@ -6,7 +6,8 @@ a file's mistakes of this kind in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from typing_extensions import assert_never
 
@@ -23,6 +24,12 @@ from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.setups import SETUP
 from mkeyspec.syntax.walk import branches
+
+BEGINNINGS = (
+    *("case", "let", "for", "where", "if", "expect", "peer"),
+    *("verifies", "needs", "allow", "covering", "isolated", "tags", "level", "suite", "use", "mks"),
+)
+"""The words that statements and the lines of a head begin with, besides the verbs."""
 
 
 def check_sentences(case: ast.Case, diagnostics: Diagnostics) -> Sentences:
@@ -72,20 +79,25 @@ def _faults(node: ast.Step, place: Place) -> Iterable[Fault]:
     if verb is None:
         yield _unknown_verb(node, place)
         return
-    phrases = list(_phrase_faults(node, verb, place))
-    strange = any(found.diagnostic.code == "MKS0214" for found in phrases)
-    for found in _operand_faults(node, verb):
-        if not strange or found.diagnostic.code != "MKS0213":  # what is missing is likely after the strange word
-            yield found
-    yield from phrases
-    yield from _modifier_faults(node, verb)
-    yield from _tail_faults(node, verb, place)
+    found = [
+        *_operand_faults(node, verb),
+        *_phrase_faults(node, verb, place),
+        *_modifier_faults(node, verb),
+        *_tail_faults(node, verb, place),
+    ]
+    strange = any(one.diagnostic.code in ("MKS0214", "MKS0216") for one in found)
+    for one in found:
+        if not strange or one.diagnostic.code != "MKS0213":  # what is missing is likely in the strange part
+            yield one
 
 
 def _unknown_verb(node: ast.Step, place: Place) -> Fault:
     word = node.verb.text
     here = place.shapes
-    guess = did_you_mean(word, here)
+    guess = did_you_mean(word, [*here, *BEGINNINGS] if place in BODIES else here)
+    meant = here.get(guess.split("`")[1]) if guess else None
+    if meant is not None and node.span.source.text[node.verb.span.end : node.verb.span.end + 1] == "(":
+        guess = f"it is written so: {meant.example}"
     if place is REPEAT and word in CASE.shapes:
         again = word == "repeat"
         return fault(
@@ -118,6 +130,8 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
             node.verb.span,
             help=guess,
         )
+    if word in BEGINNINGS and place in BODIES:
+        guess = f"`{word}` stands outside of braces, before the statements"
     if place in BODIES or place is SECTION:
         return fault(
             "MKS0210",
@@ -129,8 +143,18 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
         "MKS0212",
         f"{place.name} has no line `{word}`",
         node.verb.span,
-        help=guess or "it has: " + ", ".join(here),
+        help=guess or _line_meant(node, here) or "it has: " + ", ".join(here),
     )
+
+
+def _line_meant(node: ast.Step, here: Mapping[str, Shape]) -> str:
+    """`d mem` is `mem d`; `list(a, b)` is what the line `layout list(a, b)` takes."""
+    operand = node.operand
+    if isinstance(operand, ast.Ref) and operand.name in here:
+        return f"the other way round: {operand.name} {node.verb.text}"
+    value = re.compile(rf"\b{node.verb.text}\b")
+    example = next((shape.example for shape in here.values() if value.search(shape.example)), "")
+    return f"it is written so: {example}" if example else ""
 
 
 def _operand_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:

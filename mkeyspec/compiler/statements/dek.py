@@ -95,6 +95,7 @@ def _check_dek(look: Look, step: plan.Dek) -> None:
             "dek_size",
             f"a key of AES-XTS has {KEY_BYTES[size] if forced else '32 or 64'} bytes, and this one {step.key.length}",
             step,
+            "key",
             help="key random(32, seed=1)",
         )
     purpose, forced = overridden(step.but, "key_purpose", AES_XTS)

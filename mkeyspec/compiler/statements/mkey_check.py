@@ -57,12 +57,12 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     of_block = [here[name] for here in (sentence.modifiers, other) for name in _OF_BLOCK if name in here]
     if domain is None and of_block:
         why = "its data came without a signature" if key.inputs else "it had no transfer"
-        span = of_block[0].span
+        span = of_block[0].span if key.inputs else sentence.node.span
         raise fault(
             "MKS0326",
             f"no block of `{mkey.name}` can be bad: {why}",
             span,
-            help="offset, expected and actual are the record's own members",
+            help="" if key.inputs else f"`check` follows the transfer that finds the error in `{mkey.name}`",
             page="mlx5dv_mkey_check(3)",
         )
     if of_block and len({(one.frame, one.signature.kind) for one in told}) > 1:

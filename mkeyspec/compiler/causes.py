@@ -1,0 +1,90 @@
+"""One finding for one mistake: which errors come of another one, and are not shown.
+
+Each pass goes on after an error, so a name that is not declared is missed at each of its uses, and what is read beside
+a word that nobody knows is wrong, too. The user mends the first error, and the others are gone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from mkeyspec.diagnostics.diagnostic import Diagnostic
+from mkeyspec.diagnostics.source import Source
+
+_UNKNOWN = re.compile(r"nothing is called `(\w+)`")
+_CASE = re.compile(r"^[ \t]*case\b", re.MULTILINE)
+_STATEMENT_ENDS = re.compile(r"[;}\n]|$")
+_STRANGE_WORD = ("MKS0210", "MKS0212")
+"""A verb or a line that does not exist: nobody knows what its words are."""
+_OF_A_WORD = frozenset(["MKS0103", "MKS0110", "MKS0111", "MKS0112", "MKS0113"])
+"""A word, number, text or sign that can't be read; what is found beside it comes of that."""
+
+
+def _line(error: Diagnostic) -> tuple[int, int]:
+    source = error.span.source
+    return id(source), source.location(error.span.start).line
+
+
+def consequences(errors: Iterable[Diagnostic]) -> set[int]:
+    """The identities of those of `errors`, in the order of their places, that come of another one."""
+    sources: dict[int, _Source] = {}
+    gone: set[int] = set()
+    errors = [error for error in errors if error.span.source.text]
+    misspelt = {_line(error) for error in errors if error.code in _OF_A_WORD}
+    for error in errors:
+        if error.code.startswith("MKS01") and error.code not in _OF_A_WORD and _line(error) in misspelt:
+            gone.add(id(error))
+            continue
+        here = sources.setdefault(id(error.span.source), _Source(error.span.source))
+        if here.caused(error):
+            gone.add(id(error))
+    return gone
+
+
+class _Source:
+    """What has been found so far in a file."""
+
+    def __init__(self, source: Source) -> None:
+        self.text = source.text
+        self.cases = [found.start() for found in _CASE.finditer(source.text)]
+        self.library_lost = False
+        """A `use` failed: names may be those of the file that could not be read."""
+        self.lost: set[int] = set()
+        """Cases with a declaration that failed: names may be what it would have declared."""
+        self.missed: set[tuple[int, str]] = set()
+        self.unread = 0
+        """The end of the text of a statement, or of a line between braces, of which a word is unknown."""
+        self.beside = 0
+        """The end of a line in which a name is unknown."""
+
+    def caused(self, error: Diagnostic) -> bool:
+        """Whether `error` comes of one before."""
+        at = error.span.start
+        case = bisect_right(self.cases, at)
+        if error.code.startswith("MKS08"):
+            self.library_lost = True
+        elif error.code == "MKS0203":
+            self.lost.add(case)
+        name = _UNKNOWN.fullmatch(error.message)
+        if name is not None and error.code == "MKS0202":
+            return self._unknown(error, (case, name[1]), case)
+        if error.code.startswith("MKS01"):
+            return False
+        if at < max(self.unread, self.beside):
+            return True
+        if error.code in _STRANGE_WORD:
+            self.unread = self._end(error.span.end)
+        return False
+
+    def _unknown(self, error: Diagnostic, name: tuple[int, str], case: int) -> bool:
+        self.beside = max(self.beside, self.text.find("\n", error.span.end) % (len(self.text) + 1))
+        maybe_lost = (self.library_lost or case in self.lost) and not error.help.startswith("did you mean")
+        again = name in self.missed
+        self.missed.add(name)
+        return again or maybe_lost or error.span.start < self.unread
+
+    def _end(self, at: int) -> int:
+        found = _STATEMENT_ENDS.search(self.text, at)
+        return len(self.text) if found is None else found.start()
