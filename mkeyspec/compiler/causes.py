@@ -32,15 +32,29 @@ def consequences(errors: Iterable[Diagnostic]) -> set[int]:
     sources: dict[int, _Source] = {}
     gone: set[int] = set()
     errors = [error for error in errors if error.span.source.text]
+    no_edition = {id(error.span.source): error.span.start for error in errors if error.code == "MKS0101"}
     misspelt = {_line(error) for error in errors if error.code in _OF_A_WORD}
     for error in errors:
         if error.code.startswith("MKS01") and error.code not in _OF_A_WORD and _line(error) in misspelt:
+            gone.add(id(error))
+            continue
+        if _of_the_edition(error, no_edition):
             gone.add(id(error))
             continue
         here = sources.setdefault(id(error.span.source), _Source(error.span.source))
         if here.caused(error):
             gone.add(id(error))
     return gone
+
+
+def _of_the_edition(error: Diagnostic, missing: dict[int, int]) -> bool:
+    """Whether a file begins with something else than `mks`, and `error` is of that, or of the `mks` below it."""
+    place = missing.get(id(error.span.source))
+    if place is None or error.code == "MKS0101":
+        return False
+    number = error.span.source.location(error.span.start).line
+    first = number == 1 and not error.span.source.line(number).startswith("mks")
+    return "`mks`" in error.message or first
 
 
 class _Source:

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from mkeyspec.compiler.statements.registry import CASE, PLACES
-from mkeyspec.compiler.statements.shape import Shape
+from mkeyspec.compiler.statements.shape import Place, Shape
 from mkeyspec.diagnostics.diagnostic import Diagnostic
 from mkeyspec.diagnostics.source import Span
 
@@ -29,13 +29,17 @@ WORDS = {
     "rejected": "rejected at complete with EINVAL when n == 1",
     "accepted": "accepted, or accepted or rejected at complete",
     "known": "known X-DIFF-08 rejected at complete with EINVAL",
-    "completes": "completes { rdma_write, id 5 }",
+    "completes": "completes { rdma_write, id 5 }, or completes in any order { … }",
 }
 """The forms of the reserved words."""
 
 MODIFIERS = frozenset(word for place in PLACES.values() for shape in place.shapes.values() for word in shape.modifiers)
 _STATEMENT = re.compile(r"(?:peer\s+)?([a-z]\w*)")
 _AFTER_COMMA = re.compile(r",\s*([a-z]\w*)(?:\([^()]*\))?\s*$")
+_CLAUSE = re.compile(r"\b(rejected|accepted|completes|known)\b")
+_CONTINUED = re.compile(
+    r"\n\s*(?:rejected|accepted|completes|known|when|or|and|else|but|in|every|by|to|from|into|on|as|is)\b"
+)
 _COMMENT_OR_TEXT = re.compile(r'"[^"]*"|#.*')
 
 
@@ -82,31 +86,53 @@ def _fields_near(error: Diagnostic) -> set[str]:
     return {*before, *text[error.span.start :].split(None, 1)[:1]}
 
 
+def statement_at(error: Diagnostic) -> tuple[Place | None, Shape | None, str]:
+    """The place of the statement that `error` is in, its shape, and what is before the error."""
+    around, before = _around(error)
+    place = PLACES.get(around, CASE if around in ("case", "if", "else") else None)
+    first = _STATEMENT.match(before.strip())
+    shape = None if first is None or place is None else place.shapes.get(first[1])
+    return place, shape, before.strip()[first.end() :] + " " if shape is not None and first is not None else before
+
+
 def _statement(error: Diagnostic) -> tuple[str, Shape | None, str]:
     """The word before the braces around the error, the shape of the statement that it is in, and its form."""
-    source = error.span.source
-    number = source.location(error.span.start).line
-    before = source.text[source.start_of(number) : error.span.start]
-    before = _COMMENT_OR_TEXT.sub(lambda found: " " * len(found[0]), before)
-    around, begin = _innermost(before)
-    first = _STATEMENT.match(before[begin:].strip())
+    around, before = _around(error)
+    words = _CLAUSE.findall(before)
+    first = _STATEMENT.match(before.strip())
     word = "" if first is None else first[1]
     shapes = PLACES[around].shapes if around in PLACES else CASE.shapes
     shape = shapes.get(word)
+    if words and word not in ("let", "for", "case"):
+        return around, shape, WORDS[words[-1]]
     return around, shape, WORDS.get(word) or ("" if shape is None else shape.example)
+
+
+def _around(error: Diagnostic) -> tuple[str, str]:
+    """The word before the braces around the error, and the text of its statement before it."""
+    source = error.span.source
+    text = source.text[: error.span.start]
+    text = text[max(text.rfind("\ncase "), 0) :]
+    text = _COMMENT_OR_TEXT.sub(lambda found: " " * len(found[0]), text)
+    around, begin = _innermost(text)
+    return around, text[begin:]
 
 
 def _innermost(before: str) -> tuple[str, int]:
     """The word that opened the innermost brace, and where the statement in it begins."""
     open_braces: list[tuple[str, int]] = []
-    begin = 0
+    begin = nested = 0
     for at, sign in enumerate(before):
-        if sign == "{":
+        if sign in "([":
+            nested += 1
+        elif sign in ")]":
+            nested -= 1
+        elif sign == "{":
             first = _STATEMENT.match(before[begin:at].strip())
             open_braces.append(("" if first is None else first[1], begin))
             begin = at + 1
         elif sign == "}" and open_braces:
             begin = open_braces.pop()[1]
-        elif sign == ";":
+        elif sign == ";" or (sign == "\n" and nested <= 0 and not _CONTINUED.match(before, at)):
             begin = at + 1
     return (open_braces[-1][0] if open_braces else "case"), begin

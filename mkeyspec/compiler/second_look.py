@@ -18,6 +18,7 @@ from itertools import pairwise
 from mkeyspec.compiler.causes import consequences
 from mkeyspec.compiler.forms import with_form
 from mkeyspec.compiler.stopped import elsewhere, why
+from mkeyspec.compiler.wanted import with_wanted
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.files import resource
@@ -98,7 +99,8 @@ def look_again(diagnostics: Diagnostics) -> Diagnostics:
         known = _recognised(left, number) if left else None
         if known is None:
             gone |= _repeated(left)
-            better |= {id(error): why(error) or with_form(error) for error in left if id(error) not in gone}
+            shown = [error for error in left if id(error) not in gone]
+            better |= {id(error): why(error) or with_wanted(with_form(error)) for error in shown}
             continue
         gone |= {id(error) for error in left[1:]}
         better[id(left[0])], mistake = known

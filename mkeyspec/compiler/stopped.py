@@ -162,6 +162,20 @@ def _name_first(error: Diagnostic, begins: Span) -> Diagnostic | None:
     return Diagnostic("MKS0100", f"the name follows `{shape.name}`", span, help=f"it is written so: {shape.example}")
 
 
+def _operand_first(error: Diagnostic, begins: Span) -> Diagnostic | None:
+    """`write to w a`: what a verb takes follows it at once."""
+    first, shapes = _first_word(error, begins), _shapes(error)
+    if first is None or shapes is None or first[0] not in shapes:
+        return None
+    shape, source = shapes[first[0]], error.span.source
+    behind = _NEXT_WORD.match(source.text, first[1].end)
+    if behind is None or behind[1] not in shape.phrases or shape.operand is None or not shape.operand.required:
+        return None
+    span = Span(source, *behind.span(1))
+    message = f"`{shape.name}` is followed by {shape.operand.what}; `{behind[1]}` comes after that"
+    return Diagnostic("MKS0213", message, span, help=f"it is written so: {shape.example}", page=shape.page)
+
+
 def _connecting_word(error: Diagnostic, begins: Span) -> Diagnostic | None:
     """`expect wire == m if accepted t`, `write a tto w`: the word before the next part of the statement."""
     source = error.span.source
@@ -183,6 +197,7 @@ _CAUSES: tuple[Callable[[Diagnostic, Span], Diagnostic | None], ...] = (
     _braces,
     _strange_beginning,
     _name_first,
+    _operand_first,
     _parentheses,
     _connecting_word,
 )

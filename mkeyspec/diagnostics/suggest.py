@@ -55,6 +55,8 @@ CALLED_OTHERWISE: dict[str, str] = {
     "crc16": "t10dif",
     "crc64": "crc64_xp10",
     "if_else": "pick",
+    "wr_start": "post",
+    "ibv_wr_start": "post",
     "assert_eq": "expect",
     "assert": "expect",
     "permutations": "arrangements",
@@ -84,7 +86,13 @@ def _close(name: str, candidates: list[str]) -> list[str]:
     return [one for one in alike if _contained(name, one) or _typing_errors(name, one) <= max(1, len(name) // 3)][:1]
 
 
-_ENDING = re.compile(r"(?:es|ed|s|d)$")
+def _abbreviated(parts: list[str], of: list[str]) -> bool:
+    """Whether each of `parts` begins as its counterpart does, or is begun by it: `reset_sig` of `reset_signature`."""
+    pairs = list(zip(parts, of, strict=False))
+    return len(parts) == len(of) and all(len(a) > 2 and (a.startswith(b) or b.startswith(a)) for a, b in pairs)
+
+
+_ENDING = re.compile(r"(?:ies|es|ed|s|d|y)$")
 
 
 def _same_word(name: str, candidates: list[str]) -> list[str]:
@@ -107,9 +115,16 @@ def _of_a_call(name: str, candidates: list[str]) -> list[str]:
     An object's word is meant only if nothing else is said of it: `modify_qp` is no `qp`.
     """
     parts = name.split("_")
-    found = [part for part in parts if len(part) > 2 and part in candidates and part not in _OBJECTS]
+    meant = [part for part in parts if part not in _OF_EVERY_CALL]
+    short = [one for one in candidates if meant and "_" in one and _abbreviated(meant, one.split("_"))]
+    if len(short) == 1:
+        return short
+    found = [part for part in parts if len(part) > 1 and part in candidates and part not in _OBJECTS]
     if found:
         return found[-1:] if len(parts) > 1 else []
+    holding = [one for one in candidates if len(name) > 2 and name in one.split("_")]
+    if len(holding) == 1:
+        return holding
     objects = [part for part in parts if part in _OBJECTS and part in candidates]
     return objects if len(objects) == 1 and len(parts) > 1 and _OF_EVERY_CALL.issuperset({*parts} - {*objects}) else []
 

@@ -20,6 +20,9 @@ STRONGEST = 6
 """The largest strength of `covering`: no fault of the collections of Kuhn, Wallace and Gallo ("Software Fault
 Interactions and Implications for Software Testing", IEEE Trans. Software Eng. 30, 2004) needs more values together."""
 
+_FIRST = re.compile(r"^[ \t]*([^\s#])", re.MULTILINE)
+"""The first character of a statement, whatever it is."""
+
 _RESERVED = re.compile(r"pytest_|pytestmark\Z")
 """Names that pytest reads of a module: a case of such a name would be taken for a hook, a list of plugins or marks."""
 
@@ -199,8 +202,9 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
     rest = lines
     if lines and _is_edition(lines[0]):
         rest = lines[1:]
-    elif lines:
-        start = lines[0].span.start
+    elif lines and not (diagnostics.errors and source.text.startswith(f"mks {EDITION}\n")):
+        first = _FIRST.search(source.text)
+        start = lines[0].span.start if first is None else first.start(1)
         diagnostics.error(
             "MKS0101",
             "a file begins with the edition of the language",

@@ -56,6 +56,15 @@ def _reserved(stop: Stop) -> bool:
     if stop.bad == 0:
         return False
     before = stop.before()
+    if before is not None and before.type == "COMMA" and stop.kind == "PREP" and stop.sentence:
+        fix = (
+            (Edit(Span(stop.source, before.start_pos, before.end_pos), ""),)
+            if _first_comma(stop) == stop.bad - 1
+            else ()
+        )
+        moved = stop.text(stop.bad, stop.bad + 2)
+        stop.error("MKS0108", f"`{moved}` must come before the modifiers", "without a comma before it", fix=fix)
+        return True
     declares = before is not None and before.value in DECLARING
     alone = stop.following_kind() in ("END", "COMMA", "RPAR", "RSQB", "RBRACE", "DOT")
     if "INT" in stop.accepts and not declares and not alone:
@@ -132,6 +141,8 @@ def _run_of_signs(stop: Stop) -> bool:
     sign = stop.source.text[span.start : span.end]
     if sign in _OTHERWISE:
         help = f"write `{_OTHERWISE[sign]}`"
+    elif sign in ("-:", "+-:"):
+        help = "m[16 +: 8] is base and width, m[16..24] from byte to byte"
     else:
         help = "`/` divides whole numbers" if sign == "//" else "" if sign == "**" else f"the signs are {SIGNS}"
     stop.error("MKS0110", f"`{sign}` is not a sign of the language", help, span)

@@ -31,7 +31,7 @@ from mkeyspec.compiler.eval.values import Errno, Function, Parameter, Poison, Us
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.limits import CALL_DEPTH, INT_BITS, LIST_ITEMS
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.diagnostics.suggest import unknown_name
+from mkeyspec.diagnostics.suggest import did_you_mean, unknown_name
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import Literal
 from mkeyspec.value.layout import Chunk
@@ -257,7 +257,7 @@ def _matched(function: Function, expr: ast.Call) -> dict[str, list[ast.Argument]
                     "MKS0303",
                     f"`{function.name}` has no parameter `{argument.keyword.text}`",
                     argument.keyword.span,
-                    help=str(function),
+                    help=did_you_mean(argument.keyword.text, [p.name for p in parameters]) or str(function),
                 )
             if parameter.name in found:
                 raise fault("MKS0303", f"`{parameter.name}` is given twice", argument.keyword.span, help=str(function))
