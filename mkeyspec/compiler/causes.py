@@ -34,7 +34,20 @@ def consequences(errors: Iterable[Diagnostic]) -> set[int]:
     errors = [error for error in errors if error.span.source.text]
     no_edition = {id(error.span.source): error.span.start for error in errors if error.code == "MKS0101"}
     misspelt = {_line(error) for error in errors if error.code in _OF_A_WORD}
+    last: tuple[int, int, str] | None = None
     for error in errors:
+        here_again = (*_line(error), error.message)
+        sign = not error.span.source.text[error.span.start : error.span.start + 1].isalpha()
+        if (
+            last is not None
+            and sign
+            and "begins with" in error.message
+            and (last[0], last[1] + 1, last[2]) == here_again
+        ):
+            gone.add(id(error))  # `- LST-01` in each line
+        last = here_again
+        if id(error) in gone:
+            continue
         if error.code.startswith("MKS01") and error.code not in _OF_A_WORD and _line(error) in misspelt:
             gone.add(id(error))
             continue

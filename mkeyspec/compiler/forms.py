@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from mkeyspec.compiler.eval.functions.table import FUNCTIONS
 from mkeyspec.compiler.statements.registry import CASE, PLACES
 from mkeyspec.compiler.statements.shape import Place, Shape
 from mkeyspec.diagnostics.diagnostic import Diagnostic
@@ -40,6 +41,7 @@ _CLAUSE = re.compile(r"\b(rejected|accepted|completes|known)\b")
 _CONTINUED = re.compile(
     r"\n\s*(?:rejected|accepted|completes|known|when|or|and|else|but|in|every|by|to|from|into|on|as|is)\b"
 )
+_WORD_BEFORE = re.compile(r"[a-z]\w*$")
 _COMMENT_OR_TEXT = re.compile(r'"[^"]*"|#.*')
 
 
@@ -63,7 +65,28 @@ def with_form(error: Diagnostic) -> Diagnostic:
         return _not_a_modifier(error, form)
     if error.code != "MKS0100":
         error = replace(error, code="MKS0100", message=f"expected the end of the statement, found `{word}`", fix=())
+    form = _in_brackets(error) or form
     return replace(error, help=f"it is written so: {form}" if form else "")
+
+
+def _in_brackets(error: Diagnostic) -> str:
+    """The form of the part or of the call in whose brackets the error is."""
+    opened: list[int] = []
+    _, before = _around(error)
+    for at, sign in enumerate(before):
+        if sign in "([":
+            opened.append(at)
+        elif sign in ")]" and opened:
+            opened.pop()
+    if not opened:
+        return ""
+    word = _WORD_BEFORE.search(before[: opened[-1]])
+    if word is None:
+        return ""
+    if before[opened[-1]] == "[":
+        return f"{word[0]}[16 +: 8], eight bytes from byte 16; or {word[0]}[16..24]"
+    function = FUNCTIONS.get(word[0])
+    return "" if function is None else str(function)
 
 
 def _not_a_modifier(error: Diagnostic, form: str) -> Diagnostic:

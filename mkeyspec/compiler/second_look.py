@@ -11,6 +11,7 @@ import errno
 import re
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -19,9 +20,10 @@ from mkeyspec.compiler.causes import consequences
 from mkeyspec.compiler.forms import with_form
 from mkeyspec.compiler.stopped import elsewhere, why
 from mkeyspec.compiler.wanted import with_wanted
-from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit
+from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit, TooManyErrors, corrected
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.files import resource
+from mkeyspec.syntax.parser import parse
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -33,6 +35,9 @@ GENERAL = "MKS0122"
 
 LONGEST = 300
 """Characters of a line that is compared; the time of a pattern may grow with their square, and people write less."""
+
+TRIED = 20_000
+"""Characters of a file in which corrections are tried before they are proposed."""
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|#.*')
 
@@ -150,8 +155,25 @@ def _recognised(errors: list[Diagnostic], number: int) -> tuple[Diagnostic, Mist
             continue
         found = mistake.line.search(masked)
         if found is not None and _fits_around(mistake, found, source, number):
-            return replace(_diagnostic(mistake, found, source, number), page=errors[0].page), mistake
+            known = _diagnostic(mistake, found, source, number)
+            if _mends(known, errors):
+                return replace(known, page=errors[0].page), mistake
     return None
+
+
+def _mends(known: Diagnostic, errors: list[Diagnostic]) -> bool:
+    """Whether the text can be read further after the correction than before; a row with another one does not fit."""
+    source = known.span.source
+    if not known.fix or not all(error.code.startswith("MKS01") for error in errors) or len(source.text) > TRIED:
+        return True
+    last = max(edit.span.end for edit in known.fix)
+    longer = sum(len(edit.text) - (edit.span.end - edit.span.start) for edit in known.fix)
+    after = Diagnostics()
+    with suppress(TooManyErrors):
+        parse(Source(source.name, corrected(source.text, known.fix)), after)
+    number = source.location(known.span.start).line
+    left = [error for error in after.errors if error.span.source.location(error.span.start).line == number]
+    return not left or min(error.span.start for error in left) >= last + longer
 
 
 def _fits_around(mistake: Mistake, found: re.Match[str], source: Source, number: int) -> bool:

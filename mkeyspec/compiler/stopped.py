@@ -20,9 +20,11 @@ from mkeyspec.syntax.walk import DECLARING
 
 _GENERAL = frozenset(["MKS0100", "MKS0102", "MKS0107", "MKS0108", "MKS0109"])
 _WORD = re.compile(r"[a-z]\w*")
+_DOTTED = re.compile(r"((?:[a-z]\w*(?:\.|->|::))+)([a-z]\w*)")
 _NEXT_WORD = re.compile(r"[ \t]+([a-z]\w*)")
 
-_CONNECTING = ("by", "to", "from", "into", "on", "as", "is", "when", "with", "at", "but", "known")
+_CLAIMS = ("rejected", "accepted", "completes")
+_CONNECTING = ("by", "to", "from", "into", "on", "as", "is", "when", "with", "at", "but", "known", *_CLAIMS)
 _CALLED_OTHERWISE = {"if": "when", "unless": "when not", "via": "by", "using": "by", "onto": "to", "equals": "is"}
 
 
@@ -147,6 +149,16 @@ def _parentheses(error: Diagnostic, begins: Span) -> Diagnostic | None:
     )
 
 
+def _path(error: Diagnostic, begins: Span) -> Diagnostic | None:
+    """`cap.max_send_sge 2`: a line's word stands alone."""
+    shapes, source = _shapes(error), error.span.source
+    found = _DOTTED.match(source.text, begins.start)
+    if shapes is None or found is None or found[2] not in shapes:
+        return None
+    span = Span(source, *found.span(1))
+    return Diagnostic("MKS0122", "words stand alone, without a path", span, help=f"{found[2]} …", fix=(Edit(span, ""),))
+
+
 def _name_first(error: Diagnostic, begins: Span) -> Diagnostic | None:
     """`memory [128]b`: the name of what is declared follows the verb."""
     first = _first_word(error, begins)
@@ -181,7 +193,8 @@ def _connecting_word(error: Diagnostic, begins: Span) -> Diagnostic | None:
     source = error.span.source
     word = source.text[error.span.start : error.span.end]
     behind = _NEXT_WORD.match(source.text, error.span.end)
-    if "the end of the statement" not in error.message or behind is None or not _WORD.fullmatch(word):
+    ended = "the end of the statement" in error.message or "the end of the line after" in error.message
+    if not ended or behind is None or not _WORD.fullmatch(word):
         return None
     meant = _CALLED_OTHERWISE.get(word)
     if meant is None:
@@ -194,6 +207,7 @@ def _connecting_word(error: Diagnostic, begins: Span) -> Diagnostic | None:
 
 _CAUSES: tuple[Callable[[Diagnostic, Span], Diagnostic | None], ...] = (
     _said_twice,
+    _path,
     _braces,
     _strange_beginning,
     _name_first,

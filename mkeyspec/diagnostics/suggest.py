@@ -125,6 +125,9 @@ def _of_a_call(name: str, candidates: list[str]) -> list[str]:
     holding = [one for one in candidates if len(name) > 2 and name in one.split("_")]
     if len(holding) == 1:
         return holding
+    begun = [one for one in candidates if any(len(part) > 2 and one.startswith(part) for part in meant)]
+    if len(begun) == 1 and len(parts) > 1:
+        return begun
     objects = [part for part in parts if part in _OBJECTS and part in candidates]
     return objects if len(objects) == 1 and len(parts) > 1 and _OF_EVERY_CALL.issuperset({*parts} - {*objects}) else []
 

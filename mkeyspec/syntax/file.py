@@ -203,15 +203,7 @@ def gather(source: Source, lines: list[Any], comments: tuple[Span, ...], diagnos
     if lines and _is_edition(lines[0]):
         rest = lines[1:]
     elif lines and not (diagnostics.errors and source.text.startswith(f"mks {EDITION}\n")):
-        first = _FIRST.search(source.text)
-        start = lines[0].span.start if first is None else first.start(1)
-        diagnostics.error(
-            "MKS0101",
-            "a file begins with the edition of the language",
-            Span(source, start, start + 1),
-            help=f"put `mks {EDITION}` on the first line",
-            fix=(Edit(Span(source, 0, 0), f"mks {EDITION}\n"),),
-        )
+        _no_edition(source, lines[0].span.start, diagnostics)
     for line in rest:
         if isinstance(line, CaseLine):
             state.case(line)
@@ -241,3 +233,17 @@ def _is_edition(line: Any) -> bool:
         and line.operand.value == EDITION
         and not more(line)
     )
+
+
+def _no_edition(source: Source, start: int, diagnostics: Diagnostics) -> None:
+    """The file does not begin as it must; `start` is of the first line that can be read."""
+    first = _FIRST.search(source.text)
+    if first is not None:
+        start = first.start(1)
+    message, fix = "a file begins with the edition of the language", Edit(Span(source, 0, 0), f"mks {EDITION}\n")
+    end = start + 1
+    if source.text.startswith("mks", start):
+        end = start + len(source.line(source.location(start).line).rstrip())
+        message, fix = "the first line is the word and the edition", Edit(Span(source, start, end), f"mks {EDITION}")
+    help = f"put `mks {EDITION}` on the first line"
+    diagnostics.error("MKS0101", message, Span(source, start, end), help=help, fix=(fix,))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
+
+_HYPHENS = re.compile(r"[a-z]\w*(-[a-z]\w*)+")
 
 LEVELS = ("mandatory", "recommended", "optional")
 """Of a case: the first is that of a case that names none, and only its failures make a run fail."""
@@ -39,6 +42,9 @@ class Labels:
             help = "tags slow, regression" if word == "tags" else "level recommended"
             takes = "takes names, with commas between them" if word == "tags" else f"is one of {', '.join(LEVELS)}"
             only = line.operand if not more(line) else None
+            said = "" if only is None else only.span.source.text[only.span.start : only.span.end]
+            if _HYPHENS.fullmatch(said):
+                help = f"write `{said.replace('-', '_')}`"
             if isinstance(only, ast.Text) and only.value.isidentifier() and only.value.islower():
                 help = f"write `{only.value}`"
             self.diagnostics.error("MKS0123", f"`{word}` {takes}", (only or line).span, help=help)

@@ -113,7 +113,7 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
             node.verb.span,
             help="move it above; `if` and `repeat` may stand in the lines of the setup itself",
         )
-    elsewhere = [other.name for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
+    elsewhere = [other for other in PLACES.values() if word in other.shapes and other is not COMPLETES]
     if place in BODIES and word in CONFIGURE.shapes:
         return fault(
             "MKS0215",
@@ -123,12 +123,12 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
             page="mlx5dv_wr_mkey_configure(3)",
         )
     if elsewhere:
-        where = " or ".join(elsewhere)
+        where = " or ".join(other.name for other in elsewhere)
         return fault(
             "MKS0215",
             f"`{word}` belongs in {where}, not in {place.name}",
             node.verb.span,
-            help=guess,
+            help=(guess if node.block is None else "") or _in_its_place(word, elsewhere),
         )
     if word in BEGINNINGS and place in BODIES:
         guess = f"`{word}` stands outside of braces, before the statements"
@@ -145,6 +145,12 @@ def _unknown_verb(node: ast.Step, place: Place) -> Fault:
         node.verb.span,
         help=guess or _line_meant(node, here) or "it has: " + ", ".join(here),
     )
+
+
+def _in_its_place(word: str, places: list[Place]) -> str:
+    """Where a line belongs that is elsewhere: the statement with it between its braces."""
+    last = places[-1]
+    return "" if last.word in ("case", "section") else f"{last.word} … {{ {last.shapes[word].example} }}"
 
 
 def _line_meant(node: ast.Step, here: Mapping[str, Shape]) -> str:
