@@ -38,12 +38,8 @@ def consequences(errors: Iterable[Diagnostic]) -> set[int]:
     for error in errors:
         here_again = (*_line(error), error.message)
         sign = not error.span.source.text[error.span.start : error.span.start + 1].isalpha()
-        if (
-            last is not None
-            and sign
-            and "begins with" in error.message
-            and (last[0], last[1] + 1, last[2]) == here_again
-        ):
+        above = None if last is None else (last[0], last[1] + 1, last[2])
+        if sign and "begins with" in error.message and above == here_again:
             gone.add(id(error))  # `- LST-01` in each line
         last = here_again
         if id(error) in gone:

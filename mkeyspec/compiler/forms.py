@@ -78,7 +78,7 @@ def _in_brackets(error: Diagnostic) -> str:
             opened.append(at)
         elif sign in ")]" and opened:
             opened.pop()
-    if not opened:
+    if not opened or before.strip().startswith("memory"):
         return ""
     word = _WORD_BEFORE.search(before[: opened[-1]])
     if word is None:

@@ -18,9 +18,10 @@ from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax.walk import DECLARING
 
-_GENERAL = frozenset(["MKS0100", "MKS0102", "MKS0107", "MKS0108", "MKS0109"])
+_GENERAL = frozenset(["MKS0100", "MKS0102", "MKS0105", "MKS0107", "MKS0108", "MKS0109"])
 _WORD = re.compile(r"[a-z]\w*")
 _DOTTED = re.compile(r"((?:[a-z]\w*(?:\.|->|::))+)([a-z]\w*)")
+_WORD_OR_BLOCK = re.compile(r"[ \t]+[a-z{]")
 _NEXT_WORD = re.compile(r"[ \t]+([a-z]\w*)")
 
 _CLAIMS = ("rejected", "accepted", "completes")
@@ -188,11 +189,41 @@ def _operand_first(error: Diagnostic, begins: Span) -> Diagnostic | None:
     return Diagnostic("MKS0213", message, span, help=f"it is written so: {shape.example}", page=shape.page)
 
 
+def _result(error: Diagnostic, begins: Span) -> Diagnostic | None:
+    """`query d == state_ready`: the result of a call follows `is`."""
+    first, shapes = _first_word(error, begins), _shapes(error)
+    if error.code != "MKS0105" or first is None or shapes is None:
+        return None
+    shape = shapes.get(first[0])
+    if shape is None or "is" not in shape.phrases:
+        return None
+    return replace(
+        error, code="MKS0122", message=f"the result of `{shape.name}` follows `is`", help="write `is`", fix=()
+    )
+
+
+def _lines_alone(error: Diagnostic, begins: Span) -> Diagnostic | None:
+    """`crypto dek d, tweak 0`: lines without their braces."""
+    first, shapes = _first_word(error, begins), _shapes(error)
+    shape = None if first is None or shapes is None else shapes.get(first[0])
+    if first is None or shape is None or shape.lines is None:
+        return None
+    source = error.span.source
+    found = re.compile(r"[ \t]+(?:[a-z]\w*[ \t]+)?").match(source.text, first[1].end)
+    for at in (first[1].end, 0 if found is None else found.end() - 1):
+        behind = _NEXT_WORD.match(source.text, at)
+        if behind is not None and behind[1] in shape.lines.shapes and behind.start(1) <= error.span.start:
+            span = Span(source, *behind.span(1))
+            message = f"the lines of `{shape.name}` are in braces"
+            return Diagnostic("MKS0122", message, span, help=shape.example, page=shape.page)
+    return None
+
+
 def _connecting_word(error: Diagnostic, begins: Span) -> Diagnostic | None:
     """`expect wire == m if accepted t`, `write a tto w`: the word before the next part of the statement."""
     source = error.span.source
     word = source.text[error.span.start : error.span.end]
-    behind = _NEXT_WORD.match(source.text, error.span.end)
+    behind = _WORD_OR_BLOCK.match(source.text, error.span.end)
     ended = "the end of the statement" in error.message or "the end of the line after" in error.message
     if not ended or behind is None or not _WORD.fullmatch(word):
         return None
@@ -210,6 +241,8 @@ _CAUSES: tuple[Callable[[Diagnostic, Span], Diagnostic | None], ...] = (
     _path,
     _braces,
     _strange_beginning,
+    _result,
+    _lines_alone,
     _name_first,
     _operand_first,
     _parentheses,

@@ -18,7 +18,7 @@ from mkeyspec.syntax.unexpected import Stop
 from mkeyspec.syntax.walk import DECLARING
 
 _BETTER_NAME = {"by": "op", "case": "which", "in": "input", "to": "target", "from": "origin", "not": "inverted"}
-_OTHERWISE = {"&&": "and", "||": "or", "&&&": "&", "|||": "|", "===": "==", "!==": "!=", "<>": "!="}
+_OTHERWISE = {"&&": "and", "||": "or", "&&&": "&", "|||": "|", "===": "==", "!==": "!=", "<>": "!=", "->": "."}
 _SIGNS = frozenset(["AMP", "PIPE", "CARET", "MUL", "PLUS", "MINUS", "SHIFT", "CMP", "EQ", "CONCAT", "TILDE", "COLON"])
 
 

@@ -9,6 +9,14 @@ A wrong input is a table `[name]`:
     says   = "follows `by`"                     a part of the message: the cause
     advice = "by"                               a part of what is answered: what to write
     fix    = '''    transmit k by send'''       the text after the machine-applicable fix, if there must be one
+
+or, where the mistake is an edit of a whole file that is right (a frame without `HERE`):
+
+    in     = "strip"
+    old    = "transmit k by send"               its first occurrence in the frame…
+    new    = "transmit k ⟦via⟧ send"            …and what a user wrote in its place; `fix`: what is there afterwards
+    place  = "8:5"                              where the answer points, if that is not in `new`
+    still  = "place"                            what of the answer is still bad: the other keys are what is wanted
 """
 
 from __future__ import annotations
@@ -49,6 +57,8 @@ class Wrong:
     advice: str
     fixed: str | None
     """The whole file after the fix; None: no machine-applicable fix is asked for."""
+    still: str = ""
+    """What is still bad of the answer."""
 
 
 def _framed(frame: str, text: str) -> str:
@@ -57,6 +67,8 @@ def _framed(frame: str, text: str) -> str:
 
 def _wrong(name: str, file: str, entry: dict[str, str]) -> Wrong:
     frame = entry.get("in", "key")
+    if "old" in entry:
+        return _edited(name, file, frame, entry)
     marked = _framed(frame, entry["text"])
     before = marked.partition("⟦")[0]
     line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
@@ -73,6 +85,26 @@ def _wrong(name: str, file: str, entry: dict[str, str]) -> Wrong:
     )  # fmt: skip
 
 
+def _edited(name: str, file: str, frame: str, entry: dict[str, str]) -> Wrong:
+    """An input that is a right file with one edit."""
+    right = FRAMES[frame].lstrip("\n")
+    begin = right.index(entry["old"])
+    marked = right.replace(entry["old"], entry["new"], 1)
+    first = right.count("\n", 0, begin) + 1
+    last = first + entry["new"].count("\n")
+    if "place" in entry:
+        line, column = map(int, entry["place"].split(":"))
+    else:
+        before = marked[: marked.index("⟦")]
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    text = marked.replace("⟦", "").replace("⟧", "")
+    fixed = right.replace(entry["old"], entry["fix"], 1) if "fix" in entry else None
+    return Wrong(
+        name, file, frame, text, line, column, first, last, "utf-8",
+        entry.get("code", ""), entry.get("says", ""), entry["advice"], fixed, entry.get("still", ""),
+    )  # fmt: skip
+
+
 def corpus() -> list[Wrong]:
     found = []
     for path in sorted(HERE.glob("*.toml")):
@@ -84,7 +116,8 @@ def corpus() -> list[Wrong]:
 
 def answers(text: str, directory: Path, encoding: str = "utf-8") -> list[Diagnostic]:
     """What the compiler says of a file with `text`, beside a library `_shared.mks`."""
-    (directory / "_shared.mks").write_text((HERE / "_shared.mks").read_text())
+    for library in HERE.glob("_*.mks"):
+        (directory / library.name).write_text(library.read_text())
     path = directory / "wrong.mks"
     path.write_bytes(text.encode(encoding))
     return list(compile_file(path, root=directory).diagnostics)
