@@ -372,12 +372,16 @@ def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
     return replaced(compiled, suite=suite, diagnostics=diagnostics)
 
 
-def compile_source(path: Path, project: Path, stronger: int = 0) -> Compiled:
-    """Compile one source; nothing is written. Files are named from the project, whatever the suite's root."""
+def compile_source(path: Path, project: Path, stronger: int = 0, instead: bytes | None = None) -> Compiled:
+    """Compile one source; nothing is written. Files are named from the project, whatever the suite's root.
+
+    `instead`: bytes that are read in place of those of the file.
+    """
     from mkeyspec.compiler.compile import compile_file
 
     own = own_ledger(path.parent).entries
-    return compile_file(path, root=suite_root(path, project), base=project, stronger=stronger, own=own)
+    root = suite_root(path, project)
+    return compile_file(path, root=root, base=project, stronger=stronger, own=own, instead=instead)
 
 
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:

@@ -23,12 +23,14 @@ def once(findings: Iterable[Iterable[Diagnostic]]) -> list[Diagnostic]:
     return list(seen.values())
 
 
-def summary(done: str, sources: Sequence[Path], found: Sequence[Diagnostic]) -> int:
-    """Print the last line; returns the exit code."""
+def summary(done: str, sources: Sequence[Path], found: Sequence[Diagnostic], more: str = "") -> int:
+    """Print the last line, with `more` at its end; returns the exit code."""
     errors = sum(one.severity == "error" for one in found)
     counts = [count_of(len(sources), "file") + f" {done}", count_of(errors, "error")]
     if len(found) > errors:
         counts.append(count_of(len(found) - errors, "warning"))
+    if more:
+        counts.append(more)
     print(f"mkeyspec: {', '.join(counts)}", file=sys.stderr)
     return USAGE if errors else OK if sources else NOTHING
 

@@ -72,19 +72,20 @@ def compile_file(
     levels: Levels = PLAIN,
     stronger: int = 0,
     own: Collection[str] = (),
+    instead: bytes | None = None,
 ) -> Compiled:
     """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`). Files are named from `base`,
     or from the root.
 
     `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
     `stronger`: how much larger the strength of each `covering` is (`expand.covering`).
-    `own`: ids of requirements beside those of the shipped ledger.
+    `own`: ids of requirements beside those of the shipped ledger. `instead`: bytes that are read for those of the file.
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     with no_collection():
         try:
-            loaded = load(path, diagnostics, root, base)
+            loaded = load(path, diagnostics, root, base, instead)
             suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
         except TooManyErrors:
             suite = None

@@ -46,22 +46,21 @@ class Loaded:
     asked: tuple[Path, ...] = ()
 
 
-def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
-    """The text of the file; None if it cannot be read or is not clean text.
+def read(path: Path, name: str, diagnostics: Diagnostics, instead: bytes | None = None) -> Source | None:
+    """The text of the file; None if it cannot be read or is not clean text. `instead`: what is read in its place.
 
     A byte order mark at the start is dropped, `\\r\\n` is kept. Invalid text is reported with its position: bytes
     that are not UTF-8, control characters, characters that hide or reorder.
     """
     try:
-        kind = mode(path)
+        kind = mode(path) if instead is None else 0
         if stat.S_ISDIR(kind):
             _refuse(diagnostics, "MKS0801", "this is a directory, not a file", name)
             return None
         if kind and not stat.S_ISREG(kind):  # a pipe would wait for ever
             _refuse(diagnostics, "MKS0801", "this is not a regular file", name)
             return None
-        with path.open("rb") as stream:
-            raw = stream.read(limits.FILE_BYTES.most + 1)
+        raw = _bytes(path) if instead is None else instead
     except FileNotFoundError:
         _refuse(diagnostics, "MKS0801", "there is no such file", name)
         return None
@@ -84,6 +83,11 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> Source | None:
         return None
     source = Source(name, text, path, whole)
     return source if _clean(source, diagnostics) else None
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(limits.FILE_BYTES.most + 1)
 
 
 def _refuse(diagnostics: Diagnostics, code: str, message: str, name: str) -> None:
@@ -124,8 +128,16 @@ def source_name(path: Path, root: Path) -> str:
         return path.as_posix()
 
 
-def load(path: Path, diagnostics: Diagnostics, root: Path | None = None, base: Path | None = None) -> Loaded | None:
+def load(
+    path: Path,
+    diagnostics: Diagnostics,
+    root: Path | None = None,
+    base: Path | None = None,
+    instead: bytes | None = None,
+) -> Loaded | None:
     """The file at `path`, parsed, with the lets it uses; None if nothing of it is usable.
+
+    `instead`: bytes that are read in place of those of the file.
 
     Files are named from `base` if they are below it, else from the root.
 
@@ -140,7 +152,7 @@ def load(path: Path, diagnostics: Diagnostics, root: Path | None = None, base: P
         _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
         return None
     loading = _Loading(home, names, diagnostics)
-    source = read(place, name, diagnostics)
+    source = read(place, name, diagnostics, instead)
     if source is None:
         return None
     file = loading.parsed(source, place)

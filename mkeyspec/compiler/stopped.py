@@ -62,7 +62,7 @@ def _shapes(error: Diagnostic) -> dict[str, Shape] | None:
         return dict(PLACES[word].shapes)
     if word in ("post", "abort"):
         return dict(PLACES["section"].shapes)
-    return dict(CASE.shapes) if word in ("if", "else") else None
+    return dict(CASE.shapes) if word in ("if", "else", "repeat") else None
 
 
 def _strange_beginning(error: Diagnostic, begins: Span) -> Diagnostic | None:
@@ -71,7 +71,7 @@ def _strange_beginning(error: Diagnostic, begins: Span) -> Diagnostic | None:
     if first is None or shapes is None:
         return None
     word, span = first
-    known = [*shapes, *BEGINNINGS] if error.around is None else [*shapes, "let", "if"]
+    known = [*shapes, *BEGINNINGS] if error.around is None else [*shapes, "let", "if", "expect", "peer"]
     if word in known or span.start == error.span.start or _is_assignment(error.span.source, span):
         return None
     code = "MKS0210" if error.around is None else "MKS0212"

@@ -240,10 +240,12 @@ def _no_edition(source: Source, start: int, diagnostics: Diagnostics) -> None:
     first = _FIRST.search(source.text)
     if first is not None:
         start = first.start(1)
-    message, fix = "a file begins with the edition of the language", Edit(Span(source, 0, 0), f"mks {EDITION}\n")
-    end = start + 1
+    message, end = "a file begins with the edition of the language", start + 1
+    fix: tuple[Edit, ...] = (Edit(Span(source, 0, 0), f"mks {EDITION}\n"),)
     if source.text.startswith("mks", start):
         end = start + len(source.line(source.location(start).line).rstrip())
-        message, fix = "the first line is the word and the edition", Edit(Span(source, start, end), f"mks {EDITION}")
+        message, fix = "the first line is the word and the edition", (Edit(Span(source, start, end), f"mks {EDITION}"),)
+    elif f"\nmks {EDITION}\n" in source.text:
+        fix = ()  # it is there, and has to be moved
     help = f"put `mks {EDITION}` on the first line"
-    diagnostics.error("MKS0101", message, Span(source, start, end), help=help, fix=(fix,))
+    diagnostics.error("MKS0101", message, Span(source, start, end), help=help, fix=fix)
