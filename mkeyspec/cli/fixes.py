@@ -45,9 +45,11 @@ class Corrected:
     def difference(self) -> str:
         """The unified diff; "" if nothing is corrected."""
         name = os.path.relpath(self.path)
-        lines = [text.decode("utf-8", "replace").splitlines(keepends=True) for text in (self.before, self.after)]
+        before, after = (
+            text.decode("utf-8", "replace").splitlines(keepends=True) for text in (self.before, self.after)
+        )
         shown = []
-        for line in difflib.unified_diff(*lines, fromfile=name, tofile=name):
+        for line in difflib.unified_diff(before, after, fromfile=name, tofile=name):
             shown.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
         return "".join(shown)
 

@@ -13,6 +13,7 @@ from typing import Optional
 
 from typing_extensions import assert_never
 
+from mkeyspec.compiler.declarations import A_FUNCTION, A_VALUE, DECLARED_BY, OBSERVED
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit, Note
@@ -24,31 +25,6 @@ from mkeyspec.syntax.walk import DECLARING, declared, index_of, label_of, named,
 LANGUAGE = frozenset(WORDS) | frozenset(FUNCTIONS)
 
 _MEMBER = re.compile(r"\.([a-z]\w*)")
-
-A_VALUE = "let NAME = …"
-A_FUNCTION = "let NAME(x) = …; the functions of the language are in docs/functions.md"
-_MKEY, _OF_PEER, _OF_OWNER = "mkey NAME", "peer memory NAME[512]", "memory NAME[512]"
-OBSERVED = "memory NAME[512], or `as NAME` after a statement to label it"
-DECLARED_BY = {
-    **dict.fromkeys([(verb, "") for verb in ("configure", "transmit", "check", "retag", "destroy", "mr_list")], _MKEY),
-    ("mr_interleaved", ""): _MKEY,
-    ("receive", "into"): _MKEY,
-    **dict.fromkeys([("write", "to"), ("read", "from"), ("fetch_add", "from"), ("compare_swap", "from")], _OF_PEER),
-    **dict.fromkeys([(verb, "") for verb in ("send", "write", "recv", "store", "memcpy")], _OF_OWNER),
-    ("memcpy", "to"): _OF_OWNER,
-    **dict.fromkeys([("mem", ""), ("wire", "")], "let NAME = crc32(ones) every 512"),
-    ("dek", ""): "dek NAME { key random(32, seed=1) }",
-    ("layout", ""): _OF_OWNER,
-    ("access", ""): "let NAME = local_write | remote_read",
-    ("", "pd"): "pd NAME",
-    ("pd", ""): "pd NAME",
-    ("", "dct"): "dct NAME { key 1 }",
-    **dict.fromkeys(
-        [(verb, "on") for verb in ("transmit", "receive", "configure", "send", "write", "read", "recv", "post")],
-        "qp NAME",
-    ),
-}
-"""How a name is declared that a verb takes (""), that follows a preposition, or that a modifier takes."""
 
 SEEING = frozenset({"any", "device", "unchanged", "wire"})
 """Words with which expectations read the device or state allowed bytes."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
-from mkeyspec.compiler.eval.values import Word
 from mkeyspec.compiler.forms import statement_at
 from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.compiler.statements.shape import Slot
@@ -93,8 +91,4 @@ def _of_slot(slot: Slot | None) -> tuple[str, ...]:
 
 
 def _of_kind(kind: str) -> tuple[str, ...]:
-    return tuple(_named(kind, WORDS.items()))
-
-
-def _named(kind: str, words: Iterable[tuple[str, object]]) -> Iterable[str]:
-    return (name for name, word in words if isinstance(word, Word) and word.kind == kind)
+    return tuple(name for name, word in WORDS.items() if getattr(word, "kind", "") == kind)

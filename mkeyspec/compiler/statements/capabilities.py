@@ -89,7 +89,7 @@ def _named(expr: ast.Expr, scope: Scope) -> str:
     name = _dotted(expr)
     if name is None:
         raise fault("MKS0302", "`needs` takes names of what a device offers", expr.span, help="needs memcpy, qp.dci")
-    if name not in CAPABILITIES and "." not in name and (not isinstance(expr, ast.Ref) or name in scope.all_names()):
+    if name not in CAPABILITIES and "." not in name and name in scope.all_names():
         value = evaluate(expr, scope)
         if isinstance(value, str):
             return _capability(value, expr)

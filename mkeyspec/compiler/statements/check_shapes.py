@@ -23,11 +23,11 @@ from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.setups import SETUP
-from mkeyspec.syntax.walk import branches
+from mkeyspec.syntax.walk import branches, named
 
 BEGINNINGS = (
     *("case", "let", "for", "where", "if", "expect", "peer"),
-    *("verifies", "needs", "allow", "covering", "isolated", "tags", "level", "suite", "use", "mks"),
+    *("verifies", "needs", "allow", "covering", "isolated", "tags", "level", "suite", "use", "mks", "setup"),
 )
 """The words that statements and the lines of a head begin with, besides the verbs."""
 
@@ -155,9 +155,9 @@ def _in_its_place(word: str, places: list[Place]) -> str:
 
 def _line_meant(node: ast.Step, here: Mapping[str, Shape]) -> str:
     """`d mem` is `mem d`; `list(a, b)` is what the line `layout list(a, b)` takes."""
-    operand = node.operand
-    if isinstance(operand, ast.Ref) and operand.name in here:
-        return f"the other way round: {operand.name} {node.verb.text}"
+    operand = named(node.operand)
+    if operand is not None and operand.text in here:
+        return f"the other way round: {operand.text} {node.verb.text}"
     value = re.compile(rf"\b{node.verb.text}\b")
     example = next((shape.example for shape in here.values() if value.search(shape.example)), "")
     return f"it is written so: {example}" if example else ""
