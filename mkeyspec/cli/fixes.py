@@ -54,6 +54,10 @@ class Corrected:
         return "".join(shown)
 
 
+def _lines(text: bytes) -> list[str]:
+    return text.decode("utf-8", "replace").splitlines(keepends=True)
+
+
 def correct(path: Path, before: bytes, check: Check) -> Corrected:
     """`before`, the bytes of the file at `path`, with all corrections that hold."""
     done = Corrected(path, before, before, check(before))
