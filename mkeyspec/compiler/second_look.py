@@ -36,8 +36,8 @@ GENERAL = "MKS0122"
 LONGEST = 300
 """Characters of a line that is compared; the time of a pattern may grow with their square, and people write less."""
 
-TRIED = 20_000
-"""Characters of a file in which corrections are tried before they are proposed."""
+TRIED = 200_000
+"""Characters that are read again, over all corrections of a file that are tried before they are proposed."""
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|#.*')
 
@@ -85,6 +85,20 @@ def mistakes() -> tuple[Mistake, ...]:
     )
 
 
+class _Characters:
+    """How many characters may still be read again."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def spend(self, number: int) -> bool:
+        """Whether so many are left; then they are not any more."""
+        if number > self.left:
+            return False
+        self.left -= number
+        return True
+
+
 def look_again(diagnostics: Diagnostics) -> Diagnostics:
     """The findings, with one for each line on which a known mistake was made in place of that line's errors."""
     lines: dict[tuple[str, int], list[Diagnostic]] = {}
@@ -93,15 +107,16 @@ def look_again(diagnostics: Diagnostics) -> Diagnostics:
             lines.setdefault(_line(error.span), []).append(error)
     better: dict[int, Diagnostic] = {}
     gone = consequences(sorted(diagnostics.errors, key=lambda one: one.span.start))
+    left_to_try = _Characters(TRIED)
     for (name, number), errors in lines.items():
         left = [error for error in errors if id(error) not in gone]
         above = why(left[0]) if left and elsewhere(left[0]) else None
         if above is not None:
             gone |= {id(error) for error in left[1:]}
-            there = _recognised([replace(left[0], span=above.span)], _line(above.span)[1])
+            there = _recognised([replace(left[0], span=above.span)], _line(above.span)[1], left_to_try)
             better[id(left[0])] = above if there is None else there[0]
             continue
-        known = _recognised(left, number) if left else None
+        known = _recognised(left, number, left_to_try) if left else None
         if known is None:
             gone |= _repeated(left)
             shown = [error for error in left if id(error) not in gone]
@@ -142,7 +157,7 @@ def _masked(line: str) -> str:
     return _TEXT.sub(mask, line)
 
 
-def _recognised(errors: list[Diagnostic], number: int) -> tuple[Diagnostic, Mistake] | None:
+def _recognised(errors: list[Diagnostic], number: int, left_to_try: _Characters) -> tuple[Diagnostic, Mistake] | None:
     """What stands for the errors of a line, if it has a known mistake."""
     source = errors[0].span.source
     codes = {error.code for error in errors}
@@ -156,15 +171,17 @@ def _recognised(errors: list[Diagnostic], number: int) -> tuple[Diagnostic, Mist
         found = mistake.line.search(masked)
         if found is not None and _fits_around(mistake, found, source, number):
             known = _diagnostic(mistake, found, source, number)
-            if _mends(known, errors):
+            if _mends(known, errors, left_to_try):
                 return replace(known, page=errors[0].page), mistake
     return None
 
 
-def _mends(known: Diagnostic, errors: list[Diagnostic]) -> bool:
+def _mends(known: Diagnostic, errors: list[Diagnostic], left_to_try: _Characters) -> bool:
     """Whether the text can be read further after the correction than before; a row with another one does not fit."""
     source = known.span.source
-    if not known.fix or not all(error.code.startswith("MKS01") for error in errors) or len(source.text) > TRIED:
+    if not known.fix or not all(error.code.startswith("MKS01") for error in errors):
+        return True
+    if not left_to_try.spend(len(source.text)):
         return True
     last = max(edit.span.end for edit in known.fix)
     longer = sum(len(edit.text) - (edit.span.end - edit.span.start) for edit in known.fix)
