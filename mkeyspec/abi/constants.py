@@ -155,10 +155,10 @@ WC_OPCODE = {
 CAPABILITIES = frozenset({
     "qp.rc", "qp.uc", "qp.ud", "qp.xrc_send", "qp.raw_packet", "qp.dci", "qp.dci_streams", "block_signature",
     "update_tag", "remote_invalidate", "mr_list", "mr_interleaved", "mkey_configure", "atomic", "memcpy", "raw_wqe",
-    "pipelining", "dek_query", "crypto", "crypto.plaintext", "crypto.wrapped", "signature.t10dif", "signature.crc32",
-    "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520", "block.4048", "block.4096",
-    "block.4160", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet", "raw_wqe.compare_swap", "raw_wqe.set_psv",
-    "raw_wqe.umr", "raw_wqe.mmo",
+    "pipelining", "dek_query", "crypto", "crypto.plaintext", "crypto.wrapped", "crypto.login", "signature.t10dif",
+    "signature.crc32", "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520",
+    "block.4048", "block.4096", "block.4160", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet",
+    "raw_wqe.compare_swap", "raw_wqe.set_psv", "raw_wqe.umr", "raw_wqe.mmo",
 })  # fmt: skip
 """What a device may offer, by the names that `needs` takes. `transfer.TYPE`: QPs of the type move data (`qp.TYPE`: they
 can be created); `raw_wqe.NAME`: such a WQE that a caller has made is carried out (`raw_wqe`: those of the others)."""
@@ -198,6 +198,9 @@ STATUS_CLASS = {
 DEK_STATE = ("state_ready", "state_error")
 """enum mlx5dv_dek_state by value, names without MLX5DV_DEK_, lower case."""
 
+LOGIN_STATE = ("state_valid", "state_no_login", "state_invalid")
+"""enum mlx5dv_crypto_login_state by value, names without MLX5DV_CRYPTO_LOGIN_, lower case."""
+
 MEMBER_BITS = {
     "id": 64, "imm": 32, "add": 64, "tag": 8, "to": 8, "remote_addr": 64, "invalidate_rkey": 32,  # ibv_wr_post(3)
     "stream": 16, "key": 64, "dctn": 32, "dc_key": 64,  # mlx5dv_wr_post(3)
@@ -210,6 +213,7 @@ MEMBER_BITS = {
     "data_unit": 31, "data_unit_size": 31, "crypto_standard": 31, "signature_crypto_order": 31,
     "tweak": 128, "encrypt_on_tx": 1,  # mlx5dv_wr_set_mkey_crypto(3)
     "key_size": 31, "key_purpose": 31,  # mlx5dv_dek_create(3)
+    "credential_id": 32, "import_kek_id": 32,  # mlx5dv_crypto_login(3)
     "max_send_wr": 32, "max_recv_wr": 32, "max_send_sge": 32, "max_recv_sge": 32, "max_inline_data": 32,
     "streams": 32, "send_ops_flags": 64,  # struct ibv_qp_cap, mlx5dv_create_qp(3)
     "t10dif.flags": 16, "memcpy.length": 64,  # struct mlx5dv_sig_t10dif; mlx5dv_wr_post(3), size_t

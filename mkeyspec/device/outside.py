@@ -23,7 +23,8 @@ GROUP = "mkeyspec.devices"
 CODE = "MKS0944"
 RAISED = (Exception, SystemExit)
 
-OPTIONAL = {"query_dek": "dek_query", "destroy_dek": "dek_query"}
+_OF_LOGINS = ("lab_login", "login", "login_state", "logout", "login_object", "query_login", "destroy_login")
+OPTIONAL = {"query_dek": "dek_query", "destroy_dek": "dek_query", **dict.fromkeys(_OF_LOGINS, "crypto.login")}
 """Calls that a device has if it offers the capability."""
 
 CALLS = tuple(name for name in vars(Device) if not name.startswith("_") and name not in OPTIONAL)

@@ -95,11 +95,15 @@ def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool
         return Late(profile)
     if choice.kind == "outside":
         return open_outside(choice.name, choice.argument, profile)
+    from mkeyspec.device.soft import lab_login as soft_login
+    from mkeyspec.device.verbs import lab_login
     from mkeyspec.device.verbs.opening import open_device
 
     if choice.kind == "soft":
         from mkeyspec.device.soft import preload
 
         preload.ensure(choice.personality, whole=False)
-        return open_device(choice.name, choice.port, allow_busy_port=True, shared=True, label=choice.text)
-    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port)
+        lab = soft_login.of_environment()
+        return open_device(choice.name, choice.port, allow_busy_port=True, shared=True, label=choice.text, lab=lab)
+    lab = lab_login.of_environment()
+    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port, lab=lab)

@@ -39,7 +39,7 @@ struct psv *psv_find(uint32_t number) { return table_get(&nic.psvs, number); }
 
 /* AES key unwrap (RFC 3394, as mlx5dv_dek_create describes it) of `len` bytes with the
  * personality's import key. */
-static bool unwrap(const uint8_t *wrapped, size_t len, uint8_t *out) {
+bool RULE(key_unwraps)(const uint8_t *wrapped, size_t len, uint8_t *out) {
     struct aes aes;
     uint8_t a[16], result[16];
     size_t n = len / 8 - 1;
@@ -60,12 +60,12 @@ static bool unwrap(const uint8_t *wrapped, size_t len, uint8_t *out) {
     return true;
 }
 
-static bool import(const struct context *context, struct dek *dek) {
+bool RULE(dek_import)(const struct context *context, struct dek *dek) {
     const struct dek_attr *attr = &dek->attr;
     size_t pair = attr->size256 ? 64 : 32, len = pair + (attr->has_keytag ? 8 : 0);
     uint8_t plain[80];
     if (personality()->crypto == CRYPTO_PLAINTEXT) memcpy(plain, attr->key, len);
-    else if (!context->logins || !unwrap(attr->key, len + 8, plain)) return false;
+    else if (!context->logins || !key_unwraps(attr->key, len + 8, plain)) return false;
     memcpy(dek->key, plain, pair);
     if (attr->has_keytag) memcpy(dek->keytag, plain + pair, 8);
     return true;
@@ -79,7 +79,7 @@ int dek_create(struct context *context, const struct dek_attr *attr, struct dek 
     struct dek *dek = calloc(1, sizeof *dek);
     if (!dek) return ENOMEM;
     dek->attr = *attr;
-    int error = import(context, dek) ? table_add(&nic.deks, dek, &dek->number) : EINVAL;
+    int error = dek_import(context, dek) ? table_add(&nic.deks, dek, &dek->number) : EINVAL;
     if (error) {
         free(dek);
         return error;
@@ -106,8 +106,30 @@ void RULE(dek_answer)(const struct dek *dek, uint8_t *state, uint8_t opaque[8]) 
 
 struct dek *dek_find(uint32_t number) { return table_get(&nic.deks, number); }
 
-int login_create(struct context *context, struct login **out) {
+/* "A valid crypto login object or session must be present" to query a wrapped key. */
+bool RULE(dek_may_be_queried)(const struct dek *dek) {
+    return personality()->crypto != CRYPTO_WRAPPED || dek->object.context->logins;
+}
+
+/* The stored credential of this id is what the given one unwraps to, by the import key of its id.
+ */
+bool RULE(login_matches)(const struct login_attr *attr) {
+    const struct personality *own = personality();
+    uint8_t plain[sizeof own->credential];
+    return attr->credential_id == own->credential_id && attr->kek_id == own->kek_id &&
+           key_unwraps(attr->credential, sizeof attr->credential, plain) &&
+           !memcmp(plain, own->credential, sizeof plain);
+}
+
+/* "Only one crypto login object can be created per device context." */
+bool RULE(login_fits)(const struct context *context) { return !context->logins; }
+
+uint8_t RULE(login_answer)(const struct login *login) { return login->state; }
+
+int login_create(struct context *context, const struct login_attr *attr, struct login **out) {
     if (personality()->crypto != CRYPTO_WRAPPED) return EOPNOTSUPP;
+    if (!login_matches(attr)) return EINVAL;
+    if (!login_fits(context)) return EEXIST;
     struct login *login = calloc(1, sizeof *login);
     if (!login) return ENOMEM;
     int error = table_add(&nic.logins, login, &login->number);
@@ -122,8 +144,10 @@ int login_create(struct context *context, struct login **out) {
 }
 
 /* Keys that were imported meanwhile stay usable (mlx5dv_crypto_login). */
+void RULE(login_gone)(struct context *context) { context->logins--; }
+
 int login_destroy(struct login *login) {
-    login->object.context->logins--;
+    login_gone(login->object.context);
     table_remove(&nic.logins, login->number);
     object_unlink(&login->object);
     free(login);

@@ -187,10 +187,15 @@ struct dek {
     uint8_t key[64];
     uint8_t keytag[8];
 };
+/* credential: as the mailbox has it, wrapped by the import key */
+struct login_attr {
+    uint32_t credential_id, kek_id;
+    uint8_t credential[48];
+};
 struct login {
     struct object object;
     uint32_t number;
-    uint8_t state;
+    uint8_t state; /* 0: valid, 1: invalid */
 };
 /* EINVAL: not as the personality imports keys */
 int dek_create(struct context *context, const struct dek_attr *attr, struct dek **out);
@@ -198,7 +203,17 @@ int dek_destroy(struct dek *dek);
 struct dek *dek_find(uint32_t number);
 /* What a query says of a key: its state (0: ready), and what it was created with. */
 void dek_answer(const struct dek *dek, uint8_t *state, uint8_t opaque[8]);
-int login_create(struct context *context, struct login **out); /* EOPNOTSUPP: not in wrapped mode */
+/* Whether a DEK may be asked for what it is: a wrapped one while the context has a login. */
+bool dek_may_be_queried(const struct dek *dek);
+/* EOPNOTSUPP: not in wrapped mode. EINVAL: not the credential and the import key that this device
+ * stores. EEXIST: the context has a login. */
+int login_create(struct context *context, const struct login_attr *attr, struct login **out);
+bool login_matches(const struct login_attr *attr);
+bool login_fits(const struct context *context);
+uint8_t login_answer(const struct login *login);
+bool key_unwraps(const uint8_t *wrapped, size_t len, uint8_t *out);
+bool dek_import(const struct context *context, struct dek *dek);
+void login_gone(struct context *context);
 int login_destroy(struct login *login);
 struct login *login_find(uint32_t number);
 

@@ -15,9 +15,14 @@ enum {
 /* The import key of the wrapped ones is RFC 3394's 128-bit example. */
 #define KEK \
     {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f}
+#define CREDENTIAL \
+    {0xc0, 0xc7, 0xce, 0xd5, 0xdc, 0xe3, 0xea, 0xf1, 0xf8, 0xff, 0x06, 0x0d, 0x14, 0x1b, \
+     0x22, 0x29, 0x30, 0x37, 0x3e, 0x45, 0x4c, 0x53, 0x5a, 0x61, 0x68, 0x6f, 0x76, 0x7d, \
+     0x84, 0x8b, 0x92, 0x99, 0xa0, 0xa7, 0xae, 0xb5, 0xbc, 0xc3, 0xca, 0xd1}
 #define USUAL \
     .signature_pipelining = true, .dc = true, .clock_page = true, .max_mkey_entries = 1 << 16, \
-    .trap = true, .log_max_deks = 10, .kek = KEK, .kek_length = 16
+    .trap = true, .log_max_deks = 10, .kek = KEK, .kek_length = 16, .kek_id = 0x0e, \
+    .credential = CREDENTIAL, .credential_id = 0x0a57
 /* What ConnectX-7 brought for queues that work with one another (UCC's tl/mlx5 asks for it by the
  * part number). */
 #define LINKED .wait_on_data = true, .transpose = true
@@ -120,15 +125,20 @@ static bool number(const char *text, uint64_t most, uint64_t *out) {
     return *text >= '0' && *text <= '9' && !*end && !errno && *out <= most;
 }
 
-static bool hex_key(const char *text, struct personality *p) {
+static bool hex(const char *text, uint8_t *out) {
     size_t len = strlen(text);
-    if ((len != 32 && len != 64) || strspn(text, "0123456789abcdefABCDEF") != len) return false;
+    if (strspn(text, "0123456789abcdefABCDEF") != len) return false;
     for (size_t i = 0; i < len / 2; i++) {
         char pair[3] = {text[2 * i], text[2 * i + 1], 0};
-        p->kek[i] = (uint8_t)strtoul(pair, NULL, 16);
+        out[i] = (uint8_t)strtoul(pair, NULL, 16);
     }
-    p->kek_length = (uint8_t)(len / 2);
     return true;
+}
+
+static bool hex_key(const char *text, struct personality *p) {
+    size_t len = strlen(text);
+    p->kek_length = (uint8_t)(len / 2);
+    return (len == 32 || len == 64) && hex(text, p->kek);
 }
 
 static bool pick(const char *name) {
@@ -173,6 +183,12 @@ static bool set(const char *key, const char *value) {
     if (!strcmp(key, "crypto"))
         return words(value, crypto_words, false, &bits) && (current.crypto = bits, true);
     if (!strcmp(key, "kek")) return hex_key(value, &current);
+    if (!strcmp(key, "kek_id"))
+        return number(value, 0xffffff, &n) && (current.kek_id = (uint32_t)n, true);
+    if (!strcmp(key, "credential"))
+        return strlen(value) == 2 * sizeof current.credential && hex(value, current.credential);
+    if (!strcmp(key, "credential_id"))
+        return number(value, 0xffffff, &n) && (current.credential_id = (uint32_t)n, true);
     if (!strcmp(key, "vendor_part_id"))
         return number(value, 0xffff, &n) && (current.vendor_part_id = (uint16_t)n, true);
     if (!strcmp(key, "log_max_deks"))

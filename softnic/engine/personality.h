@@ -25,6 +25,10 @@ struct personality {
     uint8_t log_max_deks;
     /* wrapped: the import key, in hex. Known to everybody, as nothing here is secret */
     uint8_t kek[32], kek_length;
+    uint32_t kek_id;
+    /* of the crypto officer who logs in */
+    uint8_t credential[40];
+    uint32_t credential_id;
     bool wait_on_data, transpose; /* WAIT on data, LOCAL_MMO */
     uint64_t memcpy_max;          /* bytes of one DMA WQE, a power of two; 0: no MMO */
     bool dc;

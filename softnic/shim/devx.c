@@ -98,6 +98,16 @@ static int create_dek(struct context *context, const uint8_t *in, struct dek **o
     return dek_create(context, &attr, out);
 }
 
+/* The same for a login. */
+static int create_login(struct context *context, const uint8_t *in, struct login **out) {
+    const uint8_t *body = in + DEVX_HEADER;
+    struct login_attr attr = {.credential_id = load_be24(body + 0x11),
+                              .kek_id = load_be24(body + 0x15)};
+
+    memcpy(attr.credential, body + 0x40, sizeof(attr.credential));
+    return login_create(context, &attr, out);
+}
+
 static int create_av_mapping(struct context *context, struct other **out) {
     static uint32_t last;
     struct other *mapping;
@@ -125,7 +135,7 @@ static int create_general(struct context *context, const uint8_t *in, struct obj
         if (!error) *object = &dek->object, *number = dek->number;
         return error;
     case OBJECT_LOGIN:
-        error = login_create(context, &login);
+        error = create_login(context, in, &login);
         if (!error) *object = &login->object, *number = login->number;
         return error;
     case OBJECT_AV_QP_MAPPING:
@@ -232,6 +242,7 @@ static int query_general(const struct object *object, const uint8_t *in, uint8_t
 
         type = OBJECT_DEK;
         number = dek->number;
+        if (!dek_may_be_queried(dek)) return EINVAL;
         /* the key itself never comes back */
         dek_answer(dek, body + 8, body + 0x30);
         body[0x0a] = dek->attr.size256;
@@ -242,7 +253,7 @@ static int query_general(const struct object *object, const uint8_t *in, uint8_t
     case KIND_LOGIN:
         type = OBJECT_LOGIN;
         number = ((const struct login *)object)->number;
-        body[0x10] = ((const struct login *)object)->state & 15;
+        body[0x10] = login_answer((const struct login *)object) & 15;
         break;
     case KIND_OTHER:
         if (((const struct other *)object)->what != OTHER_AV_MAPPING) return EINVAL;

@@ -25,6 +25,9 @@ from mkeyspec.device.protocol import (
     DekState,
     Device,
     Info,
+    LabLogin,
+    Login,
+    LoginAttr,
     Memory,
     Mkey,
     Pd,
@@ -272,6 +275,30 @@ class Tap:
 
     def destroy_dek(self, dek: Dek) -> None:
         self._call("destroy_dek", self.device.destroy_dek, dek)
+
+    def lab_login(self) -> LabLogin:
+        return self.device.lab_login()
+
+    def login(self, attr: LoginAttr) -> None:
+        self._call("login", self.device.login, attr)
+
+    def login_state(self) -> int:
+        found: int = self._call("login_state", self.device.login_state)
+        return found
+
+    def logout(self) -> None:
+        self._call("logout", self.device.logout)
+
+    def login_object(self, attr: LoginAttr) -> Login:
+        found: Login = self._call("login_object", self.device.login_object, attr)
+        return found
+
+    def query_login(self, login: Login) -> int:
+        found: int = self._call("query_login", self.device.query_login, login)
+        return found
+
+    def destroy_login(self, login: Login) -> None:
+        self._call("destroy_login", self.device.destroy_login, login)
 
     def dct(self, key: int) -> int:
         found: int = self._call("dct", self.device.dct, key)

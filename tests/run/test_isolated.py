@@ -40,6 +40,7 @@ def verbs() -> tuple[Any, list[Pair]]:
     device._ends, device._known, device._responder = {}, {}, None
     device._objects = SimpleNamespace(close_keys=lambda: None, give_back=lambda keep: None)
     device._native = SimpleNamespace(events=list)
+    device.logins = SimpleNamespace(close=lambda: None)
     return device, closed
 
 

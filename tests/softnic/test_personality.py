@@ -61,6 +61,8 @@ REFUSED = {
     f'board_id = "{32 * "x"}"': "1 to 31",
     'crypto = "magic"': "none, plaintext or wrapped",
     'kek = "00"': "hexadecimal",
+    'credential = "00"': "80 hexadecimal digits",
+    "kek_id = 0x1000000": "0 to 0xffffff",
     "roce = ": "is not TOML",
 }
 
@@ -133,6 +135,7 @@ def test_every_member_reaches_the_library(program: Path, tmp_path: Path) -> None
         "vendor_part_id = 1", 'fw_ver = "1.2.3"', 'board_id = "x"', 'signatures = ["t10dif"]', "block_sizes = [512]",
         "signature_pipelining = false", 'crypto = "wrapped"', "crypto_single_block = false",
         "crypto_multi_block = false", "log_max_deks = 3", 'kek = "ff0102030405060708090a0b0c0d0e0f"', "memcpy_max = 64",
+        "kek_id = 5", f'credential = "{80 * "5"}"', "credential_id = 6",
         "wait_on_data = false", "transpose = false",
         "dc = false", "dc_log_streams = 1", "dc_log_errored = 1", "roce = true", "clock_page = false",
         "max_mkey_entries = 8", "trap = false",

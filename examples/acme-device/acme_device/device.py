@@ -24,6 +24,9 @@ from mkeyspec.device.protocol import (
     DekState,
     Device,
     Info,
+    LabLogin,
+    Login,
+    LoginAttr,
     Memory,
     Mkey,
     Pd,
@@ -76,7 +79,7 @@ class Acme:
     def capabilities(self) -> Capabilities:
         """Only what is carried out. A row that needs more is skipped; what is offered and then refused fails it."""
         found = self._nic.capabilities()
-        return Capabilities(found.offers - {"crypto", "crypto.plaintext"}, found.values)
+        return Capabilities(found.offers - {"crypto", "crypto.plaintext", "crypto.login"}, found.values)
 
     # Objects. A handle is a number of this device's own. What can't be made raises Refused with an errno.
 
@@ -118,6 +121,27 @@ class Acme:
 
     def destroy_dek(self, dek: Dek) -> None:
         self._told(f"destroy_dek {dek.handle}", lambda: self._nic.destroy_dek(dek))
+
+    def lab_login(self) -> LabLogin:
+        return self._nic.lab_login()
+
+    def login(self, attr: LoginAttr) -> None:
+        self._told("login", lambda: self._nic.login(attr))
+
+    def login_state(self) -> int:
+        return self._told("login_state", self._nic.login_state)
+
+    def logout(self) -> None:
+        self._told("logout", self._nic.logout)
+
+    def login_object(self, attr: LoginAttr) -> Login:
+        return self._told("login_object", lambda: self._nic.login_object(attr))
+
+    def query_login(self, login: Login) -> int:
+        return self._told(f"query_login {login.handle}", lambda: self._nic.query_login(login))
+
+    def destroy_login(self, login: Login) -> None:
+        self._told(f"destroy_login {login.handle}", lambda: self._nic.destroy_login(login))
 
     def dct(self, key: int) -> int:
         return self._told("dct", lambda: self._nic.dct(key))

@@ -20,6 +20,8 @@ from mkeyspec.device.protocol import (
     DekState,
     Device,
     Info,
+    LabLogin,
+    Login,
     Memory,
     Mkey,
     NoSuchCall,
@@ -47,7 +49,8 @@ _ANSWERS: dict[str, type[Any] | tuple[type[Any], ...]] = {
     "info": Info, "capabilities": Capabilities, "pd": Pd, "memory": Memory, "write": type(None), "read": np.ndarray,
     "mkey": Mkey, "retag": Mkey, "destroy": type(None), "mkey_check": (SignatureError, type(None)),
     "qp_pair": QpPair, "post": int, "post_recv": int, "poll": list, "events": list, "cancel": int, "resume": int,
-    "dek": Dek, "query_dek": DekState, "destroy_dek": type(None),
+    "dek": Dek, "query_dek": DekState, "destroy_dek": type(None), "lab_login": LabLogin, "login": type(None),
+    "login_state": int, "logout": type(None), "login_object": Login, "query_login": int, "destroy_login": type(None),
     "dct": int, "reconnect": QpPair, "release": type(None), "close": type(None),
 }  # fmt: skip
 """Of each call: the class of what it returns."""

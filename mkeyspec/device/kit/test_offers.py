@@ -15,6 +15,7 @@ from mkeyspec.device.protocol import (
     DekState,
     FetchAdd,
     Interleaved,
+    LoginAttr,
     Memcpy,
     Mkey,
     MrInterleaved,
@@ -32,6 +33,7 @@ from mkeyspec.device.protocol import (
     SigT10dif,
     Unsupported,
 )
+from mkeyspec.reference.key_wrap import wrap
 
 INLINE = 8
 INDIRECT, SIGNATURE, CRYPTO, TAG, INVALIDATE = (int(flag) for flag in MkeyFlag)
@@ -97,6 +99,23 @@ def _dek(bench: Bench) -> None:
     bench.device.destroy_dek(dek)
 
 
+def _login(bench: Bench) -> None:
+    device, lab = bench.device, bench.device.lab_login()
+    attr = LoginAttr(lab.credential_id, lab.import_kek_id, wrap(lab.credential, lab.import_kek))
+    device.login(attr)
+    told = [device.login_state()]
+    key = wrap(bytes(range(32)), lab.import_kek)
+    device.destroy_dek(device.dek(key, None, DekAttr(comp_mask=0, wrapped=True)))
+    device.logout()
+    told.append(device.login_state())
+    made = device.login_object(attr)
+    told.append(device.query_login(made))
+    device.destroy_login(made)
+    if told != [0, 1, 0]:
+        what = f"a login, a logout and a login object have the states {told}"
+        fail(what, "they are VALID (0), NO_LOGIN (1) and VALID")
+
+
 def _retag(bench: Bench) -> None:
     bench.device.retag(_mkey(bench, TAG), 0x7E)
 
@@ -148,6 +167,7 @@ PROBES: dict[str, Callable[[Bench], object]] = {
     "pipelining": lambda bench: bench.pair(sig_pipelining=True, private=True),
     "crypto": _crypto,
     "dek_query": _dek,
+    "crypto.login": _login,
     "crypto.plaintext": _crypto,
     **{f"signature.{kind}": _signed(kind) for kind in ("t10dif", "csum", *CRCS)},
     **{f"block.{unit}": _blocks(unit) for unit in BLOCK_ENUM if f"block.{unit}" in CAPABILITIES},
@@ -155,7 +175,7 @@ PROBES: dict[str, Callable[[Bench], object]] = {
 """By capability: its smallest use."""
 
 ONLY_BY_CASES = {
-    "crypto.wrapped": "no call imports a wrapped key",
+    "crypto.wrapped": "a device has it beside crypto.login, or nothing tells the rig what to log in with",
     "transfer.ud": "the shipped cases send on such a QP by hand",
     "transfer.xrc_send": "as transfer.ud",
     "transfer.raw_packet": "as transfer.ud",

@@ -19,6 +19,7 @@ from mkeyspec.device.model.configuration import M8, M32, Builder
 from mkeyspec.device.model.dct import DCI, M64, Targets
 from mkeyspec.device.model.dek import DataKeys
 from mkeyspec.device.model.key import IndirectKey, KeyTable, Region, SignatureState
+from mkeyspec.device.model.login import LoginCalls, Logins
 from mkeyspec.device.model.queue import ERR, MKEY_OPS, OPS_OF_TYPE, RESET, Notice, PostedReceive, Queue, Room, room
 from mkeyspec.device.model.transfer import REMOTE_INVALIDATE
 from mkeyspec.device.profile.profile import Profile
@@ -65,7 +66,7 @@ GAP = 4096
 LONGEST_MEMORY = 1 << 30
 
 
-class Model:
+class Model(LoginCalls):
     """A `protocol.Device`. One instance is one fixture; nothing is shared between instances."""
 
     def __init__(self, profile: Profile | None = None, parts: Parts = PARTS) -> None:
@@ -77,7 +78,8 @@ class Model:
         movement = parts.movement(self.profile, self.arithmetic, self.tables)
         transfer = parts.transfer(self.profile, movement, self.tables, self.targets)
         self.execution = parts.execution(self.profile, transfer)
-        self.deks = DataKeys(self.profile)
+        self.logins = Logins(self.profile)
+        self.deks = DataKeys(self.profile, self.logins)
         self._default_pds = {"owner": Pd(1, "owner"), "peer": Pd(2, "peer")}
         self._builders: dict[int, Builder] = {}
         self.default_pair: QpPair | None = None
@@ -89,7 +91,8 @@ class Model:
             table.keys.clear()
         self.targets.keys.clear()
         self.execution.events.clear()
-        self.deks.keys.clear()
+        self.deks.clear()
+        self.logins.clear()
         self._responder: Queue | None = None
         self._memories: dict[int, Region] = {}
         self._mkeys: dict[int, IndirectKey] = {}

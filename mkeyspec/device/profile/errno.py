@@ -50,7 +50,16 @@ ERRNO: dict[str, str] = {
     "dek_purpose": "EINVAL",
     "dek_comp_mask": "EINVAL",
     "dek_login": "EINVAL",
+    "dek_import": "EINVAL",
+    "dek_wrapped": "EINVAL",
+    "dek_query_login": "EINVAL",
     "dek_in_use": "EBUSY",
+    # mlx5dv_crypto_login, mlx5dv_crypto_logout, mlx5dv_crypto_login_create
+    "login_twice": "EEXIST",
+    "login_comp_mask": "EINVAL",
+    "login_credential": "EINVAL",
+    "logout_without_login": "ENOENT",
+    "login_objects": "EINVAL",
     # other calls
     "inline_room": "ENOMEM",
     "memcpy_length": "EINVAL",

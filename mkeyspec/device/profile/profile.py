@@ -32,6 +32,10 @@ else:
     import tomli as tomllib
 
 VALUE_ORDERS = ("memory-bytes-as-BE", "value")
+IMPORT_METHODS: dict[str, tuple[str, ...]] = {
+    "either": (), "plaintext": ("crypto.login",), "wrapped": ("crypto.plaintext",),
+}  # fmt: skip
+"""Of DEKs, and what a device with it lacks. One that takes wrapped keys alone offers crypto.wrapped."""
 _LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
 _LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values() if name != "compare_swap"}
 OFFERS = CAPABILITIES - _LACKS
@@ -124,6 +128,11 @@ class Profile:
     max_message: int = _value(1 << 26, "longest message; the model's own limit")
     errno: tuple[tuple[str, str], ...] = _value((), "errno of a rule where it is not rdma-core's")
 
+    # DEKs.
+    import_method: str = _one_of(
+        "either", "which keys mlx5dv_dek_create takes; rdma-core's driver takes one form (XCRY-13)", *IMPORT_METHODS
+    )
+
     # Completions.
     recv_byte_len: str = _one_of("wire", "byte_len of a receive into a signature mkey (X-OPEN-17)", "wire", "memory")
     status_local: str = _status("loc_prot_err", "a local key refuses (X-OPEN-18)", LOCAL)
@@ -161,7 +170,11 @@ class Profile:
 
     @property
     def offers(self) -> frozenset[str]:
-        return OFFERS - frozenset(self.without if self.max_wr_memcpy_length else (*self.without, "memcpy"))
+        lacks = {*self.without, *IMPORT_METHODS[self.import_method]}
+        if not self.max_wr_memcpy_length:
+            lacks.add("memcpy")
+        more = {"crypto.wrapped"} if self.import_method == "wrapped" and "crypto" not in lacks else set()
+        return OFFERS - lacks | more
 
     def departures(self) -> dict[str, object]:
         """Members that are not the default's."""

@@ -8,5 +8,6 @@ so a wrong one can be passed on purpose.
 
 from mkeyspec.device.protocol.answers import *  # noqa: F403
 from mkeyspec.device.protocol.device import *  # noqa: F403
+from mkeyspec.device.protocol.login import *  # noqa: F403
 from mkeyspec.device.protocol.objects import *  # noqa: F403
 from mkeyspec.device.protocol.requests import *  # noqa: F403

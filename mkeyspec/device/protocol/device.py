@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.device.protocol.answers import AsyncEvent, Capabilities, Completion, DekState, Info, SignatureError
+from mkeyspec.device.protocol.login import LabLogin, Login, LoginAttr
 from mkeyspec.device.protocol.objects import Dek, DekAttr, Memory, Mkey, Pd, Qp, QpAttributes, QpPair, Side
 from mkeyspec.device.protocol.requests import Sge, WorkRequest
 
@@ -88,7 +89,7 @@ class Device(Protocol):
 
     def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         """mlx5dv_dek_create of a plaintext key; Refused, or NoSuchCall, for a length that AES-XTS has not.
-        `attr` is given only to devices that offer `dek_query`."""
+        `attr` is given only to devices that offer `dek_query`. With its `wrapped`, `key` is the wrapped one."""
         ...
 
     def query_dek(self, dek: Dek) -> DekState:
@@ -97,6 +98,34 @@ class Device(Protocol):
 
     def destroy_dek(self, dek: Dek) -> None:
         """mlx5dv_dek_destroy; of devices that offer `dek_query`."""
+        ...
+
+    def lab_login(self) -> LabLogin:
+        """What to log in with; it and the calls below are of devices that offer `crypto.login`."""
+        ...
+
+    def login(self, attr: LoginAttr) -> None:
+        """mlx5dv_crypto_login. The session ends with the case, if the case does not end it."""
+        ...
+
+    def login_state(self) -> int:
+        """mlx5dv_crypto_login_query_state: a value of enum mlx5dv_crypto_login_state."""
+        ...
+
+    def logout(self) -> None:
+        """mlx5dv_crypto_logout."""
+        ...
+
+    def login_object(self, attr: LoginAttr) -> Login:
+        """mlx5dv_crypto_login_create."""
+        ...
+
+    def query_login(self, login: Login) -> int:
+        """mlx5dv_crypto_login_query: a value of enum mlx5dv_crypto_login_state."""
+        ...
+
+    def destroy_login(self, login: Login) -> None:
+        """mlx5dv_crypto_login_destroy."""
         ...
 
     def dct(self, key: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mkeyspec.device.protocol.login import Login
+
 Side = Literal["owner", "peer"]
 
 
@@ -84,10 +86,16 @@ class Dek:
 @dataclass(frozen=True, slots=True)
 class DekAttr:
     """What struct mlx5dv_dek_init_attr has beside the key and its keytag. `key_size` None: that of the key's length.
-    `comp_mask` 1 is MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN; `crypto_login` is NULL then: a plaintext DEK."""
+    `comp_mask` 1 is MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN; `login` None is NULL: a plaintext DEK.
+
+    `wrapped`: the key was wrapped, keytag included; `has_keytag` is said then, and otherwise follows from the keytag.
+    """
 
     opaque: bytes = bytes(8)
     key_size: int | None = None
     key_purpose: int = 0
     comp_mask: int = 1
     pd: Pd | None = None
+    login: Login | None = None
+    wrapped: bool = False
+    has_keytag: bool = False

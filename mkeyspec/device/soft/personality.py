@@ -127,9 +127,12 @@ def _some_of(*words: object) -> Member:
     return chosen
 
 
-def _key(value: Any) -> str | None:
-    fine = isinstance(value, str) and len(value) in (32, 64) and set(value) <= set("0123456789abcdefABCDEF")
-    return value if fine else None
+def _hex(*digits: int) -> Member:
+    def key(value: Any) -> str | None:
+        fine = isinstance(value, str) and len(value) in digits and set(value) <= set("0123456789abcdefABCDEF")
+        return value if fine else None
+
+    return key
 
 
 MEMBERS: Mapping[str, tuple[Member, str]] = {
@@ -143,7 +146,10 @@ MEMBERS: Mapping[str, tuple[Member, str]] = {
     "crypto_single_block": (_flag, "true or false"),
     "crypto_multi_block": (_flag, "true or false"),
     "log_max_deks": (_number(24), "0 to 24"),
-    "kek": (_key, "32 or 64 hexadecimal digits"),
+    "kek": (_hex(32, 64), "32 or 64 hexadecimal digits"),
+    "kek_id": (_number(0xFFFFFF), "0 to 0xffffff"),
+    "credential": (_hex(80), "80 hexadecimal digits"),
+    "credential_id": (_number(0xFFFFFF), "0 to 0xffffff"),
     "memcpy_max": (_power_of_two(1 << 31), "0 or a power of two up to 0x80000000"),
     "wait_on_data": (_flag, "true or false"),
     "transpose": (_flag, "true or false"),

@@ -15,6 +15,8 @@ CSUM = 2
 AES_XTS = 0x7
 """AES_XTS, and its single-block and multi-block engines."""
 WRAPPED = 1
+OPERATIONAL = 2
+"""MLX5DV_CRYPTO_CAPS_WRAPPED_CRYPTO_OPERATIONAL: a credential and an import KEK are stored."""
 
 Try = Callable[[], object]
 """Creates something and closes it again; raises what pyverbs raises."""
@@ -36,14 +38,18 @@ def signatures(offload: Offload) -> set[str]:
     return found
 
 
-def crypto(offload: Offload) -> set[str]:
-    """`crypto` is what a case can use: an engine that passed its self-tests, and keys imported as they are."""
+def crypto(offload: Offload, can_login: bool) -> set[str]:
+    """`crypto` is what a case can use: an engine that passed its self-tests, and keys that it can import. They are
+    imported as they are, or wrapped; then the device is set up for logins, and something says what to log in with."""
     if offload.crypto is None:
         return set()
     failed, engines, wrapped, _ = offload.crypto
     if failed or not engines & AES_XTS:
         return set()
-    return {"crypto.wrapped"} if wrapped & WRAPPED else {"crypto", "crypto.plaintext"}
+    if not wrapped & WRAPPED:
+        return {"crypto", "crypto.plaintext"}
+    logs_in = can_login and offload.crypto_flags & OPERATIONAL
+    return {"crypto.wrapped", "crypto", "crypto.login"} if logs_in else {"crypto.wrapped"}
 
 
 def values(offload: Offload, attr: Any, mtu: int, longest: int) -> dict[str, int]:
@@ -86,7 +92,7 @@ def _works(attempt: Try, errors: type[Exception]) -> bool:
 def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int, longest: int) -> Capabilities:
     """All capabilities; `attr` is the result of ibv_query_device, `mtu` and `longest` as of `values`."""
     offers = {"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"}
-    offers |= signatures(offload) | crypto(offload) | found
+    offers |= signatures(offload) | crypto(offload, "crypto.login" in found) | (found - {"crypto.login"})
     if not offers & {"crypto", "crypto.wrapped"}:
         offers.discard("dek_query")
     if int(attr.atomic_caps):

@@ -32,6 +32,7 @@ from mkeyspec.device.protocol import (
     DekAttr,
     DekState,
     Info,
+    LabLogin,
     LocalInv,
     Memory,
     Mkey,
@@ -49,17 +50,26 @@ from mkeyspec.device.protocol import (
 )
 from mkeyspec.device.verbs import capability, names, native
 from mkeyspec.device.verbs import requests as verbs_requests
+from mkeyspec.device.verbs.login import LoginCalls, Logins
 from mkeyspec.device.verbs.objects import Objects, close_all
 from mkeyspec.device.verbs.queue import End, Pair, Port, Queues
 
 KEPT_PAIRS = 8
 
 
-class Verbs:
+class Verbs(LoginCalls):
     """A `protocol.Device` on an open context; `opening.open_device` makes one."""
 
-    def __init__(self, pyverbs: Any, context: Any, port: Port, info: Info, let_go: Callable[[], None]) -> None:
-        """`let_go` is called once the context is closed."""
+    def __init__(
+        self,
+        pyverbs: Any,
+        context: Any,
+        port: Port,
+        info: Info,
+        let_go: Callable[[], None],
+        lab: LabLogin | None = None,
+    ) -> None:
+        """`let_go` is called once the context is closed. `lab`: what to log in with; None: no case logs in."""
         self.pyverbs = pyverbs
         self.context = context
         self._info = info
@@ -69,6 +79,8 @@ class Verbs:
         self._native = native.Native(context)
         self._queues = Queues(pyverbs, context, port)
         self._objects = Objects(pyverbs, context)
+        self.lab = lab
+        self.logins = Logins(pyverbs, context, self._native, self._objects)
         self._idle: OrderedDict[QpAttributes, Pair] = OrderedDict()
         self._pairs: list[Pair] = []
         self._ends: dict[int, End] = {}
@@ -103,6 +115,9 @@ class Verbs:
         found = capability.tried(pyverbs.PyverbsError, qp, mkey)
         if self._native.has("mlx5dv_dek_query"):
             found.add("dek_query")
+        has_logins = self._native.has("mlx5dv_crypto_login_query") and self.pyverbs.Mlx5CryptoLogin is not None
+        if self.lab is not None and has_logins:
+            found.add("crypto.login")
         return capability.capabilities(offload, found, self.context.query_device(), port.mtu, port.longest)
 
     # Objects ---------------------------------------------------------------------------------
@@ -134,7 +149,7 @@ class Verbs:
 
     def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
         if "crypto" not in self._capabilities.offers:
-            raise Unsupported("crypto: this device imports no plaintext keys")
+            raise Unsupported("crypto: this device imports no keys, or nothing says how to log in for wrapped ones")
         return self._objects.dek(key, keytag, attr)
 
     def query_dek(self, dek: Dek) -> DekState:
@@ -302,9 +317,12 @@ class Verbs:
     # End -------------------------------------------------------------------------------------
 
     def release(self, *, healthy: bool) -> None:
-        """Close in the order mkey, DEK, QP, MR, CQ, PD; keep what is clean after a pass."""
+        """Close in the order mkey, DEK, login, QP, MR, CQ, PD; keep what is clean after a pass."""
         late = [(pair, one) for pair in self._pairs for one in self._drain(pair)]
-        self._objects.close_keys()
+        try:
+            self._objects.close_keys()
+        finally:
+            self.logins.close()
         over: list[Any] = []
         for pair in self._pairs:
             told = any(one is pair for one, _ in late)

@@ -46,6 +46,11 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What this project uses of pyverbs; all of it is in 39 and in the newest."""
 
+MAYBE: Mapping[str, tuple[str, ...]] = {
+    "pyverbs.providers.mlx5.mlx5dv_crypto": ("Mlx5CryptoLogin", "Mlx5CryptoExtLoginAttr"),
+}
+"""What it uses where it is there; None otherwise."""
+
 # Numbers that are not a page's words, by the headers' names. -----------------------------------
 
 QPT = {"rc": 2, "uc": 3, "ud": 4, "raw_packet": 8, "xrc_send": 9, "dci": 0xFF}
@@ -191,6 +196,8 @@ def _classes() -> Any:
             loaded = importlib.import_module(module)
             for name in names:
                 setattr(found, name, getattr(loaded, name))
+            for name in MAYBE.get(module, ()):
+                setattr(found, name, getattr(loaded, name, None))
     except ModuleNotFoundError as error:
         missing = error.name or "pyverbs"
         if missing == "pyverbs":

@@ -8,6 +8,7 @@ the members that pyverbs shows. A pointer is used only after the memory was read
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 import select
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mkeyspec.abi.constants import QP_EVENTS
+from mkeyspec.device.protocol import Unsupported
 
 _LIBRARIES = re.compile(r"(/\S*/(lib(?:ibverbs|mlx5)\S*\.so\.(\S+)))$")
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -52,6 +54,7 @@ class Offload(NamedTuple):
     memcpy_length: int | None
     crypto: tuple[int, int, int, int] | None
     """failed_selftests, crypto_engines, wrapped_import_method, log_max_num_deks."""
+    crypto_flags: int = 0
 
 
 class _SigCaps(ctypes.Structure):
@@ -77,6 +80,35 @@ class _DekAttr(ctypes.Structure):
     """struct mlx5dv_dek_attr."""
 
     _fields_ = (("state", ctypes.c_int), ("opaque", ctypes.c_ubyte * 8), ("comp_mask", ctypes.c_uint64))
+
+
+class _LoginAttr(ctypes.Structure):
+    """struct mlx5dv_crypto_login_attr."""
+
+    _fields_ = (
+        ("credential_id", ctypes.c_uint32),
+        ("import_kek_id", ctypes.c_uint32),
+        ("credential", ctypes.c_ubyte * 48),
+        ("comp_mask", ctypes.c_uint64),
+    )
+
+
+class _LoginAttrEx(ctypes.Structure):
+    """struct mlx5dv_crypto_login_attr_ex."""
+
+    _fields_ = (
+        ("credential_id", ctypes.c_uint32),
+        ("import_kek_id", ctypes.c_uint32),
+        ("credential", ctypes.c_char_p),
+        ("credential_len", ctypes.c_size_t),
+        ("comp_mask", ctypes.c_uint64),
+    )
+
+
+class _LoginQueryAttr(ctypes.Structure):
+    """struct mlx5dv_crypto_login_query_attr."""
+
+    _fields_ = (("state", ctypes.c_int), ("comp_mask", ctypes.c_uint64))
 
 
 class _Mlx5Context(ctypes.Structure):
@@ -255,6 +287,7 @@ class Native:
             (crypto.failed_selftests, crypto.crypto_engines, crypto.wrapped_import_method, crypto.log_max_num_deks)
             if mask & _CRYPTO
             else None,
+            int(crypto.flags) if mask & _CRYPTO else 0,
         )
 
     def has(self, call: str) -> bool:
@@ -263,22 +296,53 @@ class Native:
 
     def query_dek(self, dek: Any) -> tuple[int, bytes] | int | None:
         """mlx5dv_dek_query: state and opaque bytes, or the errno; None if pyverbs hides the pointer."""
-        found = self._dek_pointer(dek)
+        found = self._devx_pointer(dek)
         if found is None or self._mlx5 is None:
             return None
         answer = _DekAttr()
         refused = int(self._mlx5.mlx5dv_dek_query(ctypes.c_void_p(found), ctypes.byref(answer)))
         return refused or (int(answer.state), bytes(answer.opaque))
 
-    def _dek_pointer(self, dek: Any) -> int | None:
-        """struct mlx5dv_dek: its DEVX object, which begins with the context."""
+    def login(self, credential_id: int, import_kek_id: int, credential: bytes, comp_mask: int) -> int:
+        """mlx5dv_crypto_login: 0 or the errno."""
+        given = (ctypes.c_ubyte * 48).from_buffer_copy(credential)
+        attr = _LoginAttr(credential_id, import_kek_id, given, comp_mask)
+        return int(self._call("mlx5dv_crypto_login")(ctypes.c_void_p(self.pointer), ctypes.byref(attr)))
+
+    def try_login_object(self, credential_id: int, import_kek_id: int, credential: bytes, comp_mask: int) -> int:
+        """mlx5dv_crypto_login_create, and what it creates is destroyed: 0 or the errno."""
+        attr = _LoginAttrEx(credential_id, import_kek_id, credential, len(credential), comp_mask)
+        create = self._call("mlx5dv_crypto_login_create")
+        create.restype = ctypes.c_void_p
+        ctypes.set_errno(0)
+        made = create(ctypes.c_void_p(self.pointer), ctypes.byref(attr))
+        if not made:
+            return ctypes.get_errno() or errno.EIO
+        return int(self._call("mlx5dv_crypto_login_destroy")(ctypes.c_void_p(made)))
+
+    def query_login(self, login: Any) -> tuple[int, int]:
+        """mlx5dv_crypto_login_query: state and errno, of which one counts."""
+        found = self._devx_pointer(login)
+        if found is None:
+            raise Unsupported("this pyverbs hides its login objects: none can be queried")
+        answer = _LoginQueryAttr()
+        refused = int(self._call("mlx5dv_crypto_login_query")(ctypes.c_void_p(found), ctypes.byref(answer)))
+        return int(answer.state), refused
+
+    def _call(self, name: str) -> Any:
+        if not self.has(name):
+            raise Unsupported(f"this libmlx5 has no {name}")
+        return getattr(self._mlx5, name)
+
+    def _devx_pointer(self, made: Any) -> int | None:
+        """struct mlx5dv_dek and mlx5dv_crypto_login_obj: the DEVX object, which begins with the context."""
 
         def fits(word: int) -> bool:
             devx = look(word, 8)
             context = None if devx is None else look(int.from_bytes(devx, "little"), 8)
             return context is not None and int.from_bytes(context, "little") == self.pointer
 
-        return pointer(dek, fits)
+        return pointer(made, fits)
 
     def events(self) -> list[Raw]:
         """Async events that have arrived. Never waits: the descriptor is polled before each one is read."""

@@ -12,6 +12,7 @@ from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.protocol import (
     Dek,
     DekAttr,
+    Login,
     Memory,
     Mkey,
     NoSuchCall,
@@ -27,6 +28,8 @@ from mkeyspec.device.verbs.memory import Arena, RegionKey, VerbsRegion
 SIDES: tuple[Side, Side] = ("owner", "peer")
 FIRST_HANDLE = 16
 LONGEST_MEMORY = 1 << 30
+WRAPPED_BYTES = (40, 48, 72, 80)
+"""Of a wrapped key: two AES keys, perhaps a keytag, and the 8 bytes that AES key wrap adds."""
 
 _T = TypeVar("_T")
 
@@ -46,6 +49,7 @@ class Objects:
         self._pds: dict[int, Any] = {}
         self._mkeys: dict[int, Any] = {}
         self._deks: dict[int, Any] = {}
+        self.logins: dict[int, Any] = {}
         for side in SIDES:
             self.default_pds[side] = self.call("ibv_alloc_pd", lambda: pyverbs.PD(context))
 
@@ -139,10 +143,11 @@ class Objects:
         return SignatureError(kind, int(told.actual_value), int(told.expected_value), int(told.offset))
 
     def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
-        if len(key) not in (32, 64):
-            raise NoSuchCall("an AES-XTS key has 32 or 64 bytes")
         pyverbs, given = self.pyverbs, attr or DekAttr()
+        if len(key) not in (WRAPPED_BYTES if given.wrapped else (32, 64)):
+            raise NoSuchCall("an AES-XTS key has 32 or 64 bytes")
         size = requests.enum_fit(len(key) // 64 if given.key_size is None else given.key_size, "key_size")
+        login = {} if given.login is None else {"crypto_login": self.login_of(given.login)}
         purpose = requests.enum_fit(given.key_purpose, "key_purpose")
         mask = requests.fit(given.comp_mask, requests.U64, "comp_mask")
 
@@ -151,11 +156,12 @@ class Objects:
             attr = pyverbs.Mlx5DEKInitAttr(
                 self.pd_of("owner", given.pd),
                 size,
-                keytag is not None,
+                given.has_keytag or keytag is not None,
                 purpose,
                 given.opaque[:8].ljust(8, b"\0"),
                 (key + (keytag or b"")).ljust(128, b"\0"),
                 mask,
+                **login,
             )
             return pyverbs.Mlx5DEK(self.context, attr)
 
@@ -167,6 +173,12 @@ class Objects:
         found = self._deks.get(dek.handle)
         if found is None:
             raise NoSuchCall("a DEK of another case")
+        return found
+
+    def login_of(self, login: Login) -> Any:
+        found = self.logins.get(login.handle)
+        if found is None:
+            raise NoSuchCall("a login of another case")
         return found
 
     def destroy_dek(self, dek: Dek) -> None:

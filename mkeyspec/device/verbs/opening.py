@@ -8,7 +8,7 @@ import resource
 from collections.abc import Callable
 from typing import Any
 
-from mkeyspec.device.protocol import Info, Refused, Unavailable, Unsupported
+from mkeyspec.device.protocol import Info, LabLogin, Refused, Unavailable, Unsupported
 from mkeyspec.device.verbs import device_lock, names, native, port_in_use
 from mkeyspec.device.verbs.device import Verbs
 from mkeyspec.device.verbs.queue import Port
@@ -18,10 +18,16 @@ ACTIVE = 4
 
 
 def open_device(
-    name: str, number: int = 1, *, allow_busy_port: bool = False, shared: bool = False, label: str = ""
+    name: str,
+    number: int = 1,
+    *,
+    allow_busy_port: bool = False,
+    shared: bool = False,
+    label: str = "",
+    lab: LabLogin | None = None,
 ) -> Verbs:
     """The device `name` on its port `number`. Raises Unavailable with the fix. `shared`: the device belongs to this
-    process alone, so it is not locked. `label` is its name in reports.
+    process alone, so it is not locked. `label` is its name in reports. `lab`: what to log in with.
     """
     pyverbs = names.load()
     present = devices(pyverbs)
@@ -38,7 +44,7 @@ def open_device(
         context = _open_context(pyverbs, name)
         try:
             found = _port(pyverbs, context, name, number)
-            return Verbs(pyverbs, context, found, _info(context, label or name), let_go)
+            return Verbs(pyverbs, context, found, _info(context, label or name), let_go, lab)
         except (pyverbs.PyverbsError, Refused, Unsupported) as error:
             context.close()
             raise Unavailable("MKS0919", f"{name} can't be used: {_why(error)}") from None

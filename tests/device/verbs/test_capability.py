@@ -56,6 +56,22 @@ def test_bits(offload: Offload, has: str, has_not: str) -> None:
     assert has_not not in offers
 
 
+@pytest.mark.parametrize(
+    ("wrapped", "flags", "login", "offered"),
+    [
+        (1, 3, True, {"crypto", "crypto.wrapped", "crypto.login"}),
+        (1, 3, False, {"crypto.wrapped"}),
+        (1, 1, True, {"crypto.wrapped"}),
+        (0, 3, True, {"crypto", "crypto.plaintext"}),
+    ],
+)
+def test_a_device_that_wraps_needs_a_login(wrapped: int, flags: int, login: bool, offered: set[str]) -> None:
+    """Commissioned (MLX5DV_CRYPTO_CAPS_WRAPPED_CRYPTO_OPERATIONAL), and something says what to log in with."""
+    offload = EVERYTHING._replace(crypto=(0, 2, wrapped, 8), crypto_flags=flags)
+    found = capability.capabilities(offload, {"crypto.login"} if login else set(), ATTR, 5, 1 << 30).offers
+    assert {name for name in found if name.startswith("crypto")} == offered
+
+
 def test_what_nothing_announces_is_tried() -> None:
     tried: list[object] = []
 
