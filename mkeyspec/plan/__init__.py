@@ -11,6 +11,7 @@ Every public name of these modules is a name of the package, so that a new class
 from mkeyspec.plan.case import *  # noqa: F403
 from mkeyspec.plan.claim import *  # noqa: F403
 from mkeyspec.plan.location import *  # noqa: F403
+from mkeyspec.plan.login import *  # noqa: F403
 from mkeyspec.plan.observation import *  # noqa: F403
 from mkeyspec.plan.request import *  # noqa: F403
 from mkeyspec.plan.setter import *  # noqa: F403

@@ -1,6 +1,6 @@
 """The steps of a row, in the order of its text: declarations, requests, transfers, expectations.
 
-Each class states the facts that several passes need (`_Step`), so that no pass asks which class it has to know them.
+Each class states the facts that several passes need (`Facts`), so that no pass asks which class it has to know them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
-from mkeyspec.plan.claim import Branch, Claim, Known, is_rejected
-from mkeyspec.plan.location import At, Located
+from mkeyspec.plan.claim import Branch, Claim, Known, is_rejected, may_be_rejected
+from mkeyspec.plan.facts import Facts as _Step
+from mkeyspec.plan.location import At
+from mkeyspec.plan.login import Login, LoginState, Logout
 from mkeyspec.plan.observation import Content, Expected, Observed, Wire
 from mkeyspec.plan.request import PLAIN, Options, Wr
 from mkeyspec.plan.setter import Overrides
@@ -19,33 +21,6 @@ from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, LiveString
 from mkeyspec.value.signature import Domain
-
-
-class _Step(Located):
-    """The facts about a step's class that every pass reads. A subclass is a frozen dataclass."""
-
-    __slots__ = ()
-
-    def needs(self) -> tuple[str, ...]:
-        """What a device must offer, by the names of `Capabilities.offers`: only what some device may lack."""
-        return ()
-
-    def ends(self) -> tuple[End, ...]:
-        """The buffers and mkeys whose bytes its requests move, but for those of a receive that waits."""
-        return ()
-
-    def posted(self) -> tuple[Wr, ...]:
-        """The requests that it posts by hand."""
-        return ()
-
-    def moves_data(self) -> bool:
-        """Whether data may go over its QP."""
-        return False
-
-    def queue(self) -> tuple[Optional[str], bool]:
-        """The end of a pair of QPs that it is about: the pair's name (None: the default one), and whether it is the
-        peer's."""
-        return None, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +102,11 @@ class Pd(_Step):
 
 @dataclass(frozen=True, slots=True)
 class Dek(_Step):
-    """struct mlx5dv_dek_init_attr. `key`: data key, then tweak key. `but`: key_size, key_purpose, comp_mask."""
+    """struct mlx5dv_dek_init_attr. `key`: data key, then tweak key, plain. `but`: key_size, key_purpose, comp_mask.
+
+    `wrapped`: the rig wraps the key, and the login is that of the session, or of the object `login`. False: the case
+    says that it is plaintext; None: it says nothing. `damaged`: the byte of the wrapped key that the rig inverts.
+    """
 
     at: At
     name: str
@@ -138,13 +117,22 @@ class Dek(_Step):
     opaque: Optional[ByteString] = None
     pd: Optional[str] = None
     but: Overrides = ()
+    wrapped: Optional[bool] = None
+    login: Optional[str] = None
+    damaged: Optional[int] = None
 
     def is_plain(self) -> bool:
         """Whether a device that takes a key and a keytag alone can make it."""
-        return self.opaque is None and self.pd is None and not self.but
+        return self.opaque is None and self.pd is None and self.wrapped is None and not self.but
 
     def needs(self) -> tuple[str, ...]:
-        return ("crypto",) if self.is_plain() else ("crypto", "dek_query")
+        """A DEK of which the case says `plaintext`, and that it may be refused, is of any device."""
+        if self.wrapped:
+            return ("crypto", "crypto.login", "dek_query")
+        if self.is_plain():
+            return ("crypto", "crypto.plaintext")
+        may_be_refused = self.wrapped is False and may_be_rejected(self.claim)
+        return ("crypto", "dek_query") if may_be_refused else ("crypto", "crypto.plaintext", "dek_query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,5 +446,5 @@ class Record(_Step):
 
 Step = Union[
     Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
-    Retag, Destroy, DestroyDek, Query, Expect, Snapshot, Record,
+    Retag, Destroy, DestroyDek, Query, Login, Logout, LoginState, Expect, Snapshot, Record,
 ]  # fmt: skip

@@ -118,6 +118,7 @@ class CaseState:
         self.pairs: dict[str, Pair] = {}
         self.pds: Named[protocol.Pd] = Named()
         self.deks: Named[protocol.Dek] = Named()
+        self.logins: Named[protocol.Login] = Named()
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}
         self.turn: Turn | None = None

@@ -111,7 +111,7 @@ class MkeyReach:
                     yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
-            case plan.Query() | plan.DestroyDek():
+            case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():
                 pass
             case plan.Check() | plan.Await() | plan.Poll() | plan.Cancel() | plan.Resume():
                 pass

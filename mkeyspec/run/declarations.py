@@ -10,6 +10,7 @@ from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
 from mkeyspec.run.endpoint import Pair
+from mkeyspec.run.login import wrapped_key
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.verdict import Failure
@@ -80,7 +81,10 @@ def dek(state: CaseState, step: plan.Dek) -> Attempt:
     attempt = Attempt(step.at, f"dek {step.name}")
     given = (step.key.data, step.keytag.data if step.keytag is not None else None)
     try:
-        if step.is_plain():
+        if step.wrapped:
+            key = wrapped_key(state, step)
+            state.deks[step.name] = state.device.dek(key, None, _dek_attr(state, step))
+        elif step.is_plain():
             state.deks[step.name] = state.device.dek(*given)
         else:
             state.deks[step.name] = state.device.dek(*given, _dek_attr(state, step))
@@ -93,12 +97,16 @@ def _dek_attr(state: CaseState, step: plan.Dek) -> DekAttr:
     but, usual = Members(step.but, state), DekAttr()
     # The language takes key_size from the key's length; -1 is no value of the enum.
     size = but.take("key_size", -1)
+    of_session = bool(step.wrapped) and step.login is None
     attr = DekAttr(
         usual.opaque if step.opaque is None else step.opaque.data,
         None if size == -1 else size,
         but.take("key_purpose", usual.key_purpose),
-        but.take("comp_mask", usual.comp_mask),
+        but.take("comp_mask", 0 if of_session else usual.comp_mask),
         state.pd(step.pd),
+        None if step.login is None else state.logins[step.login],
+        bool(step.wrapped),
+        step.keytag is not None,
     )
     but.done(f"dek {step.name}")
     return attr

@@ -13,12 +13,15 @@ from mkeyspec.run import (
     drain,
     event,
     expectations,
+    login,
     mkey_check,
     outcomes,
     pipelining,
     record,
+    recv,
     section,
     settle,
+    snapshot,
     teardown_checks,
     transfer,
     wait,
@@ -27,8 +30,7 @@ from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.case_state import CaseState, Less
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
-from mkeyspec.run.endpoint import End, Label, OpenReceive, Unobserved
-from mkeyspec.run.extent import Extent
+from mkeyspec.run.endpoint import End, Label, Unobserved
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.request import RequestBuilder
 from mkeyspec.run.ruling import Rulings
@@ -118,6 +120,12 @@ class Executor:
                 self._destroydek(step)
             case plan.Query():
                 self._query(step)
+            case plan.Login():
+                self._login(step)
+            case plan.Logout():
+                self._logout(step)
+            case plan.LoginState():
+                self._loginstate(step)
             case plan.Expect():
                 self._expect(step)
             case plan.Snapshot():
@@ -190,13 +198,31 @@ class Executor:
         if self._answered(attempt, step) and failure is not None:
             self.rulings.soft(failure, step.known, False, step.at)
 
-    def _answered(self, attempt: Attempt, step: plan.Destroy | plan.DestroyDek | plan.Query) -> bool:
+    def _login(self, step: plan.Login) -> None:
+        attempt = login.login(self.state, step)
+        self._note(attempt, step.label)
+        self._create(attempt, step)
+
+    def _logout(self, step: plan.Logout) -> None:
+        self._answered(login.logout(self.state, step), step)
+
+    def _loginstate(self, step: plan.LoginState) -> None:
+        attempt, failure = login.query(self.state, step)
+        if self._answered(attempt, step) and failure is not None:
+            self.rulings.soft(failure, step.known, False, step.at)
+
+    def _answered(
+        self, attempt: Attempt, step: plan.Destroy | plan.DestroyDek | plan.Query | plan.Logout | plan.LoginState
+    ) -> bool:
         """A call that returns 0 or an errno."""
-        if step.label is not None:
-            self.state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+        self._note(attempt, step.label)
         return self.rulings.rule(attempt, step.claim, step.known)
 
-    def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek) -> None:
+    def _note(self, attempt: Attempt, label: str | None) -> None:
+        if label is not None:
+            self.state.labels[label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+
+    def _create(self, attempt: Attempt, step: plan.Mkey | plan.Qp | plan.Dek | plan.Login) -> None:
         """A refusal that the case allows beside success ends it: later statements need the object."""
         goes_on = self.rulings.rule(attempt, step.claim, step.known)
         if goes_on and attempt.phase is not None and outcomes.admits_success(step.claim):
@@ -256,22 +282,9 @@ class Executor:
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
-        state = self.state
-        end = state.pair(step.qp, step.at).end(step.peer)
-        addresses = self.builder.addresses
-        addresses.named = []
-        sges = tuple(addresses.sge(part) for part in step.into)
-        named = [addresses.names_mkey(part.name) for part in step.into]
-        signed = tuple(mkey for mkey in addresses.named if mkey.signed)
-        if signed and len(step.into) > 1:
-            signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
-        wr_id = state.number() if step.options.id is None else step.options.id
-        receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
-        if step.label is not None:
-            receive.label = state.labels.setdefault(step.label, Label())
-        if refused := section.post_receive(state, end, receive):
-            self.rulings.rule(Attempt(step.at, "recv", "complete", refused), (), None)
-        state.use(addresses.named, step.at, receive)
+        refused = recv.post(self.state, self.builder.addresses, step)
+        if refused is not None:
+            self.rulings.rule(refused, (), None)
 
     def _poll(self, step: plan.Poll) -> None:
         """Exactly the completions the claim lists; without a list, what is due and was not waited for."""
@@ -320,8 +333,7 @@ class Executor:
         if (failure := drain.heard(state, state.mkeys[step.mkey].handle.side, step.at)) is not None:
             self.rulings.fail(failure)
         attempt, record = mkey_check.call(state, step)
-        if step.label is not None:
-            state.labels[step.label] = Label(errno=0 if attempt.phase is None else attempt.reason)
+        self._note(attempt, step.label)
         if attempt.phase is not None or not outcomes.admits_success(step.claim):
             self.rulings.rule(attempt, step.claim, step.known)
             return
@@ -381,20 +393,9 @@ class Executor:
         self.rulings.soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
-        """Take the current bytes as a value. They must be the expected ones, or bytes that a later statement may have
-        written."""
-        state = self.state
         self._rest(step)
-        seen = expectations.look(state, step.observed)
-        if seen.wire is None:
-            written = Extent()
-            written.add_unseen(state)
-            for piece in seen.pieces:
-                changed = teardown_checks.changed(state, piece.buffer, piece.start, piece.length, written)
-                if changed is not None:
-                    self.rulings.fail(changed)
-        state.snapshots[step.name] = seen.data.tobytes()
-        seen.believe(seen.data)  # and so they stay, unless a statement names them
+        for failure in snapshot.take(self.state, step):
+            self.rulings.fail(failure)
 
     def _record(self, step: plan.Record) -> None:
         """It is absent if the value was not observed."""

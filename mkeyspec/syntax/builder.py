@@ -15,10 +15,10 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder_expr import Children, Values
 
-PHASES = ("create", "complete", "completion", "mkey_check", "cancel", "destroy", "query")
+PHASES = ("create", "complete", "completion", "mkey_check", "cancel", "destroy", "query", "login", "logout")
 """When something may be rejected."""
 
-FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "signature", "crypto", "configure"})
+FIELDS_ONLY = frozenset({"mkey", "qp", "dek", "dct", "login", "login_object", "signature", "crypto", "configure"})
 """Verbs whose block has fields or setters: what follows a comma there was meant as the next field (`but` apart)."""
 
 

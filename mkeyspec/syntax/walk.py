@@ -8,7 +8,7 @@ from typing_extensions import assert_never
 
 from mkeyspec.syntax import ast
 
-DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct")
+DECLARING = ("memory", "mkey", "qp", "pd", "dek", "dct", "login_object")
 """Verbs whose operand is a new name."""
 
 

@@ -101,6 +101,7 @@ def test_verbs_examples_are_sentences() -> None:
         "case": "{}", "section": "post {{ {} }}", "configure": "configure k {{ {} }}", "mkey": "mkey k {{ {} }}",
         "signature": "configure k {{ signature {{ {} }} }}", "crypto": "configure k {{ crypto {{ {} }} }}",
         "qp": "qp q {{ {} }}", "dek": "dek d {{ {} }}", "dct": "dct t {{ {} }}",
+        "login": "login {{ {} }}", "login_object": "login_object o {{ {} }}",
         "completes": "poll q completes {{ {} }}",
     }  # fmt: skip
     wrong = []

@@ -21,7 +21,8 @@ from mkeyspec.compiler.check.unchanged_members import overrides
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
 UNDEFINED_HELP = "what happens is undefined; no claim covers it"
-ORDER = {"create": 0, "complete": 1, "completion": 2, "mkey_check": 3, "cancel": 3, "destroy": 3, "query": 3}
+ORDER = {"create": 0, "login": 0, "logout": 0, "complete": 1, "completion": 2}
+ORDER |= dict.fromkeys(("mkey_check", "cancel", "destroy", "query"), 3)
 """Phases of one step in time: what is refused at one never reaches a later one."""
 
 
@@ -154,6 +155,7 @@ PHASES: dict[type, frozenset[str]] = {
     plan.Destroy: frozenset({"destroy"}),
     plan.DestroyDek: frozenset({"destroy"}),
     plan.Query: frozenset({"query"}),
+    plan.LoginState: frozenset({"query"}),
 }
 """Where a step may be refused."""
 
@@ -163,7 +165,8 @@ def _every_outcome(
 ) -> None:
     """A claim that names success and a refusal at each phase, for whatever reason, where the pages forbid nothing."""
     bare = {outcome.phase for outcome in rejections if outcome.reason is None}
-    everywhere = PHASES.get(type(step))
+    phase = getattr(step, "phase", None)  # of a login it depends on whether it is a session or an object
+    everywhere = PHASES.get(type(step)) if phase is None else frozenset({phase})
     if everywhere is not None and everywhere <= bare and plan.accepts(claim):
         diagnostics.warning(
             "MKS0612",

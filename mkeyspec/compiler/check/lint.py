@@ -110,7 +110,7 @@ def _observes(step: plan.Step) -> bool:
         case plan.Expect():
             items = plan.items_of(step.expected)
             return not all(plan.is_any(item) or getattr(item, "length", None) == 0 for item in items)
-        case plan.Check() | plan.Await() | plan.Query():
+        case plan.Check() | plan.Await() | plan.Query() | plan.LoginState():
             return True
         case _:
             return bool(getattr(step, "claim", ()))

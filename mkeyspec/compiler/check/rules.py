@@ -43,6 +43,8 @@ _CRYPTO = "mlx5dv_wr_set_mkey_crypto(3)"
 _MKEY = "mlx5dv_create_mkey(3)"
 _POST = "mlx5dv_wr_post(3)"
 _DEK = "mlx5dv_dek_create(3)"
+_LOGIN = "mlx5dv_crypto_login(3)"
+_LOGIN_OBJECT = "mlx5dv_crypto_login_create(3)"
 
 _TABLE = (
     # Use of an mkey by data work requests.
@@ -132,6 +134,14 @@ _TABLE = (
     Rule("dek_comp_mask", "MKS0482", "XCRY-19", f"{_DEK} comp_mask", CREATE, "unknown bit in a DEK's comp_mask"),
     Rule("dek_login", "MKS0483", "XCRY-13", f"{_DEK} crypto_login", CREATE, "wrapped DEK without a crypto login"),
     Rule("dek_in_use", "MKS0484", "XCRY-20", f"{_DEK} mlx5dv_dek_destroy", ("destroy",), "DEK of a configured mkey"),
+    Rule("dek_wrapped", "MKS0493", "XCRY-26", f"{_DEK} key", CREATE, "key that the import KEK does not unwrap"),
+    Rule("dek_import", "MKS0494", "XCRY-13", f"{_DEK} crypto_login", CREATE, "plaintext DEK of a device that wraps"),
+    Rule("dek_query_login", "MKS0492", "XCRY-25", f"{_DEK} mlx5dv_dek_query", ("query",), "query without a login"),
+    Rule("login_twice", "MKS0487", "XCRY-15", f"{_LOGIN} EEXIST", ("login",), "second login session"),
+    Rule("logout_without_login", "MKS0490", "XCRY-15", f"{_LOGIN} ENOENT", ("logout",), "logout without a login"),
+    Rule("login_comp_mask", "MKS0488", "XCRY-23", f"{_LOGIN} comp_mask", ("login", "create"), "login comp_mask not 0"),
+    Rule("login_credential", "MKS0489", "XCRY-22", f"{_LOGIN} EINVAL", ("login", "create"), "credential not stored"),
+    Rule("login_objects", "MKS0491", "XCRY-24", _LOGIN_OBJECT, ("login", "create"), "second login of a context"),
     Rule("create_flags", "MKS0439", "MKY-03", f"{_MKEY} create_flags", CREATE, "create_flags not of the page"),
     Rule("foreign_pd", "MKS0440", "MKY-11", f"{_MKEY} pd", COMPLETION, "another protection domain"),
     Rule("bad_lkey", "MKS0441", "INT-10", f"{_CONFIGURE} lkey", COMPLETION, "key that does not belong to the buffer"),

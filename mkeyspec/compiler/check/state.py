@@ -146,7 +146,7 @@ class QpState(NamedTuple):
 
 
 class OtherState(NamedTuple):
-    """A pd, dek or dct. `pd`, `keytag` and `destroyed` are of a dek."""
+    """A pd, dek, dct or login object. `pd`, `keytag` and `wrapped` are of a dek, `destroyed` also of a login object."""
 
     at: plan.At
     kind: str
@@ -155,6 +155,7 @@ class OtherState(NamedTuple):
     created: bool = True
     pd: str | None = None
     destroyed: plan.At | None = None
+    wrapped: bool = False
 
 
 Thing = MemoryState | AbstractMkey | QpState | OtherState
@@ -181,21 +182,37 @@ def overridden(but: plan.Overrides, member: str, written: Int) -> tuple[int | No
 
 
 class AbstractState:
-    """All declared things of a row by name, and each end of a QP, as they are now."""
+    """All declared things of a row by name, and each end of a QP, as they are now. `session`: whether the context has a
+    login session; None: a logout that may be refused leaves that open."""
 
-    __slots__ = ("ends", "things")
+    __slots__ = ("ends", "session", "things")
 
-    def __init__(self, things: dict[str, Thing] | None = None, ends: dict[Queue, QueueEnd] | None = None) -> None:
+    def __init__(
+        self,
+        things: dict[str, Thing] | None = None,
+        ends: dict[Queue, QueueEnd] | None = None,
+        session: bool | None = False,
+    ) -> None:
         self.things: dict[str, Thing] = {} if things is None else things
         self.ends: dict[Queue, QueueEnd] = {} if ends is None else ends
+        self.session = session
 
     def copy(self) -> AbstractState:
         """An independent copy, to look ahead within one step: at the requests of a section, one after the other, or at
         what a step would be refused for."""
-        return AbstractState(self.things.copy(), self.ends.copy())
+        return AbstractState(self.things.copy(), self.ends.copy(), self.session)
+
+    def login_objects(self) -> list[str]:
+        """The names of those that are there."""
+        others = {name: self.dek(name) for name in self.things}
+        return [
+            name
+            for name, thing in others.items()
+            if thing is not None and thing.kind == "login" and thing.created and thing.destroyed is None
+        ]
 
     def dek(self, name: str) -> OtherState | None:
-        """The DEK of that name."""
+        """The DEK, or the login object, of that name."""
         thing = self.things.get(name)
         return thing if isinstance(thing, OtherState) else None
 

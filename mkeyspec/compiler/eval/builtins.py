@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from mkeyspec import plan
 from mkeyspec.abi.constants import (
     DEK_STATE,
+    LOGIN_STATE,
     STATUS_CLASS,
     WC_STATUS,
     Access,
@@ -38,7 +39,8 @@ KINDS: dict[str, str] = {
     "op": "how data leaves (`transmit … by`) or arrives (`receive … by`)",
     "setter": "setters of `configure`, for `calls […]`",
     "error": "what `check … is` says: enum mlx5dv_mkey_err_type",
-    "dek_state": "what `query … is` says: enum mlx5dv_dek_state",
+    "dek_state": "what `query … is` says of a DEK: enum mlx5dv_dek_state",
+    "login_state": "what `login_state is` says, and `query … is` of a login object: enum mlx5dv_crypto_login_state",
     "status": "reasons of a failed completion: enum ibv_wc_status, and the classes the pages speak of",
     "builder": "how an mkey is invalidated: `invalidate … by`",
     "event": "async events: enum ibv_event_type, for `await`",
@@ -74,6 +76,7 @@ _ALL: list[Word] = [
     *_words("setter", ("access", "layout", "signature", "crypto")),
     *_words("error", ("ok", "bad_guard", "bad_reftag", "bad_apptag")),
     *_words("dek_state", DEK_STATE),
+    *_words("login_state", LOGIN_STATE),
     *_words("status", (*STATUS_CLASS, *WC_STATUS)),
     *_words("builder", ("post_send", "wr_post")),
     *_words("event", ("sq_drained", "qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached", "comm_est",

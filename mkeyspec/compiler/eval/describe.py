@@ -19,6 +19,7 @@ KIND_NAMES = {
     "op": "a way to transmit or receive",
     "error": "a kind of signature error",
     "dek_state": "a state of a DEK",
+    "login_state": "a state of a login",
     "status": "a completion status",
     "setter": "a setter",
     "bg_type": "a guard type",

@@ -1,4 +1,4 @@
-"""Data encryption keys: `dek` creates one, `query` asks for its state and opaque bytes."""
+"""Data encryption keys: `dek` creates one, `query` asks for its state and opaque bytes, or for the state of a login."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from mkeyspec.compiler.check.context import Look
 from mkeyspec.compiler.check.crypto import look_keytag
 from mkeyspec.compiler.check.mkey_state import look_exists
 from mkeyspec.compiler.check.state import AbstractState, OtherState, overridden
-from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
+from mkeyspec.compiler.eval.coercion import as_bool, as_bytes, as_handle, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import Handle, is_list
+from mkeyspec.compiler.eval.values import Handle
 from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements.login import WRAP_BYTES, damaged_byte, states
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.setters import fields
-from mkeyspec.compiler.statements.shape import BYTES, DEK_PAGE, LABEL, NEW, Place, Shape, Slot, field_line
+from mkeyspec.compiler.statements.shape import (
+    BYTES,
+    DEK_PAGE,
+    LABEL,
+    LOGIN_OBJECT_PAGE,
+    NEW,
+    Place,
+    Shape,
+    Slot,
+    field_line,
+    flag_line,
+)
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
@@ -58,7 +70,10 @@ def _dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
     lines = fields(row, sentence, scope)
     if "key" not in lines:
         raise fault("MKS0213", "`dek` lacks `key`", sentence.node.verb.span, help=sentence.verb.example)
-    content = {word: _bytes(line.operand, scope, word) for word, line in lines.items() if word != "pd"}
+    content = {
+        word: _bytes(line.operand, scope, word) for word, line in lines.items() if word in ("key", "keytag", "opaque")
+    }
+    wrapped, login, damaged = _wrapping(row, lines, scope, content)
     pd = row.handle(lines["pd"].operand, scope, "pd", "`pd`").name if "pd" in lines else None
     step = plan.Dek(
         sentence.at,
@@ -70,12 +85,41 @@ def _dek(row: RowState, sentence: Sentence, scope: Scope) -> None:
         content.get("opaque"),
         pd,
         row.overrides(sentence, scope),
+        wrapped,
+        login,
+        damaged,
     )
     row.put_overrides(step, sentence)
     for word, line in lines.items():
         row.origin.put_member(step, word, line.span)
     row.add(step, sentence)
     row.declare(name, Handle("dek", name.text), scope)
+
+
+def _wrapping(
+    row: RowState, lines: dict[str, Sentence], scope: Scope, content: dict[str, ByteString]
+) -> tuple[bool | None, str | None, int | None]:
+    """`wrapped`, `plaintext`, `login o` and `damaged 7`."""
+    said = {word: _yes(lines[word], scope) for word in ("wrapped", "plaintext") if word in lines}
+    login = row.handle(lines["login"].operand, scope, "login", "`login`").name if "login" in lines else None
+    wrapped = True if said.get("wrapped") or login is not None else None
+    if said.get("plaintext"):
+        if wrapped:
+            message = "a DEK is wrapped or plaintext, and this one is said to be both"
+            raise fault("MKS0337", message, lines["plaintext"].span, help="leave one of them out", page=DEK_PAGE)
+        wrapped = False
+    if "damaged" not in lines:
+        return wrapped, login, None
+    if not wrapped:
+        message = "`damaged` names a byte of the wrapped key, and this DEK is not wrapped"
+        raise fault("MKS0337", message, lines["damaged"].span, help="say `wrapped` too", page=DEK_PAGE)
+    length = sum(content[word].length for word in ("key", "keytag") if word in content) + WRAP_BYTES
+    return wrapped, login, damaged_byte(lines["damaged"], scope, length, "the wrapped key")
+
+
+def _yes(line: Sentence, scope: Scope) -> bool:
+    operand = line.node.operand
+    return operand is None or as_bool(evaluate(operand, scope), scope, operand.span, f"`{line.verb.name}`")
 
 
 def _check_dek(look: Look, step: plan.Dek) -> None:
@@ -90,7 +134,7 @@ def _check_dek(look: Look, step: plan.Dek) -> None:
             forced=forced,
             certain=size is not None,
         )
-    elif step.key.length != KEY_BYTES[size]:
+    elif step.key.length != KEY_BYTES[size] and not step.wrapped:
         look.broken(
             "dek_size",
             f"a key of AES-XTS has {KEY_BYTES[size] if forced else '32 or 64'} bytes, and this one {step.key.length}",
@@ -102,15 +146,36 @@ def _check_dek(look: Look, step: plan.Dek) -> None:
     if purpose != AES_XTS:
         message = "key_purpose is AES_XTS (0) or nothing"
         look.broken("dek_purpose", message, step, "key_purpose", forced=forced, certain=purpose is not None)
-    mask, forced = overridden(step.but, "comp_mask", CRYPTO_LOGIN)
+    mask, forced = overridden(step.but, "comp_mask", 0 if step.wrapped and step.login is None else CRYPTO_LOGIN)
     if mask is None or mask & ~CRYPTO_LOGIN:
         message = "comp_mask has one bit, CRYPTO_LOGIN (1)"
         look.broken("dek_comp_mask", message, step, "comp_mask", forced=forced, certain=mask is not None)
-    elif not mask:
-        message = "without CRYPTO_LOGIN in comp_mask this is a wrapped DEK, and the context has no login session"
-        look.broken("dek_login", message, step, "comp_mask", forced=forced)
+    else:
+        _check_import(look, step, mask, forced)
     if step.keytag is not None:
         look_keytag(look, step.keytag.length, step)
+
+
+def _check_import(look: Look, step: plan.Dek, mask: int, forced: bool) -> None:
+    """Whether it is wrapped, and by which login, follows from comp_mask and crypto_login."""
+    exists = step.login is None or look_exists(look, step, step.login)
+    if not mask and look.state.session is not True:
+        message = "without CRYPTO_LOGIN in comp_mask this is a wrapped DEK, and the context has no login session"
+        if not forced:
+            message = "a wrapped DEK needs a login, and the context has no login session"
+        certain = look.state.session is False
+        look.broken("dek_login", message, step, "comp_mask", forced=forced, certain=certain, help="`login` before it")
+        return
+    size_forced = any(member == "key_size" for member, _ in step.but)
+    if not mask and not step.wrapped:
+        message = "under the login session the key is wrapped, and this one is not"
+        look.broken("dek_wrapped", message, step, "comp_mask", forced=forced)
+    elif exists and step.wrapped and (step.damaged is not None or size_forced):
+        message = "a wrapped key whose bytes were changed does not unwrap"
+        look.broken("dek_wrapped", message, step, "damaged" if step.damaged is not None else "key_size", forced=True)
+    elif step.wrapped is False or (step.wrapped and step.login is None and mask):
+        message = "the import method of the device decides whether it takes plaintext keys"
+        look.broken("dek_import", message, step, "comp_mask", certain=False)
 
 
 def _fits(step: plan.Dek) -> bool:
@@ -119,7 +184,8 @@ def _fits(step: plan.Dek) -> bool:
 
 def _after_dek(state: AbstractState, step: plan.Dek) -> None:
     created = not plan.is_rejected(step.claim)
-    state.things[step.name] = OtherState(step.at, "dek", keytag=step.keytag, created=created, pd=step.pd)
+    made = OtherState(step.at, "dek", keytag=step.keytag, created=created, pd=step.pd)
+    state.things[step.name] = made._replace(wrapped=bool(step.wrapped))
 
 
 DEK = Statement(
@@ -137,6 +203,10 @@ DEK = Statement(
                     field_line("keytag", "keytag fill(1, 8)", "8 bytes"),
                     field_line("opaque", "opaque fill(1, 8)", "8 bytes", DEK_PAGE),
                     field_line("pd", "pd p", "a pd", DEK_PAGE),
+                    flag_line("wrapped", DEK_PAGE),
+                    flag_line("plaintext", DEK_PAGE),
+                    field_line("login", "login o", "a login object", DEK_PAGE),
+                    field_line("damaged", "damaged 7", "the place of a byte", DEK_PAGE),
                 ),
             ),
             lines_required=True,
@@ -154,22 +224,34 @@ DEK = Statement(
 
 
 def _query(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`query d is state_ready, opaque bytes`: one call of mlx5dv_dek_query."""
-    dek = row.handle(sentence.operand, scope, "dek", "`query`").name
-    expr = sentence.phrases["is"]
-    value = evaluate(expr, scope)
-    items = value if is_list(value) else (value,)
-    states = tuple(as_word(item, scope, expr.span, ("dek_state",), "`is`").name for item in items)
+    """`query d is state_ready, opaque bytes`: one call of mlx5dv_dek_query; of a login object, of
+    mlx5dv_crypto_login_query."""
+    operand = sentence.operand
+    handle = as_handle(evaluate(operand, scope), scope, operand.span, ("dek", "login"), "`query`")
+    told = states(sentence.phrases["is"], scope, f"{handle.kind}_state")
     said = sentence.modifiers.get("opaque")
+    if said is not None and handle.kind == "login":
+        message = "`opaque` is of a DEK: a login object has none"
+        raise fault("MKS0211", message, said.span, help="query o is state_valid", page=LOGIN_OBJECT_PAGE)
     opaque = None if said is None or said.value is None else _bytes(said.value, scope, "opaque")
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
-    step = plan.Query(sentence.at, dek, states, opaque, row.label(sentence, scope), claim, known)
+    label = row.label(sentence, scope)
+    step: plan.Query | plan.LoginState
+    if handle.kind == "login":
+        step = plan.LoginState(sentence.at, told, handle.name, label, claim, known)
+    else:
+        step = plan.Query(sentence.at, handle.name, told, opaque, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
 
 
 def _check_query(look: Look, step: plan.Query) -> None:
-    look_exists(look, step, step.dek)
+    dek = look.state.dek(step.dek)
+    exists = look_exists(look, step, step.dek)
+    if exists and dek is not None and dek.wrapped and not look.state.login_objects() and look.state.session is not True:
+        message = f"`{step.dek}` is wrapped, and the context has no login"
+        certain = look.state.session is False
+        look.broken("dek_query_login", message, step, help="query it before the logout", certain=certain)
 
 
 QUERY = Statement(
@@ -178,7 +260,7 @@ QUERY = Statement(
         Shape(
             "query",
             "query d is state_ready, opaque fill(1, 8)",
-            Slot("a dek"),
+            Slot("a dek or a login object"),
             {"is": Slot("state_ready, state_error, or a list of them"), "as": LABEL},
             modifiers={"opaque": BYTES},
             phases=("query",),

@@ -1,4 +1,4 @@
-"""`destroy`: an mkey or a DEK is destroyed before the end of its case."""
+"""`destroy`: an mkey, a DEK or a login object is destroyed before the end of its case."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import LABEL, MKEY_PAGE, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
 
+_STEPS: dict[str, type[plan.Destroy] | type[plan.DestroyDek] | type[plan.Logout]] = {
+    "mkey": plan.Destroy,
+    "dek": plan.DestroyDek,
+    "login": plan.Logout,
+}
+
 
 def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    """`destroy k`: mlx5dv_destroy_mkey or mlx5dv_dek_destroy returns 0, or the errno that is claimed."""
+    """`destroy k`: mlx5dv_destroy_mkey, mlx5dv_dek_destroy or mlx5dv_crypto_login_destroy gives 0, or the claimed
+    errno."""
     operand = sentence.operand
-    handle = as_handle(evaluate(operand, scope), scope, operand.span, ("mkey", "dek"), "`destroy`")
-    made = plan.Destroy if handle.kind == "mkey" else plan.DestroyDek
+    handle = as_handle(evaluate(operand, scope), scope, operand.span, ("mkey", "dek", "login"), "`destroy`")
+    made = _STEPS[handle.kind]
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     step = made(sentence.at, handle.name, row.label(sentence, scope), claim, known)
     row.add(step, sentence)
@@ -72,7 +79,7 @@ DESTROY = Statement(
         Shape(
             "destroy",
             "destroy k as d",
-            Slot("an mkey or a dek"),
+            Slot("an mkey, a dek or a login object"),
             {"as": LABEL},
             phases=("destroy",),
             known=True,

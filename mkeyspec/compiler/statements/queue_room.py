@@ -50,7 +50,7 @@ def take_room(state: AbstractState, ledger: BufferContents, step: plan.Step, spa
             _rest(state, (step.mkey,))
         case plan.Memory() | plan.Mkey() | plan.Qp() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag():
             pass  # nothing is posted
-        case plan.Query() | plan.DestroyDek():
+        case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():
             pass
         case plan.Await() | plan.Cancel() | plan.Resume() | plan.Snapshot():
             pass  # no completion is waited for

@@ -75,6 +75,8 @@ SIG_PAGE = "mlx5dv_wr_set_mkey_sig_block(3)"
 POST_PAGE = "mlx5dv_wr_post(3)"
 MKEY_PAGE = "mlx5dv_create_mkey(3)"
 DEK_PAGE = "mlx5dv_dek_create(3)"
+LOGIN_PAGE = "mlx5dv_crypto_login(3)"
+LOGIN_OBJECT_PAGE = "mlx5dv_crypto_login_create(3)"
 
 OPTIONS: dict[str, Slot | None] = {
     "signaled": None,

@@ -146,7 +146,17 @@ def _cancelled(row: RowState, posted: plan.Post, id: int) -> bool:
     )
 
 
-Labelled = Transfer | plan.Check | plan.Cancel | plan.Destroy | plan.DestroyDek | plan.Query
+Labelled = (
+    Transfer
+    | plan.Check
+    | plan.Cancel
+    | plan.Destroy
+    | plan.DestroyDek
+    | plan.Query
+    | plan.Login
+    | plan.Logout
+    | plan.LoginState
+)
 
 
 def label(row: RowState, step: Labelled, span: Span) -> None:

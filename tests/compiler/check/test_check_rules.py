@@ -87,6 +87,7 @@ PLAIN = (M, K, configure(access(0), listed()))
 OPEN = (M, K, configure(access(0xF), listed()))
 SIGNED = (M, K, configure(access(0xF), listed(part(length=1024)), signature(mem=CRC)))
 READY = ("state_ready",)
+LOGIN, OBJECT = plan.Login(at()), plan.Login(at(), "o")
 SECRET = (M, mkey(flags=CRYPTO), plan.Dek(at(), "d", Fill(1, 32), Fill(7, 8)))
 PEER = memory("w", peer=True)
 WRITE = plan.Write(at(), (part("k"),), part("w"))
@@ -359,6 +360,25 @@ TRIALS = (
     Trial("dek_purpose", (), dek(but=(("key_purpose", 1),)), dek(but=(("key_purpose", 0),))),
     Trial("dek_comp_mask", (), dek(but=(("comp_mask", 3),)), dek(but=(("comp_mask", 1),))),
     Trial("dek_login", (), dek(but=(("comp_mask", 0),)), dek()),
+    Trial("dek_login", (), dek(wrapped=True), dek(wrapped=True, login="o")),
+    Trial("dek_login", (LOGIN, plan.Logout(at())), dek(wrapped=True), dek()),
+    Trial("dek_wrapped", (LOGIN,), dek(wrapped=True, damaged=3), dek(wrapped=True)),
+    Trial("dek_wrapped", (LOGIN,), dek(wrapped=True, but=(("key_size", 1),)), dek(wrapped=True)),
+    Trial("dek_wrapped", (LOGIN,), dek(but=(("comp_mask", 0),)), dek()),
+    Trial(
+        "dek_query_login",
+        (LOGIN, dek(wrapped=True), plan.Dek(at(), "e", Fill(1, 32)), plan.Logout(at())),
+        plan.Query(at(), "d", READY),
+        plan.Query(at(), "e", READY),
+    ),
+    Trial("login_twice", (LOGIN,), LOGIN, plan.Logout(at())),
+    Trial("logout_without_login", (), plan.Logout(at()), LOGIN),
+    Trial("logout_without_login", (LOGIN, plan.Logout(at())), plan.Logout(at()), LOGIN),
+    Trial("login_comp_mask", (), plan.Login(at(), but=(("comp_mask", 1),)), plan.Login(at(), but=(("comp_mask", 0),))),
+    Trial("login_credential", (), plan.Login(at(), credential=Fill(1, 40)), LOGIN),
+    Trial("login_credential", (), plan.Login(at(), "o", damaged=3), OBJECT),
+    Trial("login_credential", (), plan.Login(at(), but=(("import_kek_id", 1),)), LOGIN),
+    Trial("login_objects", (OBJECT,), plan.Login(at(), "p"), plan.Logout(at(), "o")),
     Trial(
         "dek_in_use",
         (*SECRET, plan.Dek(at(), "e", Fill(2, 32)), configure(access(0xF), listed(), crypto())),
@@ -476,7 +496,7 @@ def test_the_nearest_legal_step_breaks_none(trial: Trial) -> None:
     assert names(*trial.setup, trial.legal) == []
 
 
-UNDECIDED = {"memcpy_length"}
+UNDECIDED = {"memcpy_length", "dek_import"}
 """Rules that only the device can decide: tested below."""
 
 
@@ -514,6 +534,10 @@ LIVE = Live("k", "max_entries")
         (["create_flags"], (mkey(but=(("create_flags", LIVE),)),)),
         (["update_tag"], (*PLAIN, transmit(tag=LIVE))),
         (["qp_operations"], (qp(type="dci", send_ops=4),)),
+        (["dek_import"], (dek(wrapped=False),)),
+        (["dek_import"], (LOGIN, dek(wrapped=True, but=(("comp_mask", 1),)))),
+        (["login_objects"], (LOGIN, OBJECT)),
+        (["login_objects"], (OBJECT, LOGIN)),
     ],
 )
 def test_what_a_live_value_decides_may_be_broken(rules: list[str], steps: tuple[plan.Step, ...]) -> None:

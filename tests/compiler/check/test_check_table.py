@@ -15,7 +15,7 @@ from mkeyspec.diagnostics.codes import CODES, explanation
 from mkeyspec.requirements.ledger import departure_ids, ids
 
 UI = Path(__file__).parents[2] / "ui" / "rules"
-PHASES = {"create", "complete", "completion", "mkey_check", "cancel", "destroy"}
+PHASES = {"create", "complete", "completion", "mkey_check", "cancel", "destroy", "query", "login", "logout"}
 ON_CLAIMS = {"MKS0501", "MKS0502", "MKS0503"}
 OF_NAMES = {"MKS0608", "MKS0609", "MKS0610"}
 """Warnings that no step earns: tests/ui/names has them."""

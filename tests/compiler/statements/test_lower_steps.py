@@ -23,6 +23,9 @@ from mkeyspec.plan import (
     Invalidate,
     Known,
     Lacks,
+    Login,
+    LoginState,
+    Logout,
     Memcpy,
     Memory,
     Mkey,
@@ -67,6 +70,8 @@ memory m = counter(512)
 mkey k { block_signature }
 """
 DEK_D = "dek d { key fill(7, 32) }\n"
+WRAPPED = "dek d { key fill(7, 32); wrapped; damaged 9 }"
+OF_OBJECT = "dek d { key fill(7, 32); login o }"
 PLAIN = ONE + "configure k { access remote_read | remote_write | local_write; layout list(m) }\n"
 
 
@@ -467,6 +472,22 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
         ("mkey u { update_tag }\nretag u to 7", Retag(AT, "u", 7)),
         ("mkey u\ndestroy u as d", Destroy(AT, "u", "d")),
         (DEK_D + "destroy d as gone", DestroyDek(AT, "d", "gone")),
+        ("login as l", Login(AT, label="l")),
+        (
+            "login, but import_kek_id 5 { credential fill(1, 40); damaged 3 }",
+            Login(AT, None, Fill(1, 40), 3, (("import_kek_id", 5),)),
+        ),
+        ("login_object o { damaged 0 }", Login(AT, "o", damaged=0)),
+        ("login\nlogout as l", Logout(AT, None, "l")),
+        ("login_object o\ndestroy o as l", Logout(AT, "o", "l")),
+        ("login_state is state_valid as s", LoginState(AT, ("state_valid",), None, "s")),
+        (
+            "login_object o\nquery o is [state_valid, state_invalid]",
+            LoginState(AT, ("state_valid", "state_invalid"), "o"),
+        ),
+        ("login\n" + WRAPPED, Dek(AT, "d", Fill(7, 32), wrapped=True, damaged=9)),
+        ("login_object o\n" + OF_OBJECT, Dek(AT, "d", Fill(7, 32), wrapped=True, login="o")),
+        ("dek d { key fill(7, 32); plaintext }", Dek(AT, "d", Fill(7, 32), wrapped=False)),
         (DEK_D + "query d is state_ready as q", Query(AT, "d", ("state_ready",), None, "q")),
         (
             DEK_D + "query d is [state_ready, state_error], opaque fill(1, 8) rejected at query with EINVAL",

@@ -1,0 +1,28 @@
+"""`recv`: a receive that waits for a message."""
+
+from __future__ import annotations
+
+from mkeyspec import plan
+from mkeyspec.run import section
+from mkeyspec.run.addresses import Addresses
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.endpoint import Label, OpenReceive
+from mkeyspec.run.outcomes import Attempt
+
+
+def post(state: CaseState, addresses: Addresses, step: plan.Recv) -> Attempt | None:
+    """Post it. The refusal of ibv_post_recv, if it refuses."""
+    end = state.pair(step.qp, step.at).end(step.peer)
+    addresses.named = []
+    sges = tuple(addresses.sge(part) for part in step.into)
+    named = [addresses.names_mkey(part.name) for part in step.into]
+    signed = tuple(mkey for mkey in addresses.named if mkey.signed)
+    if signed and len(step.into) > 1:
+        signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
+    wr_id = state.number() if step.options.id is None else step.options.id
+    receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
+    if step.label is not None:
+        receive.label = state.labels.setdefault(step.label, Label())
+    refused = section.post_receive(state, end, receive)
+    state.use(addresses.named, step.at, receive)
+    return Attempt(step.at, "recv", "complete", refused) if refused else None
