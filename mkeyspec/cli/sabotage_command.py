@@ -17,7 +17,8 @@ from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile, ProfileError, load
 from mkeyspec.device.protocol import Unavailable
 from mkeyspec.device.select import DeviceChoice, open_choice, parse
-from mkeyspec.device.soft import preload
+from mkeyspec.device.soft import lab_login, preload
+from mkeyspec.device.soft.personality import personality
 from mkeyspec.device.verbs import names, opening
 from mkeyspec.files import resource, selection
 from mkeyspec.files.atomic_write import replace
@@ -51,15 +52,27 @@ def device_named(text: str) -> DeviceChoice:
 
 
 def faults_of(device: DeviceChoice, only: Sequence[str]) -> dict[str, Fault]:
-    there = of_device(device.kind)
+    of_kind = of_device(device.kind)
+    there = {name: one for name, one in of_kind.items() if not one.needs or _offers(device)}
     try:
         wanted = {name: named(name) for name in only}
     except UnknownFaultError as error:
         raise Failure("MKS0907", str(error)) from None
     for name in wanted:
+        if name in of_kind and name not in there:
+            text = f"{name} needs {named(name).needs}, which this personality lacks: --device soft:bf3-wrapped"
+            raise Failure("MKS0907", text)
         if name not in there:
             raise Failure("MKS0907", f"{name} is a fault of the driver: under the software NIC runs the real one")
     return wanted or there
+
+
+def _offers(device: DeviceChoice) -> bool:
+    """Whether the device can be logged in to. The model always can."""
+    if device.kind != "soft":
+        return True
+    given = {} if device.personality is None else personality(device.personality).environment
+    return lab_login.of_environment({**os.environ, **given}) is not None
 
 
 def show(faults: dict[str, Fault], format: str) -> int:

@@ -59,7 +59,9 @@ def is_negative(row: plan.Row) -> bool:
 
 def is_positive(row: plan.Row) -> bool:
     """Whether an item expects something to hold."""
-    return not is_negative(row) or any(isinstance(step, (plan.Expect, plan.Query)) for step in row.steps)
+    return not is_negative(row) or any(
+        isinstance(step, (plan.Expect, plan.Query, plan.LoginState)) for step in row.steps
+    )
 
 
 def cover(

@@ -23,13 +23,15 @@ class UnknownFaultError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`violates`: ids of the ledger. `part`: `nic` for both devices, `driver` for the model alone."""
+    """`violates`: ids of the ledger. `part`: `nic` for both devices, `driver` for the model alone. `needs`: what a
+    personality of the software NIC must offer for the fault to be seen; "": what each of them offers."""
 
     name: str
     group: str
     part: str
     what: str
     violates: tuple[str, ...]
+    needs: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +40,9 @@ def faults() -> dict[str, Fault]:
     with FILE.open("rb") as file:
         table = tomllib.load(file)
     return {
-        name: Fault(name, entry["group"], entry["part"], entry["what"], tuple(entry["violates"]))
+        name: Fault(
+            name, entry["group"], entry["part"], entry["what"], tuple(entry["violates"]), entry.get("needs", "")
+        )
         for name, entry in table.items()
     }
 

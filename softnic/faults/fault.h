@@ -73,7 +73,11 @@
     X(xts_unit_512) X(xts_last_unit_plain) X(field_over_ciphertext) X(field_encrypted) \
     X(keytag_unchecked) X(crypto_missing_plain) X(crypto_job_unchecked) X(crypto_kept) \
     X(crypto_lost) X(dek_state_error) X(dek_opaque_lost) X(dek_opaque_reversed) \
-    X(dek_opaque_shared) X(memcpy_short) X(memcpy_long) X(memcpy_backwards) X(memcpy_rights_unchecked) \
+    X(dek_opaque_shared) \
+    X(login_credential_unchecked) X(login_ids_unchecked) X(login_state_invalid) \
+    X(login_objects_unchecked) X(wrapped_key_unchecked) X(wrapped_keys_swapped) \
+    X(wrapped_keytag_lost) X(wrapped_dek_dies) X(wrapped_query_unchecked) \
+    X(memcpy_short) X(memcpy_long) X(memcpy_backwards) X(memcpy_rights_unchecked) \
     X(memcpy_opcode) X(dc_key_unchecked) X(dc_stream_breaks_all) X(pipelining_goes_on) \
     X(pipelining_stops_late) X(pipelining_silent) X(pipelining_resume_drops) X(cancelled_is_lost)
 /* clang-format on */

@@ -21,7 +21,10 @@ VERBS = {
     "mkey_check": "mlx5dv_mkey_check", "reconnect": "ibv_modify_qp", "release": "mlx5dv_destroy_mkey",
     "poll": "ibv_poll_cq", "events": "ibv_get_async_event", "pd": "ibv_alloc_pd", "dct": "mlx5dv_create_qp",
     "retag": "retag", "destroy": "mlx5dv_destroy_mkey",
-    "query_dek": "mlx5dv_dek_query", "destroy_dek": "mlx5dv_dek_destroy",
+    "query_dek": "mlx5dv_dek_query", "destroy_dek": "mlx5dv_dek_destroy", "login": "mlx5dv_crypto_login",
+    "logout": "mlx5dv_crypto_logout", "login_state": "mlx5dv_crypto_login_query_state",
+    "login_object": "mlx5dv_crypto_login_create", "query_login": "mlx5dv_crypto_login_query",
+    "destroy_login": "mlx5dv_crypto_login_destroy",
 }  # fmt: skip
 
 
@@ -60,7 +63,9 @@ def refused(call: Call) -> bool:
 
 def made(subject: Subject, call: Call) -> bool:
     """It went well, and the text takes nothing else."""
-    return not refused(call) and not subject.phases(call.step) & {"create", "mkey_check", "destroy", "query"}
+    return not refused(call) and not subject.phases(call.step) & {
+        "create", "mkey_check", "destroy", "query", "login", "logout",
+    }  # fmt: skip
 
 
 def unmade(subject: Subject, call: Call) -> bool:
@@ -74,14 +79,18 @@ def refusing(name: str, call: Call) -> Callable[[Tap, Go, Args], Any]:
 
 # Creation ------------------------------------------------------------------------------------
 
-for _name in ("memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag", "destroy", "query_dek", "destroy_dek"):
+OF_LOGINS = ("login", "logout", "login_state", "login_object", "query_login", "destroy_login")
+
+for _name in (
+    "memory", "mkey", "qp_pair", "dek", "dct", "pd", "retag", "destroy", "query_dek", "destroy_dek", *OF_LOGINS,
+):  # fmt: skip
     places(f"{_name}_refused")(calls(_name, "is refused", partial(refusing, _name), made))
 
 
 def named_state(subject: Subject, call: Call) -> bool:
     """It went well, and the text names one state."""
     step = subject.step(call.step)
-    return made(subject, call) and isinstance(step, plan.Query) and len(step.state) == 1
+    return made(subject, call) and isinstance(step, (plan.Query, plan.LoginState)) and len(step.state) == 1
 
 
 def named_opaque(subject: Subject, call: Call) -> bool:
@@ -99,6 +108,13 @@ def other_opaque(tap: Tap, go: Go, args: Args) -> Any:
     answer = go()
     return replace(answer, opaque=answer.opaque[:7] + bytes([answer.opaque[7] ^ 1]))
 
+
+def other_login_state(tap: Tap, go: Go, args: Args) -> Any:
+    return (go() + 1) % 3
+
+
+for _name in ("login_state", "query_login"):
+    places(f"{_name}_other")(calls(_name, "tells another state", lambda call: other_login_state, named_state))
 
 places("dek_other_state")(calls("query_dek", "tells the other state", lambda call: other_state, named_state))
 places("dek_other_opaque")(calls("query_dek", "tells other opaque bytes", lambda call: other_opaque, named_opaque))

@@ -31,7 +31,7 @@ FIELDS = {
 }  # fmt: skip
 NUMBERS = {
     "ACC": 7, "CFG": 25, "CRC": 8, "CRY": 4, "DIF": 15, "INT": 11, "LAY": 5, "LST": 6, "MKY": 11, "MSK": 19, "SIG": 28,
-    "WRP": 35, "XCAN": 7, "XCHK": 9, "XCRY": 21,
+    "WRP": 35, "XCAN": 7, "XCHK": 9, "XCRY": 28,
 }  # fmt: skip
 """How many entries each group has: ids are kept, and none is used twice."""
 

@@ -24,6 +24,8 @@ _PHASES: Mapping[str, frozenset[str]] = {
     "cancel": frozenset({"return value"}),
     "destroy": frozenset({"destruction"}),
     "query": frozenset({"return value"}),
+    "login": frozenset({"return value"}),
+    "logout": frozenset({"return value"}),
 }
 """The phase of a refusal to the observations that show it."""
 _CODES: Mapping[str, frozenset[str]] = {

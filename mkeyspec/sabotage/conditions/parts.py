@@ -43,7 +43,15 @@ _OF_DEKS = (
     "dek_destroy_takes_all",
 )  # fmt: skip
 
+_OF_LOGINS = (
+    "login_credential_unchecked", "login_ids_unchecked", "login_state_invalid", "login_objects_unchecked",
+    "wrapped_key_unchecked", "wrapped_keys_swapped", "wrapped_keytag_lost", "wrapped_dek_dies",
+    "wrapped_query_unchecked", "login_twice_accepted", "login_comp_mask_unchecked", "login_state_always_valid",
+    "logout_ignored", "logout_of_none_accepted", "dek_session_unchecked",
+)  # fmt: skip
+
 LEFT_OUT = {
+    **dict.fromkeys(_OF_LOGINS, "a call on a login has no moment that a dimension speaks of"),
     **dict.fromkeys(_OF_DEKS, "a call on a DEK has no moment that a dimension speaks of"),
     "dci_without_builders": "a point of the profile, which has one answer",
     "destroy_refused": "the end of a case has no moment that a dimension speaks of",
