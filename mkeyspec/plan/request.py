@@ -93,10 +93,6 @@ class Request(Located):
         """Whether its message takes a receive: of the other end's QP, or of the DCT that it names."""
         return False
 
-    def meets_receive(self) -> bool:
-        """Whether its message takes a receive of the other end's QP."""
-        return self.takes_receive() and self.options.dct is None
-
     def moves_data(self) -> bool:
         """Whether data may go over its QP."""
         return False

@@ -71,7 +71,7 @@ def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
 
 def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
     """What these steps may have moved, each with the number of its step."""
-    reach = MkeyReach()
+    reach = MkeyReach(steps)
     for number, step in enumerate(steps):
         for entry in reach.take(step):
             yield number, entry
@@ -80,7 +80,7 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
 class MkeyReach:
     """The bytes that each mkey reaches and the receives that wait, computed from the steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Sequence[plan.Step]) -> None:
         self.mkeys: dict[str, tuple[Part, ...]] = {}
         """In the order of the layout; every part that the key may reach."""
         self.signed: set[str] = set()
@@ -88,6 +88,10 @@ class MkeyReach:
         self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
+        self.cancelled = frozenset(_cancelled(steps))
+        """QPs of which a message may take an earlier receive than the one that it was posted for."""
+        self.failing = False
+        """The same of the DCIs: a message may have failed, and its receive waits for the next one."""
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
         match step:
@@ -128,11 +132,12 @@ class MkeyReach:
             case plan.MrList() | plan.MrInterleaved():
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
-                receives = self.receives.get(self.queue(step.qp, not step.peer))
-                yield request.at, receives.pop(0) if receives else (), _names(self.bytes_of(request.data))
+                yield request.at, self.received(request, step), _names(self.bytes_of(request.data))
             case plan.Memcpy() if request.source.length == 0:
                 yield request.at, (), _names(self.bytes_of(request.reads()))
             case plan.Addressed() | plan.Memcpy():
+                if request.takes_receive():
+                    self.received(request, step)
                 written = self.bytes_of(request.writes(), request.options.but)
                 yield request.at, written, _names(self.bytes_of(request.reads()))
             case plan.RawWqe():
@@ -141,6 +146,15 @@ class MkeyReach:
                 pass
             case _:
                 assert_never(request)
+
+    def received(self, request: plan.Wr, step: plan.Post) -> tuple[Span, ...]:
+        """The bytes of the receive that a message takes; where that is open, of all that it may take."""
+        waiting = self.receives.get(self.queue(step.qp, not step.peer), [])
+        of_dct = request.options.dct is not None
+        self.failing = self.failing or (of_dct and bool(step.claim))
+        if self.failing if of_dct else step.qp in self.cancelled:
+            return tuple(span for one in waiting for span in one)
+        return waiting.pop(0) if waiting else ()
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer
@@ -178,6 +192,16 @@ class MkeyReach:
             self.signed.add(mkey)
             parts += self.mkeys[mkey]
         self.mkeys[mkey] = tuple(parts)
+
+
+def _cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
+    """The QPs of the `cancel`s."""
+    for step in steps:
+        match step:
+            case plan.Cancel():
+                yield step.qp
+            case _:
+                pass
 
 
 def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:

@@ -43,15 +43,15 @@ def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
 
 def touched(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Touched]]:
     """What the requests of these steps access, each with the number of its step."""
-    walk = _Walk()
+    walk = _Walk(steps)
     for number, step in enumerate(steps):
         for entry in walk.take(step):
             yield number, entry
 
 
 class _Walk:
-    def __init__(self) -> None:
-        self.reach = MkeyReach()
+    def __init__(self, steps: Sequence[plan.Step]) -> None:
+        self.reach = MkeyReach(steps)
         self.receives: dict[tuple[str | None, bool], list[frozenset[str]]] = {}
         """The keys that waiting receives use."""
 

@@ -7,7 +7,7 @@ order of their requests (RC and UC promise it), so a completion shows that the e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.pairing import follow, in_order, move_up
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import MkeyState
@@ -88,6 +89,8 @@ class OpenReceive:
     label: Label | None = None
     due: Due | None = None
     """Set when a message for it was posted."""
+    place: int = 0
+    """Its place among all receives that were posted."""
 
 
 class End:
@@ -240,6 +243,14 @@ class End:
             if due.queue == "send" and lane is not None:
                 self.stopped.setdefault(lane, due.position)
         self.arrived.append(due)
+        self._pair_again(due)
+
+    def _pair_again(self, came: Due) -> None:
+        """What came may show that a receive was taken by another message than the one that it was paired with."""
+        far = came.takes if came.queue == "send" else came
+        if far is not None and far.succeeded and far.request is not None and far.request.failed and not far.judged:
+            there = self.other if came.queue == "send" else self
+            follow(far, (*there.unjudged(), *there.recv))
 
     def was_heard(self, position: int) -> None:
         """The other end has received the message that this place of the send queue sent."""
@@ -326,21 +337,21 @@ class End:
         """Unsignaled requests that are not known to be complete."""
         return [due for due in self.send if not due.signaled and not self.is_after_failure(due)]
 
-    def cancel(self, wr_id: int) -> None:
-        """The cancelled requests of the other end send no message: their receives wait for the next one."""
-        for due in [due for due in reversed(self.recv) if due.request is not None and due.request.wr_id == wr_id]:
+    def take_back(self, requests: Collection[Due]) -> list[Due]:
+        """No message of these requests came: the messages after them move up, and the last receives wait again.
+        Returns the entries of these, which are open no more."""
+        line = in_order(self.recv)
+        move_up(line, requests)
+        free = [due for due in line if due.request in requests]
+        for due in reversed(free):
+            assert due.receive is not None
+            assert due.request is not None
             self.recv.remove(due)
-            due.mark_judged("cancel")
-            self.take_back(due)
-
-    def take_back(self, due: Due) -> None:
-        """The message of this receive did not come: it waits for the next one. Of several, take back the last
-        first."""
-        if due.receive is not None:
-            due.receive.due = None
+            due.request.takes = due.receive.due = None
             if due.receive.label is not None:
                 due.receive.label.dues.remove(due)
             self.receives.appendleft(due.receive)
+        return free
 
 
 class Pair:

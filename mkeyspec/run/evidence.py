@@ -7,6 +7,7 @@ closing rule checks the remaining entries (`teardown_checks`); before a QP is re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -62,6 +63,10 @@ class Due(Entry):
     request: Due | None = None
     """Of a receive: the request whose message it takes."""
     receive: OpenReceive | None = None
+    lengths_at: Callable[[OpenReceive], tuple[int, ...]] | None = None
+    """Of a receive: the `byte_lens` that its message has in any receive."""
+    takes: Due | None = None
+    """Of a request: the receive that its message is paired with (`pairing`)."""
     end: End | None = None
     """Where a request was posted."""
     events: int = 0

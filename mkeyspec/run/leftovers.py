@@ -56,11 +56,12 @@ def settle(
     for end in pair.ends:
         for line in (end.send, end.recv):
             own = [due for due in line if end.is_own(due)]
+            if end.shared:  # what has no completion was not taken out of a shared receive queue
+                back = end.take_back([due.request for due in own if due.request is not None])
+                own = [*back, *(due for due in own if due in line and end.is_own(due))]
             rest = [due for due in line if not end.is_own(due)]
             line.clear()
             line.extend(rest)
-            for due in reversed(own) if end.shared else ():
-                end.take_back(due)  # what has no completion was not taken out of a shared receive queue
             for due in own:
                 if due.judged:
                     continue

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mkeyspec.plan import Cancel, Resume
 from mkeyspec.run import drain
 from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.endpoint import End, Label
+from mkeyspec.run.evidence import Due
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 
@@ -15,12 +18,13 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     pair = state.pair(step.qp, step.at)
     drain.until_quiet(state, pair.owner)
     fewest, most = _pending(pair.owner, step.id)
+    waiting = [due for due in pair.owner.send if due.wr_id == step.id and not due.cancelled]
     count = state.device.cancel(pair.owner.qp, step.id)
     attempt = Attempt(step.at, f"cancel {step.id}")
     if count > 0:
-        pair.peer.cancel(step.id)
-        for due in pair.owner.send:
-            due.cancelled = due.cancelled or due.wr_id == step.id
+        for due in waiting:
+            due.cancelled = True
+        _take_back(state, pair.peer, waiting)
     if count < 0:
         attempt.phase, attempt.reason = "cancel", errno_name(count)
     elif not fewest <= count <= most:
@@ -31,6 +35,17 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     if step.label is not None:
         state.labels[step.label] = Label(errno=attempt.reason) if count < 0 else Label(errno=0, count=count)
     return attempt
+
+
+def _take_back(state: CaseState, far: End, cancelled: Sequence[Due]) -> None:
+    """The cancelled requests send no message: what their messages were paired with waits for the next one. One that
+    asked for no completion may have been over before, and then its receive is."""
+    if all(due.takes is None for due in cancelled):
+        return
+    drain.until_quiet(state, far)
+    gone = [due for due in cancelled if due.takes is not None and due.takes.got is None]
+    for free in far.take_back(gone):
+        free.mark_judged("cancel")
 
 
 def _pending(end: End, wr_id: int) -> tuple[int, int]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from mkeyspec.plan import At
-from mkeyspec.run import leftovers
+from mkeyspec.run import leftovers, shared_receives
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End, OpenReceive, Pair
 from mkeyspec.run.outcomes import Attempt
-from mkeyspec.run.section import post_receive
+from mkeyspec.run.section import Section, post_receive
 from mkeyspec.run.verdict import Failure
 
 
-def recover(state: CaseState, end: End, attempt: Attempt, spare: int = 0) -> list[Failure]:
-    """After a claimed refusal: reset the pair, and post unused receives again, except the first `spare` ones at the
-    other end. Returns the failures of what was not checked yet."""
+def recover(state: CaseState, end: End, attempt: Attempt, done: Section | None, undecided: bool) -> list[Failure]:
+    """After a claimed refusal of `done`: reset the pair, and post unused receives again. Where the claim leaves the
+    outcome open, the receives that its messages would have taken are not there any more, as after a success; nor is
+    one that a short form has posted. Returns the failures of what was not checked yet."""
     if attempt.phase not in ("complete", "completion"):
         return []
     waiting: list[tuple[End, OpenReceive]] = []
     claimed = ""
+    paired = [due.receive for due in done.far] if done is not None else []
+    spare = 0
+    if done is not None and undecided:
+        spare = sum(one.delivers is not None for one in done.planned)
     if attempt.phase == "complete":
         waiting = [
             (side, receive)
@@ -31,6 +36,11 @@ def recover(state: CaseState, end: End, attempt: Attempt, spare: int = 0) -> lis
     else:
         claimed = f"the failure claimed at {attempt.at}"
     failures = reset(state, end.pair, attempt.at, claimed, None if claimed else end)
+    if end.other.shared:
+        first = list(end.other.receives)[:spare] if attempt.phase == "complete" else []
+        left = [one for one in end.other.receives if one.own or one in first or (undecided and one in paired)]
+        if (wrong := shared_receives.use_up(state, end, left, attempt.at)) is not None:
+            failures.append(wrong)
     for side, receive in waiting:
         if refused := post_receive(state, side, receive):
             message = f"a receive that waited was refused with {refused} when it was posted again"

@@ -79,10 +79,7 @@ class Rulings:
         if attempt.phase is not None and outcomes.admits_success(claimed):
             self.admitted = True
         if attempt.phase is not None and end is not None:
-            messages = 0
-            if done is not None and plan.is_undecided(claimed):
-                messages = sum(one.delivers is not None for one in done.planned)
-            for left in reset.recover(state, end, attempt, messages):
+            for left in reset.recover(state, end, attempt, done, plan.is_undecided(claimed)):
                 self.fail(left)
         if attempt.phase == "complete":
             state.not_posted.add(attempt.at)

@@ -15,6 +15,7 @@ from mkeyspec.run.case_state import CaseState, byte_lens, errno_name
 from mkeyspec.run.endpoint import End, OpenReceive
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.outcomes import Attempt, describe
+from mkeyspec.run.pairing import PLACES
 from mkeyspec.run.request import Planned
 from mkeyspec.run.verdict import Failure
 
@@ -31,7 +32,6 @@ class Section:
     end: End
     planned: Sequence[Planned]
     dues: list[Due] = field(default_factory=list)
-    far: list[Due] = field(default_factory=list)
     listed: int | None = None
     """How many completions the claim lists, of the send queue."""
     breaking: tuple[int, ...] | None = None
@@ -41,6 +41,10 @@ class Section:
     def is_signaled(self) -> bool:
         """Whether all of its requests are signaled."""
         return self.end.pair.attributes.sq_sig_all or all(one.signaled for one in self.planned if one.opcode)
+
+    @property
+    def far(self) -> list[Due]:
+        return [due.takes for due in self.dues if due.takes is not None]
 
     @property
     def owed(self) -> list[Due]:
@@ -103,7 +107,7 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.layout is not None:
             planned.layout[0].entries = planned.layout[1]
         if planned.delivers is not None and end.other.receives:
-            section.far.append(owe(end.other, planned, due))
+            owe(end.other, planned, due)
     return None
 
 
@@ -132,10 +136,14 @@ def _moved(state: CaseState, section: Section) -> Failure | None:
     return None
 
 
-def owe(end: End, planned: Planned, request: Due) -> Due:
+def owe(end: End, planned: Planned, request: Due) -> None:
     """The first waiting receive of `end` will take this message."""
     receive = end.receives.popleft()
     header = GRH if end.pair.attributes.type == "ud" else 0
+
+    def lengths(taken: OpenReceive) -> tuple[int, ...]:
+        return tuple(header + length for length in byte_lens(taken.signed, planned.delivers or 0))
+
     due = Due(
         receive.at,
         "recv",
@@ -143,17 +151,17 @@ def owe(end: End, planned: Planned, request: Due) -> Due:
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
         request.order,
-        byte_lens=tuple(header + length for length in byte_lens(receive.signed, planned.delivers or 0)),
+        byte_lens=lengths(receive),
         imm=planned.imm,
         invalidated=planned.invalidated,
         request=request,
         receive=receive,
+        lengths_at=lengths,
     )
-    receive.due = due
+    receive.due, request.takes = due, due
     if receive.label is not None:
         receive.label.dues.append(due)
     end.owe(due)
-    return due
 
 
 def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:
@@ -174,6 +182,7 @@ def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:
         errno = refusal.errno
     if errno:
         return errno_name(errno)
+    receive.place = next(PLACES)
     end.receives.append(receive)
     end.number_of[receive.wr_id] = receive.at
     return ""

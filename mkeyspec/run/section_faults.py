@@ -95,7 +95,7 @@ def _elsewhere(section: Section, failed: Due) -> Failure | None:
 
 def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
     """Whether everything before the failed request succeeded as it should, and nothing after it did."""
-    what, streams = section.what, section.end.pair.attributes.streams
+    what = section.what
     for due in () if section.listed is not None else section.dues:
         if due is failed or due.got is None:
             continue
@@ -106,7 +106,7 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
             if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
                 continue
             want = " or ".join(STATUS_CLASS["remote_access"])
-        elif due.order < failed.order or (streams and due.dc != failed.dc):
+        elif due.order < failed.order or _is_apart(section.end, due, failed):
             if status == SUCCESS:
                 if (fault := misfit(due, section.what)) is not None:
                     return fault
@@ -123,13 +123,18 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
             return misfit(due, what) if due.got is not None else late(state, section.end.other, due, what)
         if due.got is None or due.got.status != SUCCESS:
             continue
-        if due.order >= failed.order:
+        if due.order >= failed.order and not _is_apart(section.end, due, failed):
             message = f"`{section.what}` failed, and yet the other end received the message"
             details = (("expected", "an error, a flush, or no completion"), ("got", describe(due.got)))
             return Failure("MKS2005", due.at, message, details, True)
         if (fault := misfit(due, section.what)) is not None:
             return fault
     return None
+
+
+def _is_apart(end: End, due: Due, failed: Due) -> bool:
+    """Whether these are of two streams: nothing in one follows from a failure in the other."""
+    return end.lane(due.request or due) != end.lane(failed.request or failed)
 
 
 def far_alone(section: Section, attempt: Attempt, failed: Due | None) -> Failure | None:

@@ -40,9 +40,13 @@ def for_dues(state: CaseState, end: End, dues: list[Due], far: list[Due]) -> boo
     not take the message, or its request succeeded.
     """
     other = end.other
+    messages = [due.request for due in far]
+    others = [pair.owner for pair in state.pairs.values() if pair.peer.shared] if far and other.shared else []
 
     def look() -> None:
         state.poll(end)
+        for one in others:  # a failure there may leave its receive to a message of this end
+            state.poll(one)
         if far:
             state.poll(other)
 
@@ -50,7 +54,8 @@ def for_dues(state: CaseState, end: End, dues: list[Due], far: list[Due]) -> boo
         for due in dues:
             if due.got is None:
                 return False
-        for due in far:
+        for message, paired in zip(messages, far, strict=True):
+            due = paired if message is None or message.takes is None else message.takes
             if due.got is None:
                 return (failed(end, dues) or failed(other, far)) and not _met(due) and not end.owes(due)
         return True

@@ -82,8 +82,8 @@ def lint_both_ends(
     """Both ends apply the same wire domain, and the wire is seen by neither."""
     remote = request.remote()
     far: tuple[Part, ...] = () if remote is None else (remote,)
-    if not far and request.meets_receive():
-        waiting = state.receive((step.qp, not step.peer))
+    if not far and request.takes_receive():
+        waiting = state.receive(state.receive_queue(step.qp, not step.peer))
         far = () if waiting is None else waiting.into
     there = map(state.mkey, (part.name for part in far))
     wires = {key.wire for key in there if key is not None and not key.lost(SIGNATURE)}

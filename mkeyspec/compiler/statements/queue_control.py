@@ -120,15 +120,24 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim, known = row.claim(sentence, scope), row.known(sentence, scope)
     if not plan.is_rejected(claim):
         # A cancelled SEND takes no receive; how many are cancelled is known when the case runs.
-        near, far = row.state.end((qp, False)), row.state.end((qp, True))
-        row.state.ends[qp, True] = far._replace(perhaps=far.perhaps + near.met.count(number))
+        queue = row.state.receive_queue(qp, True)
+        near, far = row.state.end((qp, False)), row.state.end(queue)
+        row.state.ends[queue] = far._replace(perhaps=far.perhaps + near.met.count(number))
         row.state.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
         look_cancelled(row, qp, number, sentence.span)
+        _forget_messages(row, qp)
         row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     writes.under_way(row, qp, False, claim, sentence.span, number)
+
+
+def _forget_messages(row: RowState, qp: str | None) -> None:
+    """Where the messages go that were posted and not waited for is open."""
+    posted = (one for step in row.steps if step.queue() == (qp, False) for one in step.posted())
+    messages = {row.origin.get(one) for one in posted if one.takes_receive()}
+    row.moved = tuple(one for one in row.moved if one.span not in messages)
 
 
 def _check_cancel(look: Look, step: plan.Cancel) -> None:
@@ -147,7 +156,7 @@ def _check_cancel(look: Look, step: plan.Cancel) -> None:
 
 def _after_cancel(state: AbstractState, step: plan.Cancel) -> None:
     """Which of its SENDs still took a receive is seen when the case runs."""
-    queue = step.qp, True
+    queue = state.receive_queue(step.qp, True)
     state.ends[queue] = state.end(queue)._replace(receives=None)
 
 

@@ -64,8 +64,12 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     queue = step.qp, step.peer
     touched = frozenset(name for one in step.requests for name in _names(ledger, one))
     parts = [part.name for one in step.requests for part in one.writes()]
-    if any(one.meets_receive() for one in step.requests):
-        parts += [part.name for one in state.end((step.qp, not step.peer)).receives or () for part in one.into]
+    if any(one.takes_receive() for one in step.requests):
+        parts += [
+            part.name
+            for one in state.end(state.receive_queue(step.qp, not step.peer)).receives or ()
+            for part in one.into
+        ]
     written = frozenset(name for part in parts for name in ledger.reached_by(part))
     _rest(state, touched, but=queue)
     qp = state.qp(step.qp)

@@ -53,7 +53,7 @@ def _check(look: Look, step: plan.Recv) -> None:
 
 
 def _effect(state: AbstractState, step: plan.Recv) -> None:
-    queue = step.qp, step.peer
+    queue = state.receive_queue(step.qp, step.peer)
     end = state.end(queue)
     if end.receives is not None:
         state.ends[queue] = end._replace(receives=(*end.receives, step))

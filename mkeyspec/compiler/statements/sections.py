@@ -72,7 +72,7 @@ def _finish(
         _pair(row, qp, peer, requests, plan.is_rejected(claim))
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, None if abort else _shows(row, qp, requests, bool(claim)))
-    waiting = [one.into for one in row.state.end((qp, not peer)).receives or ()]
+    waiting = [one.into for one in row.state.end(row.state.receive_queue(qp, not peer)).receives or ()]
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
@@ -182,16 +182,17 @@ def _effect(state: AbstractState, step: plan.Post) -> None:
         state.forget(step.requests, step.at, "section", cleared=False)
     elif rejected:
         for side in (False, True):
-            state.ends[step.qp, side] = state.end((step.qp, side))._replace(receives=None)
+            queue = state.receive_queue(step.qp, side)
+            state.ends[queue] = state.end(queue)._replace(receives=None)
     elif may_be_refused(step.claim):
         state.forget(step.requests, step.at, "undecided", cleared=False)
 
 
 def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
     """The state after one request of a section that was carried out."""
-    far = step.qp, not step.peer
+    far = state.receive_queue(step.qp, not step.peer)
     end = state.end(far)
-    if end.receives and one.meets_receive():
+    if end.receives and one.takes_receive():
         state.ends[far] = end._replace(receives=end.receives[1:])
     _carry_out(state, one)
 

@@ -144,10 +144,14 @@ def _imm(sentence: Sentence, scope: Scope, op: str) -> Int | None:
 def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence) -> None:
     """A receive of the case's own would be met before the one that the rig posts."""
     at_peer = _TAKES_RECEIVE.get(op)
-    if at_peer is not None and row.state.end(row.state.receive_queue(qp, at_peer)).waiting:
+    if at_peer is None:
+        return
+    end = row.state.end(row.state.receive_queue(qp, at_peer))
+    if end.waiting or end.perhaps:
+        waits = "still waits" if end.waiting else "may still wait"
         raise fault(
             "MKS0512",
-            f"a receive of yours still waits at the {'peer' if at_peer else 'owner'}, and would take this",
+            f"a receive of yours {waits} at the {'peer' if at_peer else 'owner'}, and would take this",
             sentence.span,
             help=f"`{sentence.verb.name}` posts its own; let a `send` meet yours first, or use another qp",
         )

@@ -47,6 +47,11 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
         _open(row, step, span)
         if _is_over(step) and not any(_is_wild(one) for one in step.requests):
             _note_writer(row, step, span, [one.options for one in step.requests])
+    far = row.state.end(row.state.receive_queue(step.qp, not step.peer))
+    if both and far.receives is None and any(one.takes_receive() for one in step.requests):
+        # Which of them its message takes is open.
+        for part in (part for one in _receives(row, step.qp, not step.peer) for part in one.into):
+            _write(row, Target(part, None), span, span, exact=False)
     for request in step.requests if through else ():
         if both and (_is_wild(request) or _names_unknown(row, step)):
             row.ledger.doubt(_everything(row), span)
@@ -115,8 +120,8 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
             continue
         row.undecided = row.undecided.with_labels((step.label,), ("errno",), span)
         for request in chosen:
-            if request.meets_receive():
-                far = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (qp, not peer)]
+            if request.takes_receive():
+                far = _receives(row, qp, not peer)
                 row.undecided = row.undecided.with_labels([one.label for one in far], (), span)
                 for target in (Target(part, None) for one in far for part in one.into):
                     _write(row, target, span, span, exact=False)
@@ -179,11 +184,21 @@ def _open(row: RowState, step: Transfer, span: Span) -> None:
     polls = [(step.qp, side, span) for side in (False, True) if row.state.end((step.qp, side)).pending]
     found = found._replace(polls=(*found.polls, *polls))
     if isinstance(step, plan.Post):
-        messages = sum(one.meets_receive() for one in step.requests)
-        posted = [one for one in row.steps if isinstance(one, plan.Recv) and (one.qp, one.peer) == (step.qp, not peer)]
-        met = posted[len(posted) - row.state.end((step.qp, not peer)).waiting - messages :][:messages]
-        found = found.with_labels([one.label for one in met], (), span)
+        messages = sum(one.takes_receive() for one in step.requests)
+        end = row.state.end(row.state.receive_queue(step.qp, not peer))
+        met = _receives(row, step.qp, not peer)
+        if not end.perhaps:
+            met = met[len(met) - end.waiting - messages :][:messages]
+        if messages:
+            found = found.with_labels([one.label for one in met], (), span)
     row.undecided = found
+
+
+def _receives(row: RowState, qp: str | None, peer: bool) -> list[plan.Recv]:
+    """The receives of the queue that serves this end, as far as the row has posted them."""
+    queue = row.state.receive_queue(qp, peer)
+    posted = (one for one in row.steps if isinstance(one, plan.Recv))
+    return [one for one in posted if row.state.receive_queue(one.qp, one.peer) == queue]
 
 
 # Requests ------------------------------------------------------------------------------------
@@ -192,7 +207,7 @@ def _open(row: RowState, step: Transfer, span: Span) -> None:
 def targets(request: plan.Wr, waiting: list[tuple[Part, ...]]) -> Iterator[Target]:
     """Where a data request writes, if it goes through; a message takes the first receive that waits."""
     into, sources = request.writes(), request.reads()
-    if request.meets_receive() and waiting:
+    if request.takes_receive() and waiting:
         taken = waiting.pop(0)
         into = into or taken  # what a WRITE with immediate carries does not go to the receive
     left = plan.known_total(request.data) if isinstance(request, (plan.Send, plan.Write)) else None
