@@ -17,6 +17,9 @@ from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
 from mkeyspec.value.live import Int, is_known
 
+NO_KEYTAG = bytes(8)
+"""The member keytag where the case says none."""
+
 CQE_PAYLOAD = 64
 """Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
 
@@ -238,7 +241,7 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
         look.broken("destroyed_dek", message, part, fallback=request)
         return
     tag = dek.keytag if dek is not None else None
-    if tag is not None and crypto.keytag is not None and bytes(crypto.keytag) != tag.data:
+    if tag is not None and bytes(crypto.keytag or NO_KEYTAG) != tag.data:  # the member is not left out
         look.broken(
             "crypto_keytag",
             f"the keytag of `{part.name}` is not that of `{crypto.dek}`",

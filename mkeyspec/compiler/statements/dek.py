@@ -159,6 +159,10 @@ def _check_dek(look: Look, step: plan.Dek) -> None:
 def _check_import(look: Look, step: plan.Dek, mask: int, forced: bool) -> None:
     """Whether it is wrapped, and by which login, follows from comp_mask and crypto_login."""
     exists = step.login is None or look_exists(look, step, step.login)
+    if step.login is not None and not mask:
+        message = "crypto_login is of a DEK that has CRYPTO_LOGIN in comp_mask, and is NULL without it"
+        look.broken("dek_login", message, step, "comp_mask", forced=forced)
+        return
     if not mask and look.state.session is not True:
         message = "without CRYPTO_LOGIN in comp_mask this is a wrapped DEK, and the context has no login session"
         if not forced:

@@ -82,9 +82,10 @@ class DataKeys:
         return None if self.has_login(attr) else "dek_login"
 
     def has_login(self, attr: DekAttr) -> bool:
-        """The login that a wrapped DEK names: an object, or else the session of the context."""
+        """The login that a wrapped DEK names: an object, which its bit must announce, or else the session of the
+        context."""
         if attr.login is not None:
-            return attr.login.handle in self.logins.objects
+            return bool(attr.comp_mask & CRYPTO_LOGIN) and attr.login.handle in self.logins.objects
         return self.logins.session is not None
 
     def query(self, handle: int) -> DekState:
