@@ -303,7 +303,7 @@ def test_a_folder_that_cannot_be_searched(
 def test_a_defect_of_mkeyspec_is_one_line(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RecursionError("too deep")
 
     monkeypatch.chdir(project.path)

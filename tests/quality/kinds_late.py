@@ -124,10 +124,14 @@ class LateBytes(Disturbance):
         self.which, self.seconds = which, seconds
         self.hidden: list[Hidden] = []
         self.since = 0.0
+        self.gone = 0
+        """How many regions of the record were there at the last release."""
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
         if self.hidden and (name in ("release", "reconnect") or monotonic() - self.since > self.seconds):
             self.land(tap)
+        if name == "release":
+            self.gone = len(tap.record.regions)
         if name == "post":
             return self.post(tap, go, *args)
         found = go()
@@ -148,7 +152,7 @@ class LateBytes(Disturbance):
         late = self.which(of) and any(silent(one) for one in requests)
         if not late or not all(silent(one) or isinstance(one, Configure) for one in requests):
             return go()
-        far = [region.memory for region in tap.record.regions if region.memory.side != qp.side]
+        far = [region.memory for region in tap.record.regions[self.gone :] if region.memory.side != qp.side]
         before = [tap.device.read(memory, 0, memory.length).copy() for memory in far]
         found = go()
         self.since = monotonic()

@@ -62,8 +62,11 @@ def mutations() -> dict[str, Mutation]:
 
 
 def mutants(steps: tuple[plan.Step, ...]) -> Iterator[Mutant]:
-    """Every mutant of these steps."""
+    """Every mutant of these steps; of a `repeat`, those of its first and its last turn: the others are alike."""
     for at, step in enumerate(steps):
+        turn = step.at.turn
+        if turn is not None and turn.number not in (1, turn.of):
+            continue
         for name, changed in changes(step):
             yield Mutant(name, at, changed)
 

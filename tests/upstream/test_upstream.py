@@ -80,6 +80,10 @@ def unpack(directory: Path, source: Path = PACKAGED) -> None:
     (directory / "crypto.json").write_text(json.dumps([_crypto_details()]))
 
 
+CREDENTIAL = bytes(range(100, 140))
+"""Of the crypto officer, as the software NIC has it stored."""
+
+
 def _crypto_details() -> dict[str, list[int]]:
     """Keys, plain and wrapped with the software NIC's import key (RFC 3394), and what they make of many a 'c'."""
     import_key, key, long_key = bytes(range(16)), bytes(range(32)), bytes(range(64, 128))
@@ -96,7 +100,7 @@ def _crypto_details() -> dict[str, list[int]]:
         return b"".join(cipher.update(b"c" * 512) for cipher in ciphers)
 
     return {
-        "credential": [0] * 6,
+        "credential": big_endian(aes_key_wrap(import_key, CREDENTIAL)),
         "plaintext_key": native(key),
         "plaintext_256_bits_key": native(long_key),
         "wrapped_key": big_endian(aes_key_wrap(import_key, key)),
@@ -110,7 +114,8 @@ def environment(library: Path, directory: Path, personality: str) -> dict[str, s
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
         "LD_PRELOAD": str(library),
-        "MKEYSPEC_SOFTNIC_PERSONALITY": personality,
+        # These tests name neither id, so both are 0.
+        "MKEYSPEC_SOFTNIC_PERSONALITY": f"{personality};credential={CREDENTIAL.hex()};credential_id=0;kek_id=0",
         "MLX5_CRYPTO_TEST_INFO": str(directory / "crypto.json"),
     }
 
