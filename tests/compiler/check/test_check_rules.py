@@ -88,6 +88,7 @@ OPEN = (M, K, configure(access(0xF), listed()))
 SIGNED = (M, K, configure(access(0xF), listed(part(length=1024)), signature(mem=CRC)))
 READY = ("state_ready",)
 LOGIN, OBJECT = plan.Login(at()), plan.Login(at(), "o")
+KEYTAG = b"\7" * 8
 SECRET = (M, mkey(flags=CRYPTO), plan.Dek(at(), "d", Fill(1, 32), Fill(7, 8)))
 PEER = memory("w", peer=True)
 WRITE = plan.Write(at(), (part("k"),), part("w"))
@@ -257,17 +258,23 @@ TRIALS = (
         "crypto_keytag",
         (*SECRET, configure(access(0xF), listed(), crypto(keytag=bytes(8)))),
         transmit(),
-        configure(crypto(keytag=b"\7" * 8)),
+        configure(crypto(keytag=KEYTAG)),
+    ),
+    Trial(
+        "crypto_keytag",  # one that is not said is zeros
+        (*SECRET, configure(access(0xF), listed(), crypto())),
+        transmit(),
+        configure(crypto(keytag=KEYTAG)),
     ),
     Trial(
         "crypto_job",
-        (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=512))),
+        (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=512, keytag=KEYTAG))),
         transmit(47),
         transmit(128),
     ),
     Trial(
         "crypto_job",
-        (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=520))),
+        (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=520, keytag=KEYTAG))),
         transmit(512),
         transmit(496),
     ),
@@ -699,7 +706,7 @@ def test_the_help_of_a_short_layout_sizes_its_only_buffer() -> None:
 )
 def test_jobs_of_a_data_unit(unit: int, length: int, fits: bool) -> None:
     """XCRY-10, with the values of the page."""
-    steps = (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=unit)))
+    steps = (*SECRET, configure(access(0xF), listed(part(length=4096)), crypto(data_unit=unit, keytag=KEYTAG)))
     assert names(*steps, transmit(length)) == ([] if fits else ["crypto_job"])
 
 
@@ -707,7 +714,7 @@ def test_jobs_of_a_data_unit(unit: int, length: int, fits: bool) -> None:
 def test_the_job_is_measured_where_crypto_is_done(order: int, job: int) -> None:
     """After crypto on TX: memory bytes, here with fields. Before it: wire bytes, here without."""
     key = mkey(flags=7)
-    setter = crypto(order=order, encrypt_on_tx=bool(order), data_unit=520)
+    setter = crypto(order=order, encrypt_on_tx=bool(order), data_unit=520, keytag=KEYTAG)
     steps = (M, key, SECRET[2], configure(access(0), listed(part(length=520)), signature(mem=DIF), setter))
     assert names(*steps, transmit(512)) == ([] if job == 520 else ["crypto_job"])
 
