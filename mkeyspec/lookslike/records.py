@@ -366,8 +366,8 @@ _RECORD = "this record"
 
 
 def record_looks_like(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown) -> Finding:
-    """The near misses that give the record that was got. `fits`: whether a record is what the case expects: only if the
-    usual rules give one that does is anything tried. Raises nothing."""
+    """The near misses that give the record that was got. `stage`: what was done before the check; `fits`: whether a
+    record is what the case expects: only if the usual rules give one that does is anything tried. Raises nothing."""
     try:
         return replace(finding_of(list(_causes(stage, mkey, got, fits, laid_down)), len(WAYS)), what=_RECORD)
     except Exception:  # what only the device knows, and did not tell; a message too long for the limit
@@ -398,8 +398,7 @@ class _Search:
         self.stage = stage
         self.mkey = mkey
         self.laid_down = laid_down
-        # The last statement is the check itself.
-        self.moves = moves_of(replace(stage, steps=stage.steps[:-1]))
+        self.moves = moves_of(stage)
         self.budget = Budget(MOST)
         self._usual: list[Arrival] | None = None
         self._errors: dict[int, list[Report]] = {}

@@ -67,7 +67,7 @@ class Finding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(cause.name for cause in self.causes[:SHOWN])
+        return tuple(cause.name for cause in self.causes)
 
     def lines(self) -> tuple[str, ...]:
         """The text of a failure, one line or more."""

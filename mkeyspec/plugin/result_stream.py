@@ -17,11 +17,24 @@ from typing import Any
 import pytest
 
 from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.plugin.cause_summary import Causes
 from mkeyspec.plugin.provenance import begin_of
 from mkeyspec.plugin.report_properties import reopened
 from mkeyspec.plugin.row_report import ATTRIBUTE, RowReports
 from mkeyspec.report import place
-from mkeyspec.report.record import Case, DeviceInfo, Difference, End, Items, Record, Result, Start, Suite, Verdict
+from mkeyspec.report.record import (
+    Case,
+    DeviceInfo,
+    Difference,
+    End,
+    Items,
+    NearMiss,
+    Record,
+    Result,
+    Start,
+    Suite,
+    Verdict,
+)
 from mkeyspec.report.writer import Writer
 
 OFF = "off"
@@ -54,6 +67,8 @@ class Stream:
         self._seconds: dict[str, float] = {}
         """By node id: of its reports that said nothing else."""
         self._told: set[str] = set()
+        self._causes = Causes(config)
+        config.pluginmanager.register(self._causes, "mkeyspec-causes")
         if named:
             self._begin()
 
@@ -67,6 +82,8 @@ class Stream:
         self._waiting.clear()
 
     def _write(self, *records: Record) -> None:
+        for record in records:
+            self._causes.add(record)
         if self._writer is not None:
             self._writer.write(*records)
         else:
@@ -137,6 +154,10 @@ class Stream:
 
     def _about(self, row: dict[str, Any]) -> Iterable[Record]:
         about, device = row.get("about"), row.get("device")
+        for name, sentence in row.get("near_misses", {}).items():
+            if f"near {name}" not in self._told:
+                self._told.add(f"near {name}")
+                yield NearMiss(name, sentence)
         if device is not None and repr(device) not in self._told:
             self._told.add(repr(device))
             yield DeviceInfo(**device)

@@ -98,6 +98,10 @@ def _row(item: pytest.Item, mark: CaseMark) -> dict[str, Any]:
     verdict = row_verdict(item)
     if verdict is not None:
         row.update(_judged(verdict))
+        sentences = row.get("near_misses", {})
+        new = {name: text for name, text in sentences.items() if f"near {name}" not in told}
+        told.update(f"near {name}" for name in new)
+        row["near_misses"] = new
     row.update(waivers.told(item, verdict))
     return row
 
@@ -107,8 +111,10 @@ def _judged(verdict: Verdict) -> dict[str, Any]:
     if verdict.failures:
         first = verdict.failures[0]
         found.update(code=first.code, message=first.message, line=first.at.line, column=first.at.column)
-        if first.looks_like:
-            found["looks_like"] = list(first.looks_like)
+        near = next((one.looks_like for one in verdict.failures if one.looks_like), ())
+        if near:
+            found["looks_like"] = [name for name, _ in near]
+            found["near_misses"] = dict(near)
         differing = next((one.difference for one in verdict.failures if one.difference is not None), None)
         if differing is not None:
             found["difference"] = asdict(differing)

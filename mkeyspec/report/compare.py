@@ -6,11 +6,11 @@ nothing differed: among the tries of one run, or in runs of the same suite, devi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from mkeyspec.report.causes import causes_of
 from mkeyspec.report.provenance import provenance_of
 from mkeyspec.report.reader import Run, Unusable, case_of, file_of
 from mkeyspec.report.record import WRONG, Result
@@ -48,6 +48,8 @@ class Comparison:
     capabilities: list[tuple[str, str, str]] = field(default_factory=list)
     """Name, before, now; "" where the device does not offer it."""
     provenance: list[tuple[str, str, str]] = field(default_factory=list)
+    causes: dict[str, str] = field(default_factory=dict)
+    """By the id of a row that is wrong now: the title of its cause."""
     same: int = 0
     """Rows with the same verdict, which is not wrong."""
 
@@ -84,6 +86,8 @@ def compare(runs: Sequence[Run]) -> Comparison:
             found.changes.append(Change(id, kind, before, now))
         if before is not None and now is not None:
             _compare_values(found, id, before, now)
+    for cause in causes_of((newest, result) for result in newest.results.values()):
+        found.causes.update((result.id, cause.title) for result in cause.results)
     found.changes.sort(key=lambda change: KINDS.index(change.kind))
     found.durations.sort(key=lambda one: -abs(one[2] - one[1]))
     found.capabilities = _capabilities(older[-1], newest)
@@ -169,31 +173,12 @@ def _provenance(before: Run, now: Run) -> list[tuple[str, str, str]]:
     return [(name, old.get(name, ""), new.get(name, "")) for name in names]
 
 
-# Causes ----------------------------------------------------------------------------------------
-
-
-def cause_of(result: Result, run: Run) -> str:
-    """What rows that went wrong by one defect have in common: the requirements of the case, and what the failure looks
-    like; where that is not known, the code, and the message with N for each number."""
-    case = run.cases.get(case_of(result.id))
-    ids = ", ".join(case.requirements) if case is not None else ""
-    # What the bytes are (zeros, unchanged) says little of why: unrelated defects do that.
-    near = [name for name in result.looks_like if not name.startswith("bytes.")]
-    if near:
-        words = f"looks like {' or '.join(near)}"
-        return f"{ids}: {words}" if ids else words
-    words = " ".join(filter(None, (result.code, re.sub(r"0x[0-9a-f]+|\d+", "N", result.message)))) or result.verdict
-    return f"{ids}: {words}" if ids else words
+# Groups ----------------------------------------------------------------------------------------
 
 
 def grouped(changes: Sequence[Change], comparison: Comparison) -> list[tuple[str, list[Change]]]:
     """By the cause of what went wrong, or by the case of what did not; the largest group first."""
     groups: dict[str, list[Change]] = {}
-    newest = comparison.runs[-1]
     for change in changes:
-        if change.now is not None and change.now.verdict in WRONG:
-            cause = cause_of(change.now, newest)
-        else:
-            cause = case_of(change.id)
-        groups.setdefault(cause, []).append(change)
+        groups.setdefault(comparison.causes.get(change.id, case_of(change.id)), []).append(change)
     return sorted(groups.items(), key=lambda group: -len(group[1]))

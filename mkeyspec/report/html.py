@@ -18,7 +18,8 @@ from typing import Any
 
 import jinja2
 
-from mkeyspec.report.compare import BAD, KINDS, Comparison, cause_of, grouped
+from mkeyspec.report.causes import causes_of
+from mkeyspec.report.compare import BAD, KINDS, Comparison, grouped
 from mkeyspec.report.picture import Picture, picture_of
 from mkeyspec.report.provenance import provenance_of, run_line
 from mkeyspec.report.reader import Run, case_of
@@ -34,7 +35,9 @@ _CAUSES, _EXAMPLES = 50, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class ShownCause:
+    """What went wrong by one cause, with its first failure."""
+
     title: str
     count: int
     id: str
@@ -141,15 +144,12 @@ def _data(results: Sequence[tuple[Run, Result]]) -> dict[str, Any]:
     return {"verdicts": VERDICTS, "wrong": sorted(WRONG), "cases": list(cases.values())}
 
 
-def _causes(results: Sequence[tuple[Run, Result]]) -> Iterator[Cause]:
-    groups: dict[str, list[Result]] = {}
-    for run, result in results:
-        if result.verdict in WRONG:
-            groups.setdefault(cause_of(result, run), []).append(result)
-    for number, (cause, its) in enumerate(sorted(groups.items(), key=lambda group: -len(group[1]))):
-        text = plain(its[0].text) if number < _CAUSES else ""
-        picture = picture_of(its[0].difference) if number < _CAUSES else None
-        yield Cause(plain(cause), len(its), plain(its[0].id), text, picture)
+def _causes(results: Sequence[tuple[Run, Result]]) -> Iterator[ShownCause]:
+    for number, cause in enumerate(causes_of(results)):
+        first = cause.results[0]
+        text = plain(first.text) if number < _CAUSES else ""
+        picture = picture_of(first.difference) if number < _CAUSES else None
+        yield ShownCause(plain(cause.title), len(cause.results), plain(first.id), text, picture)
 
 
 def _entries(results: Sequence[tuple[Run, Result]]) -> list[Entry]:

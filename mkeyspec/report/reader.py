@@ -14,6 +14,7 @@ from mkeyspec.report.record import (
     DeviceInfo,
     End,
     Items,
+    NearMiss,
     Result,
     Start,
     Suite,
@@ -43,6 +44,8 @@ class Run:
     """By file."""
     cases: dict[str, Case] = field(default_factory=dict)
     """By their ids."""
+    near_misses: dict[str, str] = field(default_factory=dict)
+    """By name: the sentence."""
     results: dict[str, Result] = field(default_factory=dict)
     """By id: the last result of each item."""
     earlier: dict[str, list[Result]] = field(default_factory=dict)
@@ -135,6 +138,8 @@ def _fill(run: Run, lines: Iterable[bytes]) -> None:
                 run.cases[record.case] = record
             case Suite():
                 run.suites[record.file] = record
+            case NearMiss():
+                run.near_misses.setdefault(record.name, record.sentence)
             case DeviceInfo():
                 if record not in run.devices:
                     run.devices.append(record)

@@ -113,6 +113,18 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A wrong rule that a result names in `looks_like`, before the first one that does."""
+
+    KIND: ClassVar[str] = "near_miss"
+
+    name: str
+    """`crc.inversion`."""
+    sentence: str
+    """Without a full stop: `the final inversion of the CRC is missing`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """How many items were selected."""
 
@@ -192,7 +204,7 @@ class Result:
     not_run: str = ""
     consequences: list[str] = field(default_factory=list)
     looks_like: list[str] = field(default_factory=list)
-    """Near misses that give exactly what the first failure got."""
+    """Near misses that give exactly what was got, of the first failure that has some."""
     difference: Difference | None = None
     culprit: str = ""
     """Of a blocked row: the row that left the device unhealthy."""
@@ -217,8 +229,9 @@ class End:
     """Rows after which the device was opened again, each with the symptom."""
 
 
-Record = Begin | DeviceInfo | Suite | Case | Items | Start | Result | End
-_CLASSES: dict[str, type[Any]] = {one.KIND: one for one in (Begin, DeviceInfo, Suite, Case, Items, Start, Result, End)}
+Record = Begin | DeviceInfo | Suite | Case | NearMiss | Items | Start | Result | End
+_KINDS = (Begin, DeviceInfo, Suite, Case, NearMiss, Items, Start, Result, End)
+_CLASSES: dict[str, type[Any]] = {one.KIND: one for one in _KINDS}
 _PLANS: dict[str, type[Any]] = {**_CLASSES, Difference.KIND: Difference}
 
 

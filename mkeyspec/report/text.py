@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from mkeyspec.report.compare import cause_of
+from mkeyspec.report.causes import causes_of
 from mkeyspec.report.provenance import run_line
 from mkeyspec.report.reader import Run
-from mkeyspec.report.record import VERDICTS, WRONG, Result
+from mkeyspec.report.record import VERDICTS, Result
 from mkeyspec.report.rows import plain, results_of
 
 _SHOWN = 10
@@ -20,10 +20,10 @@ def text_of(runs: Sequence[Run]) -> str:
     for run in runs:
         results = list(results_of(run))
         lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}"]
-        for number, (cause, group) in enumerate(causes_of(run, results)):
-            first = group[0]
-            more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-            lines += ["", f"{len(group):5}  {cause}", f"       {first.id}{more}"]
+        for number, cause in enumerate(causes_of((run, result) for result in results)):
+            first, *others = cause.results
+            more = f" and {len(others)} more" if others else ""
+            lines += ["", f"{len(cause.results):5}  {cause.title}", f"       {first.id}{more}"]
             if number < _SHOWN and first.text:
                 lines += [f"       {line}".rstrip() for line in first.text.splitlines()]
         waived = Counter((result.waiver, result.verdict) for result in results if result.waiver)
@@ -41,15 +41,6 @@ def text_of(runs: Sequence[Run]) -> str:
 def counts_line(results: Sequence[Result]) -> str:
     counts = Counter(result.verdict for result in results)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "no results"
-
-
-def causes_of(run: Run, results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """What went wrong, by cause; the largest group first."""
-    groups: dict[str, list[Result]] = {}
-    for result in results:
-        if result.verdict in WRONG:
-            groups.setdefault(cause_of(result, run), []).append(result)
-    return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
 def _rest(run: Run) -> str:

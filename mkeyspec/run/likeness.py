@@ -73,8 +73,10 @@ def of_bytes(state: CaseState, failure: Failure, seen: Seen, admitted: Sequence[
     return failure if finding is None else told(failure, finding)
 
 
-def of_record(state: CaseState, failure: Failure, mkey: str, got: Told, fits: Fits) -> Failure:
-    """The failure of an error record that is not the expected one, with the near misses that give it."""
+def of_record(state: CaseState, stage: Stage, failure: Failure, mkey: str, got: Told, fits: Fits) -> Failure:
+    """The failure of an error record that is not the expected one, with the near misses that give it. `stage`: what was
+    done before the check.
+    """
     parts = {kind: name for name, kind in error_record.TYPES.items()}
     kinds = {"bad_guard": MkeyError.BAD_GUARD, "bad_reftag": MkeyError.BAD_REFTAG, "bad_apptag": MkeyError.BAD_APPTAG}
 
@@ -92,7 +94,7 @@ def of_record(state: CaseState, failure: Failure, mkey: str, got: Told, fits: Fi
         )
         return Told(report.kind, offset, expected, actual)
 
-    return told(failure, record_looks_like(stage_of(state), mkey, got, fits, laid_down))
+    return told(failure, record_looks_like(stage, mkey, got, fits, laid_down))
 
 
 def told(failure: Failure, finding: Finding) -> Failure:
@@ -101,7 +103,9 @@ def told(failure: Failure, finding: Finding) -> Failure:
     details = list(failure.details)
     at = next((n for n, (word, _) in enumerate(details) if word == "bytes"), len(details))
     details[at:at] = [(LABEL, first), *(("", line) for line in more)]
-    return replace(failure, details=tuple(details), looks_like=finding.names)
+    return replace(
+        failure, details=tuple(details), looks_like=tuple((cause.name, cause.sentence) for cause in finding.causes)
+    )
 
 
 def _looked(state: CaseState, seen: Seen, pattern: Admitted, want: bytes) -> Looked:

@@ -30,7 +30,7 @@ KINDS = {
 }
 """The language's words for enum mlx5dv_mkey_err_type."""
 
-_NAMES = {value: name for name, value in KINDS.items()}
+KIND_NAMES = {value: name for name, value in KINDS.items()}
 _PARTS = {"bad_guard": "guard", "bad_apptag": "app", "bad_reftag": "ref"}
 
 Members = tuple[tuple[str, int], ...]
@@ -64,7 +64,7 @@ def call(state: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]
 
 def compare(state: CaseState, step: Check, record: SignatureError | None) -> Failure | None:
     """The failure of a check whose call succeeded."""
-    kind = "ok" if record is None else _NAMES.get(record.type, f"type {record.type}")
+    kind = "ok" if record is None else KIND_NAMES.get(record.type, f"type {record.type}")
     details: list[tuple[str, str]] = []
     wanted: Members = ()
     if kind in step.kind:
@@ -85,7 +85,9 @@ def compare(state: CaseState, step: Check, record: SignatureError | None) -> Fai
     said = kind if kind not in step.kind else f"{kind}, but with another {_others(details)}"
     failure = Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))
     told = Told("ok") if record is None else _told(kind, record)
-    return likeness.of_record(state, failure, step.mkey, told, lambda one: _fits(state, step, one))
+    stage = likeness.stage_of(state)
+    before = replace(stage, steps=stage.steps[:-1])
+    return likeness.of_record(state, before, failure, step.mkey, told, lambda one: _fits(state, step, one))
 
 
 def _told(kind: str, record: SignatureError) -> Told:
@@ -163,7 +165,7 @@ def _with(step: Check, name: str, value: Union[Int, str, ByteString]) -> Check:
 
 
 def _text(record: SignatureError) -> str:
-    kind = _NAMES.get(record.type, f"type {record.type}")
+    kind = KIND_NAMES.get(record.type, f"type {record.type}")
     return f"{kind}, offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
 
 

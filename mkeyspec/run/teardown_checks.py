@@ -11,13 +11,15 @@ from dataclasses import replace
 from functools import partial
 
 from mkeyspec.device.protocol import Refused
+from mkeyspec.lookslike.records import Told
 from mkeyspec.plan import At, rejected_at
-from mkeyspec.run import difference, drain, event, leftovers, reset
+from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
 from mkeyspec.run.culprits import Suspects, reach, suspects
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, key_of
+from mkeyspec.run.mkey_check import KIND_NAMES
 from mkeyspec.run.verdict import Failure
 
 Found = tuple[Failure, bool]
@@ -80,10 +82,12 @@ def _signature_error(state: CaseState, mkey: MkeyState, uses: list[Use]) -> Fail
         return Failure("MKS2202", mkey.at, message)
     if record is None:
         return None
-    kind = {1: "bad_guard", 2: "bad_reftag", 3: "bad_apptag"}.get(record.type, f"type {record.type}")
+    kind = KIND_NAMES.get(record.type, f"type {record.type}")
     values = f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
     message = f"a signature error of `{mkey.name}` is left over: {kind}{inside}"
-    return Failure("MKS2202", mkey.at, message, (("record", values),))
+    failure = Failure("MKS2202", mkey.at, message, (("record", values),))
+    got = Told(kind, record.offset, record.expected_value, record.actual_value)
+    return likeness.of_record(state, likeness.stage_of(state), failure, mkey.name, got, lambda one: one.kind == "ok")
 
 
 # Bytes ---------------------------------------------------------------------------------------

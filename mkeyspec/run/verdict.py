@@ -82,8 +82,8 @@ class Failure:
     hard: bool = False
     suspects: tuple[str, tuple[At, ...]] = ("", ())
     """Statements that may have caused it: the kind of suspicion in a word or two, and their locations."""
-    looks_like: tuple[str, ...] = ()
-    """Names of the near misses that give exactly what was got (`mkeyspec.lookslike`)."""
+    looks_like: tuple[tuple[str, str], ...] = ()
+    """The near misses that give exactly what was got (`mkeyspec.lookslike`): (name, sentence), special ones first."""
     difference: Difference | None = None
     """Of bytes: the same as facts."""
 

@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 from mkeyspec.report.annotations import github_of, gitlab_of
+from mkeyspec.report.causes import causes_of
 from mkeyspec.report.reader import read
 from mkeyspec.report.record import Result, Start
 from mkeyspec.report.rows import results_of
-from mkeyspec.report.text import causes_of, text_of
+from mkeyspec.report.text import text_of
 from mkeyspec.report.writer import Writer
 from tests.plugin.project import CASES, Project
 from tests.report.results import BEGIN, FILE, failed, row, run_of
@@ -92,5 +93,5 @@ def test_rows_that_look_alike_are_one_cause(tmp_path: Path) -> None:
         failed(2, "12 of 1548 bytes in memory differ", looks_like=["crc.inversion"]),
         failed(3, "4 bytes differ, first wire[512]"),
     )
-    causes = [(cause, len(rows)) for cause, rows in causes_of(run, list(results_of(run)))]
-    assert causes == [("CRC-02: looks like crc.inversion", 2), ("CRC-02: MKS2101 N bytes differ, first wire[N]", 1)]
+    causes = [(cause.title, len(cause.results)) for cause in causes_of((run, one) for one in results_of(run))]
+    assert causes == [("CRC-02: looks like: crc.inversion", 2), ("CRC-02: MKS2101 N bytes differ, first wire[N]", 1)]

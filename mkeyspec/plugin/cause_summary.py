@@ -1,0 +1,57 @@
+"""The last lines of a run in which several rows went wrong: by what causes. One defect is one line with its count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.report.causes import causes_of
+from mkeyspec.report.reader import Run
+from mkeyspec.report.record import WRONG, Begin, Case, NearMiss, Result
+from mkeyspec.report.rows import plain
+
+_SHOWN = 10
+"""Causes that are listed."""
+
+
+class Causes:
+    """Keeps the rows that went wrong. Registered in the process that gets all reports, not in a worker."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self._run = Run(Path(), Begin(0, "", "", ""))
+
+    def add(self, record: object) -> None:
+        """A line of the stream. Of a row that is run again the last result counts."""
+        if isinstance(record, Case):
+            self._run.cases[record.case] = record
+        elif isinstance(record, NearMiss):
+            self._run.near_misses[record.name] = record.sentence
+        elif isinstance(record, Result):
+            self._run.results.pop(record.id, None)
+            if record.verdict in WRONG:
+                self._run.results[record.id] = record
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Iterator[None]:
+        yield  # pytest's own summary
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and not reporter.no_summary:
+            for line in self._lines():
+                reporter.write_line(line)
+
+    def _lines(self) -> Iterator[str]:
+        """One row is its own cause; its failure was shown."""
+        if len(self._run.results) < 2:
+            return
+        causes = causes_of((self._run, result) for result in self._run.results.values())
+        yield "mkeyspec: what went wrong, by cause"
+        for cause in causes[:_SHOWN]:
+            first, *others = cause.results
+            yield f"{len(cause.results):5}  {plain(cause.title)}"
+            yield f"       {plain(first.id)}{f' and {len(others)} more' if others else ''}"
+        if len(causes) > _SHOWN:
+            rest = sum(len(cause.results) for cause in causes[_SHOWN:])
+            yield f"{rest:5}  by {len(causes) - _SHOWN} causes more; `mkeyspec report text` lists them"

@@ -1,0 +1,95 @@
+"""Which rows went wrong by one cause.
+
+A near miss (`mkeyspec.lookslike`) that gives exactly what each of several rows got explains all of them. The one that
+explains most rows is taken first, then the one that explains most of those that are left, and so on. Rows without a
+near miss have a cause in common if they have the requirements, the code and the message in common, with N for each
+number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from mkeyspec.report.reader import Run, case_of
+from mkeyspec.report.record import WRONG, Result
+
+SHOWN = 3
+"""Near misses and requirements that are named."""
+
+
+@dataclass(slots=True)
+class Cause:
+    """`title`: the requirements, and what the rows look like, or the code and the message; `looks_like`: the near
+    misses that explain every row of it, at most three, the most likely one first."""
+
+    title: str
+    looks_like: tuple[str, ...] = ()
+    results: list[Result] = field(default_factory=list)
+
+
+def causes_of(results: Iterable[tuple[Run, Result]]) -> list[Cause]:
+    """The causes of the rows that went wrong; the one with most rows first."""
+    wrong = [(run, result) for run, result in results if result.verdict in WRONG]
+    near = [(run, result) for run, result in wrong if _near_misses(result)]
+    found = list(_explained(near))
+    others: dict[str, Cause] = {}
+    for run, result in wrong:
+        if not _near_misses(result):
+            title = _title(_requirements([(run, result)]), _said(result))
+            others.setdefault(title, Cause(title)).results.append(result)
+    return sorted([*found, *others.values()], key=lambda cause: -len(cause.results))
+
+
+def _near_misses(result: Result) -> list[str]:
+    """What the bytes are (zeros, unchanged) says little of why: unrelated defects do that."""
+    return [name for name in result.looks_like if not name.startswith("bytes.")]
+
+
+def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
+    """The near misses that explain most rows, again and again."""
+    left = list(rows)
+    while left:
+        explains: Counter[str] = Counter()
+        weight: Counter[str] = Counter()
+        for _, result in left:
+            names = _near_misses(result)
+            for place, name in enumerate(names):
+                explains[name] += 1
+                # Of two that explain as many rows, the one that is named with fewer others and before them.
+                weight[name] -= len(names) + place
+        best: str = max(explains, key=lambda name: (explains[name], weight[name]))
+        its = [(run, result) for run, result in left if best in result.looks_like]
+        left = [(run, result) for run, result in left if best not in result.looks_like]
+        same = sorted((name for name in explains if _all_have(name, its)), key=lambda name: -weight[name])
+        named = (best, *(name for name in same if name != best))
+        sentences = its[0][0].near_misses
+        shown = [sentences.get(name, name) for name in named[:SHOWN]]
+        more = f", or {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+        said = f"looks like: {', or '.join(shown)}{more}"
+        yield Cause(_title(_requirements(its), said), named[:SHOWN], [result for _, result in its])
+
+
+def _all_have(name: str, rows: Sequence[tuple[Run, Result]]) -> bool:
+    return all(name in result.looks_like for _, result in rows)
+
+
+def _requirements(rows: Sequence[tuple[Run, Result]]) -> str:
+    """Those that most of the rows verify."""
+    counts: Counter[str] = Counter()
+    for run, result in rows:
+        case = run.cases.get(case_of(result.id))
+        counts.update(case.requirements if case is not None else ())
+    ids = [id for id, _ in counts.most_common(SHOWN)]
+    return f"{', '.join(ids)}{' …' if len(counts) > SHOWN else ''}"
+
+
+def _said(result: Result) -> str:
+    message = re.sub(r"0x[0-9a-f]+|\d+", "N", result.message)
+    return " ".join(filter(None, (result.code, message))) or result.verdict
+
+
+def _title(requirements: str, said: str) -> str:
+    return f"{requirements}: {said}" if requirements else said
