@@ -2,9 +2,10 @@
 
     python benchmarks/lookslike.py [--device soft] [--only FAULT…] [--every] [--json FILE]
 
-Of each fault the first row of the quick profile that notices it in bytes or in an error record is looked at. What the
-near miss should be called is in lookslike.toml, written from the fault's sentence. `--every` prints a line for each
-fault.
+Of each fault those rows of the quick profile are looked at that notice it, at most forty. `run` is the first cause that
+a report of such a run names (`mkeyspec.report.causes`), `failure` the first failure alone that shows bytes or an error
+record. What the near miss should be called is in lookslike.toml, written from the fault's sentence. `--every` prints a
+line for each fault.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from mkeyspec.device.select import open_choice
 from mkeyspec.device.soft import preload
 from mkeyspec.device.verbs import names, opening
 from mkeyspec.files import resource, selection
+from mkeyspec.report.causes import causes_of
+from mkeyspec.report.reader import Run
+from mkeyspec.report.record import SCHEMA, Begin, Result
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed
@@ -42,8 +46,10 @@ else:
 
 CODES = ("MKS2101", "MKS2102", "MKS2106")
 """Bytes on the wire, bytes in memory, an error record."""
-FAILING = 12
-"""Rows that fail in another way before a fault counts as one that changes neither bytes nor records."""
+FAILING = 40
+"""Rows that fail, after which a run is ended."""
+SHOWN = 3
+WHAT = ("run", "failure")
 AIM_RIGHT, AIM_WRONG = 0.9, 0.02
 
 
@@ -54,9 +60,13 @@ class Seen:
     fault: str
     row: str = ""
     code: str = ""
-    names: list[str] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    message: str = ""
+    failure: list[str] = field(default_factory=list)
+    """What the text of the first failure names."""
+    run: list[str] = field(default_factory=list)
+    """What a report of all the rows names first."""
+    rows: int = 0
+    explained: int = 0
+    """Rows with that cause."""
 
 
 def causes(row: dict[str, Any]) -> list[str]:
@@ -65,14 +75,14 @@ def causes(row: dict[str, Any]) -> list[str]:
     return [found] if isinstance(found, str) else list(found)
 
 
-def judged(seen: Seen, right: list[str]) -> str:
+def judged(names: list[str], right: list[str]) -> str:
     """alone, among, none or wrong. Where several are named and none is right, it is `misled`."""
-    hits = [name for name in seen.names if any(fnmatch.fnmatchcase(name, one) for one in right)]
-    if not seen.names:
+    hits = [name for name in names if any(fnmatch.fnmatchcase(name, one) for one in right)]
+    if not names:
         return "none"
     if hits:
-        return "alone" if len(seen.names) == 1 else "among"
-    return "wrong alone" if len(seen.names) == 1 else "misled"
+        return "alone" if len(names) == 1 else "among"
+    return "wrong alone" if len(names) == 1 else "misled"
 
 
 class Bench:
@@ -115,36 +125,43 @@ class Bench:
         seen = Seen(fault)
         rig = self.rig(fault)
         there = sabotage_command.faults_of(self.device, [fault])[fault]
-        failing = 0
+        failing: list[Result] = []
         for number in order(there, self.items, self.first):
             item: Item = self.items[number]
-            try:
-                outcome(item, rig)
+            if item.id not in self.first:
                 continue
-            except CaseFailed as failed:
-                for failure in failed.failures:
-                    if failure.code in CODES:
-                        seen.row, seen.code, seen.message = item.id, failure.code, failure.message
-                        seen.names = list(failure.looks_like)
-                        seen.text = _looks(failure.details)
-                        return seen
-            except Exception:
-                pass
-            failing += 1
-            if failing >= FAILING:
+            failed = self._outcome(item, rig)
+            if failed is None:
+                continue
+            code, names = failed
+            failing.append(Result(item.id, "failed", code=code, looks_like=names))
+            if code in CODES and not seen.row:
+                seen.row, seen.code, seen.failure = item.id, code, names[:SHOWN]
+            if len(failing) >= FAILING:
                 break
             rig = self.rig(fault)
+        seen.rows = len(failing)
+        run = Run(Path(), Begin(SCHEMA, "", "", ""))
+        found = causes_of((run, result) for result in failing)
+        first = next((cause for cause in found if cause.looks_like), None)
+        if first is not None:
+            seen.run, seen.explained = list(first.looks_like), len(first.results)
+        elif seen.failure:
+            seen.run = seen.failure
         return seen
 
-
-def _looks(details: tuple[tuple[str, str], ...]) -> list[str]:
-    found: list[str] = []
-    for label, text in details:
-        if label.startswith("looks like") or (found and not label):
-            found.append(text)
-        elif found:
-            break
-    return found
+    @staticmethod
+    def _outcome(item: Item, rig: Rig) -> tuple[str, list[str]] | None:
+        """None if the row passed; the code of the failure that a report shows, and its near misses."""
+        try:
+            outcome(item, rig)
+        except CaseFailed as failed:
+            first = next((one for one in failed.failures if one.looks_like), failed.failures[0])
+            shown = next((one.code for one in failed.failures if one.code in CODES), first.code)
+            return shown, [name for name, _ in first.looks_like]
+        except Exception:
+            return "", []
+        return None
 
 
 def main() -> None:
@@ -157,26 +174,28 @@ def main() -> None:
     right = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     bench = Bench(options.device)
     faults = sabotage_command.faults_of(bench.device, options.only)
-    counts: Counter[str] = Counter()
-    all_seen: list[dict[str, Any]] = []
+    everything: list[dict[str, Any]] = []
     for name in faults:
         seen = bench.looked_at(name)
-        if not seen.row:
-            counts["other"] += 1
-            continue
-        verdict = judged(seen, causes(right.get(name, {})))
-        counts[verdict] += 1
-        all_seen.append({**vars(seen), "verdict": verdict})
-        if options.every:
-            print(f"{verdict:12} {name:28} {', '.join(seen.names)}  {seen.code} {seen.row}", flush=True)
+        patterns = causes(right.get(name, {}))
+        verdicts = {what: judged(getattr(seen, what), patterns) for what in WHAT}
+        everything.append({**vars(seen), "verdicts": verdicts})
+        if options.every and seen.row:
+            print(
+                f"{verdicts['run']:12} {verdicts['failure']:12} {name:28} {', '.join(seen.run)}  "
+                f"({seen.explained} of {seen.rows} rows)  {seen.code} {seen.row}",
+                flush=True,
+            )
     if options.json:
-        Path(options.json).write_text(json.dumps(all_seen, indent=1) + "\n", "utf-8")
-    report(counts, len(faults), options.device)
+        Path(options.json).write_text(json.dumps(everything, indent=1) + "\n", "utf-8")
+    report(everything, options.device)
 
 
-def report(counts: Counter[str], faults: int, device: str) -> None:
-    shown = faults - counts["other"]
-    print(f"{shown} of {faults} faults show in bytes or records on {device}")
+def report(everything: list[dict[str, Any]], device: str) -> None:
+    shown = [one for one in everything if one["row"]]
+    print(f"{len(shown)} of {len(everything)} faults show in bytes or records on {device}")
+    counts = {what: Counter(one["verdicts"][what] for one in shown) for what in WHAT}
+    print(f"  {'':<40} {'the run':>14} {'first failure':>16}")
     for verdict, text in (
         ("alone", "named right, alone"),
         ("among", "named right, among two or three"),
@@ -184,10 +203,12 @@ def report(counts: Counter[str], faults: int, device: str) -> None:
         ("misled", "two or three named, none of them right"),
         ("wrong alone", "named wrong, alone"),
     ):
-        print(f"  {text:<40} {counts[verdict]:4}  {counts[verdict] / max(shown, 1):6.1%}")
-    named = (counts["alone"] + counts["among"]) / max(shown, 1)
-    wrong = counts["wrong alone"] / max(shown, 1)
-    print(f"  right {named:.1%}: aim ≥ {AIM_RIGHT:.0%}; wrong alone {wrong:.1%}: aim ≤ {AIM_WRONG:.0%}")
+        cells = [f"{counts[what][verdict]:4}  {counts[what][verdict] / max(len(shown), 1):6.1%}" for what in WHAT]
+        print(f"  {text:<40} {cells[0]:>14} {cells[1]:>16}")
+    for what in WHAT:
+        named = (counts[what]["alone"] + counts[what]["among"]) / max(len(shown), 1)
+        wrong = counts[what]["wrong alone"] / max(len(shown), 1)
+        print(f"  {what}: right {named:.1%}: aim ≥ {AIM_RIGHT:.0%}; wrong alone {wrong:.1%}: aim ≤ {AIM_WRONG:.0%}")
 
 
 if __name__ == "__main__":
