@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +73,8 @@ def _junit(options: argparse.Namespace) -> int:
 def _text(options: argparse.Namespace) -> int:
     from mkeyspec.report import text
 
-    put(options.output, text.text_of(runs_of(options.runs)).encode(errors="backslashreplace"))
+    colour = options.output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    put(options.output, text.text_of(runs_of(options.runs), colour=colour).encode(errors="backslashreplace"))
     return OK
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
 from mkeyspec.plugin import journal, not_closed, result_stream, settings_defaults, waivers, worker_errors
+from mkeyspec.plugin.colour import Colours
 from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import (
     SELECTED,
@@ -203,5 +204,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Absences(config), "mkeyspec-absences")
         config.pluginmanager.register(Judged(), "mkeyspec-judged")
+        config.pluginmanager.register(Colours(config), "mkeyspec-colours")
         if option.require:
             config.pluginmanager.register(Required(read_required(option.require)), "mkeyspec-required")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from mkeyspec.report.causes import causes_of
+from mkeyspec.report.colour import coloured
 from mkeyspec.report.provenance import run_line
 from mkeyspec.report.reader import Run
 from mkeyspec.report.record import VERDICTS, Result
@@ -15,8 +16,10 @@ _SHOWN = 10
 """Groups that are shown with the text of their first failure; of the others there is a line."""
 
 
-def text_of(runs: Sequence[Run]) -> str:
+def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
+    """`colour`: with a terminal's escape sequences, which the text itself never has."""
     lines: list[str] = []
+    coloured_lines: set[int] = set()
     for run in runs:
         results = list(results_of(run))
         lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}"]
@@ -25,7 +28,9 @@ def text_of(runs: Sequence[Run]) -> str:
             more = f" and {len(others)} more" if others else ""
             lines += ["", f"{len(cause.results):5}  {cause.title}", f"       {first.id}{more}"]
             if number < _SHOWN and first.text:
+                begin = len(lines)
                 lines += [f"       {line}".rstrip() for line in first.text.splitlines()]
+                coloured_lines.update(range(begin, len(lines)))
         waived = Counter((result.waiver, result.verdict) for result in results if result.waiver)
         if waived:
             lines += ["", "waivers"]
@@ -35,7 +40,11 @@ def text_of(runs: Sequence[Run]) -> str:
             lines += ["", "skipped"]
             lines += [f"{number:5}  {reason}" for reason, number in reasons.most_common(_SHOWN)]
         lines.append("")
-    return plain("\n".join(lines))
+    margin = " " * 7
+    printed = [plain(line) for line in lines]
+    for number in coloured_lines if colour else ():
+        printed[number] = margin + coloured(printed[number].removeprefix(margin))
+    return "\n".join(printed)
 
 
 def counts_line(results: Sequence[Result]) -> str:
