@@ -8,22 +8,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mkeyspec.cli.options import command
+from mkeyspec.cli.row import row_of
 from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.cli.soft_process import start_on
-from mkeyspec.cli.sources import be_a_source, project_root
-from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.cli.sources import project_root
 from mkeyspec.files.atomic_write import replace
-from mkeyspec.files.project import SUFFIX
 from mkeyspec.files.unwritable import Unwritable
 
 if TYPE_CHECKING:
-    from mkeyspec import plan
-    from mkeyspec.compiler.loader import Loaded
     from mkeyspec.run.rig import Rig
-    from mkeyspec.syntax import ast
 
 _EXAMPLE = """\
 example:
@@ -70,7 +66,7 @@ def _search(options: argparse.Namespace) -> int:
     from mkeyspec.shrink.shrink import shrink
     from mkeyspec.shrink.stand_alone import stand_alone
 
-    item = _item(options.item)
+    item = row_of(options.item)
     device, model = Player(_opener(options)), Player(_rig_of_model)
     outcomes = [device.play(item.case, item.row, item.path) for _ in range(_RUNS)]
     code = outcomes[0].code
@@ -110,38 +106,6 @@ def _search(options: argparse.Namespace) -> int:
 def _no(why: str) -> int:
     print(f"mkeyspec: error[MKS0933]: not shrunk: {why}", file=sys.stderr)
     return FAILED
-
-
-class _Item(NamedTuple):
-    path: str
-    loaded: Loaded
-    tree: ast.Case
-    case: plan.Case
-    row: plan.Row
-
-
-def _item(id: str) -> _Item:
-    """The row that an id names. Raises Failure."""
-    from mkeyspec.compiler.compile import compile_file
-
-    path, _, rest = id.partition("::")
-    name, _, wanted = rest.removesuffix("]").partition("[")
-    be_a_source(Path(path), SUFFIX)
-    if not Path(path).is_file():
-        raise Failure("MKS0903", f"no such file: {path}")
-    compiled = compile_file(Path(path), base=project_root())
-    if compiled.suite is None or compiled.loaded is None:
-        raise Failure("MKS0907", f"{path} has errors, see `mkeyspec check {path}`")
-    case = next((one for one in compiled.suite.cases if one.name == name), None)
-    if case is None:
-        advice = did_you_mean(name, [one.name for one in compiled.suite.cases])
-        raise Failure("MKS0907", f"{path} has no case {name!r}{f'; {advice}' if advice else ''}")
-    row = next((one for one in case.rows if one.id == wanted), None)
-    if row is None:
-        rows = f"`mkeyspec list --rows {path}` names its rows"
-        raise Failure("MKS0907", f"case {name} has no row {wanted!r}; {rows}")
-    tree = next(one for one in compiled.loaded.file.cases if one.name.text == name)
-    return _Item(path, compiled.loaded, tree, case, row)
 
 
 def _opener(options: argparse.Namespace) -> Callable[[], Rig]:
