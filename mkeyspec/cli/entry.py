@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, report, compare, list, explain, doctor, generate, softnic.
+"""The command line: check, compile, run, report, compare, list, explain, doctor, generate, repro, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -28,6 +28,7 @@ from mkeyspec.cli import (
     explain,
     generate,
     report,
+    repro,
     requirements,
     run,
     sabotage,
@@ -55,6 +56,7 @@ _COMMANDS = (
     sabotage,
     generate,
     shrink,
+    repro,
     softnic,
 )
 """In the order that `mkeyspec --help` shows."""

@@ -89,12 +89,12 @@ def decide(
     number: Number,
 ) -> Ruling:
     """Compare an attempt with its claim."""
-    failure, outcome = _hold(attempt, tuple([_as_came(one, attempt, number) for one in claim]), profile, number)
+    failure, outcome = _hold(attempt, tuple([as_came(one, attempt, number) for one in claim]), profile, number)
     if known is None:
         return Ruling(failure, outcome=outcome)
     stated = False
     if known.outcome is not None and attempt.fault is None:
-        stated = matches(_as_came(known.outcome, attempt, number), attempt, profile, number)
+        stated = matches(as_came(known.outcome, attempt, number), attempt, profile, number)
     if failure is None:
         return Ruling(fits=stated, outcome=outcome)
     return depart(failure, known, stated, expectations)
@@ -141,7 +141,7 @@ def matches(outcome: Outcome, attempt: Attempt, profile: Profile, number: Number
             assert_never(outcome)
 
 
-def _as_came(outcome: Outcome, attempt: Attempt, number: Number) -> Outcome:
+def as_came(outcome: Outcome, attempt: Attempt, number: Number) -> Outcome:
     """A list `in any order`, in the order in which its completions came; what came of none of its entries is last."""
     entries = outcome.unordered()
     if not entries:
