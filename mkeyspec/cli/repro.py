@@ -37,8 +37,6 @@ def add(commands: Any) -> None:
 
 def _repro(options: argparse.Namespace) -> int:
     from mkeyspec.device.profile.profile import Profile, ProfileError, load
-    from mkeyspec.device.protocol import Unavailable
-    from mkeyspec.device.verbs import lab_login
     from mkeyspec.repro.c_program import Subject
     from mkeyspec.repro.c_writer import CWriter
     from mkeyspec.repro.trace import Unsayable
@@ -47,13 +45,10 @@ def _repro(options: argparse.Namespace) -> int:
     got = _got(options, item)
     try:
         profile = load(Path(options.device_profile)) if options.device_profile else Profile()
-        lab = lab_login.of_environment()
     except ProfileError as error:
         raise Failure("MKS0904", str(error)) from None
-    except Unavailable as error:
-        raise Failure(error.code, error.message) from None
     id = f"{item.source}::{item.case.name}" + (f"[{item.row.id}]" if item.row.id else "")
-    subject = Subject(item.case, item.row, id, item.source, Path(item.path), profile, lab, got)
+    subject = Subject(item.case, item.row, id, item.source, Path(item.path), profile, got)
     writer = CWriter(subject)
     try:
         text = writer.text()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mkeyspec.plan import Comparison, Lacks, Need
 from mkeyspec.repro.numbers import device_number
+from mkeyspec.repro.trace import PERSONALITY
 
 if TYPE_CHECKING:
     from mkeyspec.repro.c_program import Subject
@@ -35,6 +36,12 @@ _QUERIES = {
     "atomic": "device_attr.atomic_cap != IBV_ATOMIC_NONE",
 }
 """Capabilities that a query tells; the others are seen where an object can't be made."""
+
+
+_LOGIN = (
+    f"It logs in with what the software NIC has stored (mkeyspec softnic exec --personality {PERSONALITY}). For "
+    "another device put its ids, its credential and the keys, wrapped by its import KEK, in their place."
+)
 
 
 def needs_of(needs: Sequence[Need]) -> list[str]:
@@ -110,6 +117,7 @@ def _comment(subject: Subject, cut: str) -> list[str]:
         "",
         "Exit code: 0 passed, 1 failed, 2 could not be set up, 77 the device lacks something.",
         f"Numbers of lines are those of {subject.source}.",
+        *([_LOGIN] if "crypto.login" in row.needs else []),
         *([f"It ends early: {cut}."] if cut else []),
         *(["", *subject.got] if subject.got else []),
     ]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from mkeyspec import plan
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import LabLogin
 from mkeyspec.repro import calls, claims
 from mkeyspec.repro.c_expect import Expectations
 from mkeyspec.repro.c_requests import Requests
@@ -25,8 +24,7 @@ _OWN_IDS = 1001
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A row that a program is written of. `path`: its file, for the text of the lines; `lab`: what to log in with,
-    None: what the model takes."""
+    """A row that a program is written of. `path`: its file, for the text of the lines."""
 
     case: plan.Case
     row: plan.Row
@@ -34,7 +32,6 @@ class Subject:
     source: str
     path: Path
     profile: Profile
-    lab: LabLogin | None = None
     got: tuple[str, ...] = ()
     """What a run has got, in lines, where the row has failed."""
 
@@ -73,7 +70,7 @@ class Program:
     def new_trace(self) -> Trace:
         """The row, from its beginning."""
         subject = self.subject
-        return Trace(subject.row, subject.id, subject.case.at, subject.profile, subject.lab)
+        return Trace(subject.row, subject.id, subject.case.at, subject.profile)
 
     # Lines -----------------------------------------------------------------------------------
 

@@ -59,9 +59,8 @@ class Forced:
 class Recorder:
     """A `protocol.Device` on another one."""
 
-    def __init__(self, device: Device, lab: LabLogin | None = None) -> None:
+    def __init__(self, device: Device) -> None:
         self._device = device
-        self._lab = lab
         self.calls: list[calls.Call] = []
         self.naming = ""
         """What the next object that has a name in the case is called."""
@@ -121,7 +120,7 @@ class Recorder:
         )
 
     def lab_login(self) -> LabLogin:
-        return self._lab if self._lab is not None else self._device.lab_login()
+        return self._device.lab_login()
 
     # Objects ---------------------------------------------------------------------------------
 

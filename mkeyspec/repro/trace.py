@@ -11,6 +11,8 @@ from mkeyspec.abi.constants import CAPABILITIES
 from mkeyspec.device import protocol
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.soft import lab_login
+from mkeyspec.device.soft.personality import VARIABLE
 from mkeyspec.plan import At
 from mkeyspec.repro import calls
 from mkeyspec.repro.recorder import Forced, Recorder
@@ -27,6 +29,10 @@ from mkeyspec.value.bytestring import ByteString
 
 DEADLINE = 0.01
 """Longest wait for the model, in seconds: it has done all its work before a call returns."""
+
+
+PERSONALITY = "bluefield3-wrapped"
+"""Of the software NIC, whose credential and import KEK a program logs in with: they are public, a lab's are not."""
 
 
 class Unsayable(Exception):
@@ -85,9 +91,11 @@ def _without(profile: Profile, row: plan.Row) -> Profile:
 class Trace:
     """A row that is carried out, step by step."""
 
-    def __init__(self, row: plan.Row, id: str, at: At, profile: Profile, lab: protocol.LabLogin | None) -> None:
+    def __init__(self, row: plan.Row, id: str, at: At, profile: Profile) -> None:
         self.row = row
-        device = Recorder(Model(_without(profile, row)), lab)
+        model = Model(_without(profile, row))
+        model.logins.lab = lab_login.of_environment({VARIABLE: PERSONALITY}) or model.logins.lab
+        device = Recorder(model)
         self.recorder = device
         self.state = _State(device, profile, DEADLINE, id, at=at, isolated=True)
         self.state.recorder = device

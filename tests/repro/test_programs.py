@@ -12,11 +12,12 @@ import pytest
 
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.soft import softnic
+from mkeyspec.device.soft import preload, softnic
 from mkeyspec.repro.c_frame import parts
 from mkeyspec.repro.c_program import Subject
 from mkeyspec.repro.c_writer import CWriter
 from mkeyspec.repro.names import is_taken
+from mkeyspec.repro.trace import PERSONALITY
 from tests.repro import campaign
 
 HERE = Path(__file__).parent
@@ -137,6 +138,25 @@ def test_a_changed_byte_fails(
     code, said = campaign.run([made], "")["changed"]
     assert code == 1
     assert "1 of 64 bytes of wire differ, first at offset 9" in said
+
+
+@needs_gcc
+@needs_soft
+def test_a_program_that_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the public credential of a personality; a lab's secrets are in no program."""
+    lab = tmp_path / "lab.toml"
+    text = f'credential_id = 1\nimport_kek_id = 2\ncredential = "{"a5" * 40}"\nimport_kek = "{"5a" * 16}"\n'
+    lab.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("MKEYSPEC_CRYPTO_LOGIN", str(lab))
+    file = tmp_path / "login.c"
+    subject = of(campaign.ROOT / "cases" / "crypto" / "logins.mks", "the_session")
+    file.write_text(CWriter(subject).text(), encoding="utf-8")
+    made = campaign.Made(subject.id, file)
+    assert not campaign.compiled([made], whole=True)
+    variables = preload.environment(PERSONALITY)
+    done = subprocess.run([str(file.with_suffix(""))], env=variables, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("PASSED\n")
+    assert campaign.run([made], "")[subject.id][0] == 77  # the default personality takes keys as they are
 
 
 @needs_gcc
