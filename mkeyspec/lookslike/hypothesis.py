@@ -37,6 +37,14 @@ class CryptJob:
     encipher: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """An atomic request: `operand` is added, or, where the 8 bytes are `compare`, written. Numbers of 64 bits."""
+
+    operand: int
+    compare: Optional[int] = None
+
+
 Fields = Callable[[FieldsJob], Optional[Octets]]
 """The fields, (n, size) of uint8; None where the hypothesis says nothing of this signature."""
 Frame = Callable[[bytes, Domain, Octets], bytes]
@@ -54,6 +62,9 @@ Domains = Callable[[Optional[Domain], Optional[Domain]], "tuple[Optional[Domain]
 Masked = Callable[[int, Domain], int]
 """The check mask -> another one."""
 
+Atomically = Callable[[Atomic, int], "tuple[int, int]"]
+"""(the request, what is there) -> (what is returned, what is there afterwards)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -67,6 +78,7 @@ class Rules:
     copied: Optional[Copied] = None
     escaped: Optional[Escaped] = None
     masked: Optional[Masked] = None
+    atomic: Optional[Atomically] = None
     crypto_order: bool = False
     """Enciphered before the fields are made, and not after; or the reverse."""
     start: int = 0

@@ -81,7 +81,7 @@ class Way:
     pick: Pick = _first
     lay: Lay = _as_told
     messages: int = 0
-    """Which messages are looked at: 1 all from the first on, -1 the last one; 0 those that are due."""
+    """Which messages are looked at: 1 all of the case, -1 the last one; 0 those since the last check."""
 
 
 def _of_kind(order: Sequence[str]) -> Pick:
@@ -404,7 +404,7 @@ class _Search:
         self._errors: dict[int, list[Report]] = {}
 
     def told(self, way: Way, last: int) -> Told:
-        arrivals = self._arrivals(way.rules)
+        arrivals = self._arrivals(way.rules) if way.messages != 1 else self._every_arrival()
         start = {1: 0, -1: len(arrivals) - 1}.get(way.messages, len(arrivals) - last)
         reports: list[Report] = []
         for arrival in arrivals[max(start, 0) :]:
@@ -425,6 +425,12 @@ class _Search:
         if reports or len(few.fields) == len(arrival.fields):
             return reports
         return errors_of(arrival, Evaluation(rules, Part(self.budget, ONE)))
+
+    def _every_arrival(self) -> list[Arrival]:
+        """The messages of the mkey, those too that a check has told of."""
+        moves = [move for move in self.moves if not move.check]
+        made = replayed(self.stage, moves, Evaluation(USUAL, Part(self.budget, ONE)), anew=True)
+        return [one for one in made.arrivals if one.mkey == self.mkey]
 
     def _arrivals(self, rules: Rules) -> list[Arrival]:
         """The messages of the mkey. Rules of the check alone leave them as they are."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mkeyspec.lookslike.atomics import ATOMICS
 from mkeyspec.lookslike.blocks import BLOCKS
 from mkeyspec.lookslike.ciphers import CIPHERS
 from mkeyspec.lookslike.crcs import CRCS
@@ -32,7 +33,8 @@ from mkeyspec.value.bytestring import (
     XtsEncrypt,
 )
 
-HYPOTHESES: tuple[Hypothesis, ...] = (*CRCS, *TUPLES, *BLOCKS, *CIPHERS, *TRANSFERS)
+_OF_VALUES: tuple[Hypothesis, ...] = (*CRCS, *TUPLES, *BLOCKS, *CIPHERS)
+HYPOTHESES: tuple[Hypothesis, ...] = (*_OF_VALUES, *TRANSFERS, *ATOMICS)
 TRIED = len(HYPOTHESES) + len(PLAINS)
 """Near misses that are tried on bytes."""
 
@@ -165,7 +167,7 @@ class _Search:
         def computed(values: Sequence[tuple[int, ByteString]]) -> Callable[[Evaluation], list[tuple[int, bytes]]]:
             return lambda evaluation: [(start, evaluation.bytes_of(value)) for start, value in values]
 
-        yield from self._tried(HYPOTHESES[: -len(TRANSFERS)], computed(first), computed(parts), kinds)
+        yield from self._tried(_OF_VALUES, computed(first), computed(parts), kinds)
 
     def by_transfer(self) -> Iterator[tuple[str, str]]:
         """Those that give it by what the case did, if that gives the expected bytes by the usual rules."""
@@ -183,8 +185,11 @@ class _Search:
         yield from self._tried(HYPOTHESES, compute, compute, {Framed, Strip, XtsEncrypt})
 
     def _chosen(self, stage: Stage, moves: list[Move]) -> list[Move] | None:
-        """The last moves that give the expected bytes."""
+        """The last moves that give the expected bytes; all of them where one counts with what is there."""
         limit = MOST // 8
+        if any(move.atomic for move in moves):
+            made = self._image(stage, moves)(Evaluation(USUAL, Budget(limit)))
+            return moves if self._is_want(made) else None
         for count in dict.fromkeys((1, 2, 3, len(moves))):
             if count > len(moves) or not count:
                 continue
@@ -213,7 +218,7 @@ class _Search:
 
     def _image(self, stage: Stage, moves: list[Move]) -> Callable[[Evaluation], list[tuple[int, bytes]]]:
         def computed(evaluation: Evaluation) -> list[tuple[int, bytes]]:
-            replay = replayed(stage, moves, evaluation)
+            replay = replayed(stage, moves, evaluation, anew=any(move.atomic for move in moves))
             made, at = [], 0
             for name, start, length in self.looked.pieces:
                 made.append((at, bytes(replay.image(name)[start : start + length])))

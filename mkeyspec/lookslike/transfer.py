@@ -12,8 +12,9 @@ from typing import Optional
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import CryptoOrder
+from mkeyspec.lookslike.atomics import written
 from mkeyspec.lookslike.evaluation import Evaluation
-from mkeyspec.lookslike.hypothesis import CryptJob
+from mkeyspec.lookslike.hypothesis import Atomic, CryptJob
 from mkeyspec.reference import frame as frames
 from mkeyspec.reference.buffer import Octets
 from mkeyspec.reference.layout import Segment, window
@@ -22,6 +23,8 @@ from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int, Read, evaluate
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
+_ATOMIC = 8
+"""Bytes of an atomic request."""
 MOST_NESTED = 4
 """Layouts of layouts that are followed."""
 
@@ -48,6 +51,8 @@ class Move:
     check: str = ""
     stored: bool = False
     """The case stores the bytes: no device has a part in it."""
+    atomic: plan.FetchAdd | plan.CompareSwap | None = None
+    """The 8 bytes of `source` are changed, and what was there goes to `target`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,11 @@ def moves_of(stage: Stage) -> list[Move]:
                             keys[request.mkey] = _listed(keys.get(request.mkey, Key()), request.layout)
                         case plan.Write():
                             moved(request.data, (request.to,))
+                        case plan.Memcpy():
+                            moved((request.source,), (request.to,))
+                        case plan.FetchAdd() | plan.CompareSwap():
+                            source, into = (replace(part, length=_ATOMIC) for part in (request.source, request.into))
+                            moves.append(Move((source,), (into,), dict(keys), atomic=request))
                         case plan.Read():
                             moved((request.source,), request.into)
                         case plan.Send():
@@ -187,6 +197,9 @@ class Replay:
             self.arrivals = [one for one in self.arrivals if one.mkey != move.check]
             return
         self.keys = move.keys
+        if move.atomic is not None:
+            self._atomic(move.atomic, move)
+            return
         if move.stored and isinstance(move.source, bytes) and not isinstance(move.target, str):
             part = move.target[0]
             self._put(part.name, self._number(part.start), move.source)
@@ -208,6 +221,21 @@ class Replay:
             length = self._number(part.length)
             self._delivered(part, stream[at : at + length])
             at += length
+
+    def _atomic(self, request: plan.FetchAdd | plan.CompareSwap, move: Move) -> None:
+        assert not isinstance(move.source, bytes)
+        assert not isinstance(move.target, str)
+        (source,), (into,) = move.source, move.target
+        old = int.from_bytes(self._taken(source), "little")
+        match request:
+            case plan.FetchAdd():
+                asked = Atomic(self._number(request.add))
+            case plan.CompareSwap():
+                asked = Atomic(self._number(request.swap), self._number(request.compare))
+        rule = self.evaluation.rules.atomic
+        returned, new = (old, written(asked, old)) if rule is None else rule(asked, old)
+        self._delivered(into, returned.to_bytes(_ATOMIC, "little"))
+        self._delivered(source, new.to_bytes(_ATOMIC, "little"))
 
     def image(self, name: str) -> bytearray:
         """The content of a buffer, or of a wire. KeyError of what is neither."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.report.causes import causes_of
-from mkeyspec.report.reader import Run
+from mkeyspec.report.reader import Run, case_of
 from mkeyspec.report.record import WRONG, Begin, Case, NearMiss, Result
 from mkeyspec.report.rows import plain
 
@@ -24,14 +24,14 @@ class Causes:
         self._run = Run(Path(), Begin(0, "", "", ""))
 
     def add(self, record: object) -> None:
-        """A line of the stream. Of a row that is run again the last result counts."""
+        """A line of the stream. Of a row that is run again the last result counts; other tests have no causes."""
         if isinstance(record, Case):
             self._run.cases[record.case] = record
         elif isinstance(record, NearMiss):
             self._run.near_misses[record.name] = record.sentence
         elif isinstance(record, Result):
             self._run.results.pop(record.id, None)
-            if record.verdict in WRONG:
+            if record.verdict in WRONG and case_of(record.id) in self._run.cases:
                 self._run.results[record.id] = record
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

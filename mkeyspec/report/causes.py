@@ -19,6 +19,19 @@ from mkeyspec.report.record import WRONG, Result
 SHOWN = 3
 """Near misses and requirements that are named."""
 
+_GENERAL = (
+    "record.none",
+    "check.nothing",
+    "check.all",
+    "field.kept",
+    "frame.",
+    "domains.",
+    "escape.both_always",
+    "escape.app_always",
+)
+"""Beginnings of the names of near misses that any signature shows. If one of them were the cause, rows would fail that
+nothing else explains; where several explain the same rows, they are the least likely."""
+
 
 @dataclass(slots=True)
 class Cause:
@@ -60,10 +73,11 @@ def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
                 explains[name] += 1
                 # Of two that explain as many rows, the one that is named with fewer others and before them.
                 weight[name] -= len(names) + place
-        best: str = max(explains, key=lambda name: (explains[name], weight[name]))
+        likely = {name: (number, not name.startswith(_GENERAL), weight[name]) for name, number in explains.items()}
+        best = max(likely, key=lambda name: likely[name])
         its = [(run, result) for run, result in left if best in result.looks_like]
         left = [(run, result) for run, result in left if best not in result.looks_like]
-        same = sorted((name for name in explains if _all_have(name, its)), key=lambda name: -weight[name])
+        same = sorted((name for name in explains if _all_have(name, its)), key=lambda name: likely[name], reverse=True)
         named = (best, *(name for name in same if name != best))
         sentences = its[0][0].near_misses
         shown = [sentences.get(name, name) for name in named[:SHOWN]]

@@ -73,6 +73,12 @@ def test_a_near_miss_is_named(name: str, got: Told) -> None:
     assert name in names(got)
 
 
+def test_an_error_that_was_told_is_told_again() -> None:
+    stage = Stage((*STEPS, plan.Check(AT, "k", ("bad_guard",), 1)), {"m": BAD, "@": bytes(len(DATA))}, unread)
+    found = record_looks_like(stage, "k", TRUE, lambda told: told.kind == "ok", laid_down)
+    assert [cause.name for cause in found.causes] == ["record.again"]
+
+
 def test_another_record_is_none() -> None:
     assert names(replace(TRUE, actual=FOUND ^ 0x55)) == []
 

@@ -35,3 +35,41 @@ def test_a_name_that_is_no_utf8_ends_the_session_in_one_line(suite: Project, wor
         assert told in done.out + done.err
         assert "Traceback" not in done.out + done.err
         assert done.code in (2, 4)
+
+
+CAUSES = """\
+mks 1
+case crc
+    verifies CRC-02
+    for n in 1, 2, 3
+    let d = crc32(ones) every 512
+    memory src = framed(counter(n * 512), d)
+    mkey k { block_signature }
+    configure k { layout list(src); signature { mem d } }
+    transmit k by send
+    expect wire == counter(n * 512)
+
+case other
+    verifies LAY-05
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == fill(0, 64)
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_a_run_ends_with_its_causes(project: Project, workers: tuple[str, ...]) -> None:
+    """One defect is one line with its count, and what is wrong with it in words. A test that is no case has none."""
+    project.put("cases/c.mks", CAUSES)
+    done = project.mkeyspec("run", "cases", "--fault", "crc32_not_inverted", *workers)
+    lines = done.out.splitlines()
+    causes = lines[lines.index("mkeyspec: what went wrong, by cause") + 1 : -1]
+    assert causes[0] == "    3  CRC-02: looks like: the final inversion of the CRC is missing"
+    assert causes[1].startswith("       cases/c.mks::crc[n=")
+    assert causes[1].endswith(" and 2 more")
+    assert causes[2].startswith("    1  LAY-05: ")
+    assert len(causes) == 4
+    project.put("tests/test_own.py", "def test_one(): assert 0\ndef test_two(): assert 0\n")
+    assert "by cause" not in project.pytest("tests", "cases/c.mks", "-k", "test_one or test_two or other").out

@@ -15,11 +15,11 @@ MASK = ["record.none", "field.kept", "field.kept_guard", "check.shifted"]
 ESCAPE = ["escape.app_always", "record.none", "check.shifted"]
 
 SETS: dict[str, tuple[list[list[str]], list[tuple[str, int]]]] = {
-    "one row: its first three": (
+    "what holds for any signature comes last": (
         [MASK],
-        [("looks like: record.none, or field.kept, or field.kept_guard, or 1 more", 1)],
+        [("looks like: check.shifted, or record.none, or field.kept, or 1 more", 1)],
     ),
-    "what explains both": ([MASK, ESCAPE], [("looks like: record.none, or check.shifted", 2)]),
+    "what explains both": ([MASK, ESCAPE], [("looks like: check.shifted, or record.none", 2)]),
     "a third row tells which": ([MASK, ESCAPE, ["crc.half", "check.shifted"]], [("looks like: check.shifted", 3)]),
     "of two that explain as many, that with fewer others": (
         [["a", "b", "c"], ["b", "a"], ["a"], ["b"]],
@@ -27,7 +27,7 @@ SETS: dict[str, tuple[list[list[str]], list[tuple[str, int]]]] = {
     ),
     "two defects": (
         [MASK, ["crc.inversion"], ["crc.inversion", "crc.half"], ESCAPE, MASK],
-        [("looks like: record.none, or check.shifted", 3), ("looks like: crc.inversion", 2)],
+        [("looks like: check.shifted, or record.none", 3), ("looks like: crc.inversion", 2)],
     ),
     "what the bytes are explains nothing": (
         [["bytes.zero"], ["bytes.zero", "a"]],
