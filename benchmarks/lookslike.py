@@ -2,7 +2,7 @@
 
     python benchmarks/lookslike.py [--device soft] [--only FAULT…] [--every] [--json FILE]
 
-Of each fault those rows of the quick profile are looked at that notice it, at most forty. `run` is the first cause that
+Of each fault those rows of the quick profile are looked at that notice it, at most 25. `run` is the first cause that
 a report of such a run names (`mkeyspec.report.causes`), `failure` the first failure alone that shows bytes or an error
 record. What the near miss should be called is in lookslike.toml, written from the fault's sentence. `--every` prints a
 line for each fault.
@@ -46,7 +46,7 @@ else:
 
 CODES = ("MKS2101", "MKS2102", "MKS2106")
 """Bytes on the wire, bytes in memory, an error record."""
-FAILING = 40
+FAILING = 25
 """Rows that fail, after which a run is ended."""
 SHOWN = 3
 WHAT = ("run", "failure")
@@ -77,6 +77,10 @@ def causes(row: dict[str, Any]) -> list[str]:
 
 def judged(names: list[str], right: list[str]) -> str:
     """alone, among, none or wrong. Where several are named and none is right, it is `misled`."""
+    # What the bytes are (zeros, unchanged) is no cause, unless the fault is just that.
+    names = [
+        name for name in names if not name.startswith("bytes.") or any(fnmatch.fnmatchcase(name, one) for one in right)
+    ]
     hits = [name for name in names if any(fnmatch.fnmatchcase(name, one) for one in right)]
     if not names:
         return "none"
