@@ -51,7 +51,8 @@ def test_a_near_miss_is_named(
         plan.Post(AT, (request_,)),
     )
     contents = {"counter": words(want)[:8], "back": words(want)[8:]}
-    scene = Scene(*(np.frombuffer(words(one), np.uint8) for one in (want, got)), np.ones(16, bool))
+    expected, observed = (np.frombuffer(words(one), np.uint8) for one in (want, got))
+    scene = Scene(expected, observed, np.ones(16, bool))
     stage = Stage(steps, contents, lambda subject, member: 0)
     looked = Looked(scene, (), [("counter", 0, 8), ("back", 0, 8)], stage)
     assert name in bytes_look_like(looked).names
