@@ -16,6 +16,7 @@ from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
+from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
@@ -144,6 +145,7 @@ class CaseState:
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
         self.alive: Callable[[], None] = lambda: None
         """`Rig.alive`."""
+        self.around = Surroundings()
         self.wait_for_label: Callable[[Label], None] = lambda label: None
         """Called when a member of a label is read (`Executor`)."""
         self.wait_for_bytes: Callable[[str], None] = lambda name: None

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from errno import ENOMEM
-from time import monotonic, sleep
 
 from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
@@ -215,14 +214,16 @@ def until_quiet(state: CaseState, end: End) -> None:
 def look(state: CaseState, end: End, seconds: float) -> None:
     """Poll until nothing new has come for that long; never longer than a step may wait."""
     look_on(state, (end,))
-    last = monotonic() + state.deadline
-    limit = monotonic() + seconds
+    around = state.around
+    last = around.now() + state.deadline
+    limit = around.now() + seconds
     begun = count = len(end.arrived)
-    while monotonic() < min(limit, last) and count < begun + MOST_SEEN:
-        sleep(seconds / 4)
+    while around.now() < min(limit, last) and count < begun + MOST_SEEN:
+        around.rest(seconds / 4)
         look_on(state, (end,))
         if len(end.arrived) != count:
-            count, limit = len(end.arrived), monotonic() + seconds
+            count, limit = len(end.arrived), around.now() + seconds
+    around.fell_quiet()
 
 
 def look_on(state: CaseState, ends: Sequence[End]) -> None:
@@ -270,7 +271,8 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
             owed = [due for due in end.send if due.signaled]
             wait.until(state, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: state.poll(end))  # type: ignore[misc]
         try:
-            errno = state.device.post(end.qp, [request])
+            with state.around.as_own():
+                errno = state.device.post(end.qp, [request])
         except Refused as refusal:
             errno = refusal.errno
         if errno == ENOMEM and end.wqes >= end.pair.attributes.max_send_wr:
@@ -322,7 +324,8 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, li
 def _receive(state: CaseState, end: End, due: Due) -> str:
     """Post a receive for a marker that is a message; the errno's name if it is refused."""
     try:
-        errno = state.device.post_recv(end.qp, due.wr_id, ())
+        with state.around.as_own():
+            errno = state.device.post_recv(end.qp, due.wr_id, ())
     except Refused as refusal:
         errno = refusal.errno
     if errno:

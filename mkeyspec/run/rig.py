@@ -17,6 +17,7 @@ from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.executor import Executor
+from mkeyspec.run.surroundings import NotRecorded, Surroundings
 from mkeyspec.run.turn import Turn
 from mkeyspec.run.verdict import RAISED, Blocked, CaseFailed, CaseInfo, Failure, Verdict
 
@@ -42,6 +43,7 @@ class Rig:
         deadline: float = 5.0,
         statement: Callable[[str], str | None] = lambda requirement: None,
         again: Callable[[str], str] = lambda id: "",
+        around: Surroundings | None = None,
     ) -> None:
         """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id; `again` the
         command that runs the row of this id alone."""
@@ -51,6 +53,7 @@ class Rig:
         self.deadline = deadline
         self.statement = statement
         self.again = again
+        self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self._capabilities = device.capabilities()
         self._info = device.info()
@@ -62,6 +65,8 @@ class Rig:
         self._blocked: Blocked | None = None
         self._late: tuple[Counter[int], ...] = ()
         """Handles of QPs that failed as the last case claimed: an event of that may come late."""
+        self._whole = False
+        """Whether the end of the case under way was waited for."""
 
     def begin(self, case: CaseInfo) -> list[str]:
         """Start a case. Returns what it needs and the device lacks: not empty means don't run it (and don't finish it).
@@ -78,11 +83,13 @@ class Rig:
         unmet = self.unmet(case.needs)
         if unmet:
             self._required(case, unmet)
+            self.around.passed_by(case.id, unmet)
             return unmet
         self._case, self._at = case, case.at
         state = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
-        state.late = sum(self._late, Counter())
-        state.alive = self.alive
+        state.late = self.around.begin(case.id, sum(self._late, Counter()))
+        state.alive, state.around = self.alive, self.around
+        self._whole = False
         self._executor = Executor(state, self.expectations, self.verdict)
         return []
 
@@ -106,7 +113,7 @@ class Rig:
     def leave(self) -> None:
         """Release the objects of a case whose test function ended with its own exception, without `finish`."""
         if self._executor is not None:
-            self.verdict.status = "fail"
+            self.verdict.status, self._whole = "fail", False
             self._give_back()
 
     def _required(self, case: CaseInfo, unmet: list[str]) -> None:
@@ -160,6 +167,8 @@ class Rig:
         self.alive()
         try:
             executor.take(step)
+        except NotRecorded as missing:
+            raise NotRecorded(f"{step.at}: {missing}") from None
         except Unsupported as unsupported:
             executor.rulings.fail(self._withheld(step.at, unsupported))
         except Refused as refusal:
@@ -191,8 +200,12 @@ class Rig:
         if executor is None or case is None:
             raise RuntimeError("no case is under way: call begin first")
         if not any(failure.code == "MKS2007" for failure in verdict.failures):
+            self._whole = not any(failure.hard for failure in verdict.failures)
             try:
                 executor.close()
+            except NotRecorded as missing:
+                if self._whole:
+                    raise NotRecorded(f"the end of the case: {missing}") from None
             except Unsupported as unsupported:
                 executor.rulings.fail(self._withheld(self._at, unsupported))
             except RAISED as error:
@@ -223,6 +236,12 @@ class Rig:
             verdict.status = "known"
 
     def _give_back(self) -> None:
+        try:
+            self._release()
+        finally:
+            self.around.ended()
+
+    def _release(self) -> None:
         """Release the objects of the case. After every verdict except passed, and after a refusal that the case allows
         beside success, check whether the device is still healthy. The case fails if an object can't be released, or if
         the device is not healthy after a case without a failure. The following cases on such a device are blocked.
@@ -235,6 +254,7 @@ class Rig:
             cut_short = rulings.over or rulings.admitted  # a dead device refuses too
         self._executor = None
         assert case is not None
+        self.around.end(self._whole)
         try:
             self.device.release(healthy=verdict.status == "pass")
             events = self.device.events()
@@ -250,7 +270,9 @@ class Rig:
         self._settle()
         if verdict.status == "pass" and not cut_short:
             return
-        verdict.unhealthy = health_check.symptom(self.device, self.deadline)  # gives back once more what is left
+        verdict.unhealthy = self.around.symptom(
+            lambda: health_check.symptom(self.device, self.deadline)
+        )  # gives back once more what is left
         with contextlib.suppress(*RAISED):
             self.device.events()  # of the canary transfer: the case that follows has no part in them
         if not verdict.unhealthy:

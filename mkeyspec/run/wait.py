@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic, sleep
 
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
@@ -23,14 +22,16 @@ def until(state: CaseState, done: Callable[[], bool], look: Callable[[], None]) 
     if done():
         return True
     state.alive()
-    end = monotonic() + state.deadline
+    around = state.around
+    end = around.now() + state.deadline
     pause = _SHORTEST
-    while monotonic() < end:
-        sleep(pause)
+    while around.now() < end:
+        around.pause(pause)
         pause = min(2 * pause, _LONGEST)
         look()
         if done():
             return True
+    around.ran_out()
     return False
 
 
