@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, report, compare, list, explain, doctor, generate, repro, softnic.
+"""The command line: check, compile, run, judge, report, compare, list, explain, doctor, generate, repro, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -27,6 +27,7 @@ from mkeyspec.cli import (
     doctor,
     explain,
     generate,
+    judge,
     report,
     repro,
     requirements,
@@ -47,6 +48,7 @@ _COMMANDS = (
     check,
     compile_command,
     run,
+    judge,
     report,
     compare,
     list_command,

@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
     run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
     where = "where the stream of results goes (default: reports/RUN/results.ndjson)"
     run.add_argument("--results", metavar="FILE", help=where)
+    run.add_argument("--bundle", metavar="FILE", help="keep what is observed, for `mkeyspec judge`")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("--shard", metavar="K/N", help="the K-th of N parts, as 1/3")
     tags = "only cases with this tag; repeatable: with any of them"
@@ -124,4 +125,5 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         results=path_or_none(options.results) or place.made / "reports" / run_name(options.device or "model") / FILE,
         cache=place.cache,
         apart=options.whole,
+        bundle=path_or_none(options.bundle),
     )

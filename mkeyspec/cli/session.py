@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.bundle.merge import folder_of, in_the_way, merge, parts_in
 from mkeyspec.cli.lost_rows import lost_rows
 from mkeyspec.cli.output_file import write
 from mkeyspec.cli.stream import loss
@@ -94,6 +95,7 @@ class Tally:
             self._count(report, "known", report.waived["why"])
         else:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            reason = getattr(report, "not_judged", None) or reason
             self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -167,11 +169,13 @@ def run_session(
     results: Path,
     cache: Path | None,
     apart: bool,
+    bundle: Path | None = None,
 ) -> int:
     """Run pytest and print the last line; returns the exit code. Raises Failure if it can't begin.
 
     `cache`: where pytest's own cache is, if not in the project.
     `apart`: in a child process; if that ends during a row, it is an error of that row.
+    `bundle`: where what was observed is kept.
     """
     _make_writable(generated, "--generated")
     _make_writable(junit.parent, "--junit", junit)
@@ -184,6 +188,10 @@ def run_session(
     _make_writable(results.parent, "--results", results)
     if new:  # pytest makes it again, unless it refuses to begin
         results.parent.rmdir()
+    if bundle is not None:
+        _make_writable(bundle.parent, "--bundle", bundle)
+        if why := in_the_way(bundle):
+            raise Failure("MKS0902", why)
     _tell_unread(project)
     fixed = [
         *_ALONE,
@@ -193,8 +201,25 @@ def run_session(
         f"--generated={generated}",
         *([] if cache is None else [f"--override-ini=cache_dir={cache}"]),
     ]
+    kept = [] if bundle is None else [f"--bundle-parts={folder_of(bundle).absolute()}"]
     with _own_environment():
-        return _run_alone(fixed, [*arguments, *paths], results, junit, apart)
+        code = _run_alone([*fixed, *kept], [*arguments, *paths], results, junit, apart)
+    return code if bundle is None else _bundled(bundle, code)
+
+
+def _bundled(bundle: Path, code: int) -> int:
+    """Make one file of what the processes of the run have kept; returns the exit code."""
+    folder = folder_of(bundle)
+    if not parts_in(folder):
+        return code
+    try:
+        cut = merge(folder, bundle)
+    except OSError as error:
+        print(Unwritable(bundle, error, "--bundle"))
+        return USAGE if code in (OK, NOTHING) else code
+    if cut:
+        print(f"mkeyspec: {bundle} has the rows that had ended: a process was killed, or could not write")
+    return (USAGE if code in (OK, NOTHING) else code) if cut else code
 
 
 _OWN_OPTIONS = ("--device", "--expectations", "--waivers", "--deadline", "--case-profile", "--allow", "--deny")

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from mkeyspec.device.protocol import Device
 
 WORDS = ("model", "soft")
-HELP = "model, model:late, soft[:PERSONALITY], or an RDMA device as mlx5_0[:PORT]"
+HELP = "model, model:late, soft[:PERSONALITY], bundle:FILE, or an RDMA device as mlx5_0[:PORT]"
 
 _NIC = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?::(.*))?\Z", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"(mlx5_|rocep|roceo|ibp|ibs|rdmap|rdma)\w*\d\w*\Z")
+Kind = Literal["model", "late", "soft", "nic", "outside", "bundle"]
 SOFT_NIC = "mlx5_0"
 """The name of the software NIC's device."""
 
@@ -28,19 +29,19 @@ SOFT_NIC = "mlx5_0"
 class DeviceChoice:
     """`name` and `port` are those of an RDMA device; `personality` None is that of the process."""
 
-    kind: Literal["model", "late", "soft", "nic", "outside"]
+    kind: Kind
     name: str = ""
     port: int = 1
     personality: str | None = None
     argument: str = ""
-    """Of a device of another package: what follows its name."""
+    """Of a device of another package, and of a bundle: what follows its name."""
 
     @property
     def text(self) -> str:
         """As it would be written, whole."""
         if self.kind == "nic":
             return f"{self.name}:{self.port}"
-        if self.kind == "outside":
+        if self.kind in ("outside", "bundle"):
             return f"{self.name}:{self.argument}" if self.argument else self.name
         if self.kind == "late":
             return "model:late"
@@ -65,6 +66,8 @@ def parse(text: str) -> DeviceChoice:
             raise Unavailable("MKS0911", str(error)) from None
         return DeviceChoice("soft", SOFT_NIC, personality=wanted)
     name, _, argument = text.partition(":")
+    if name == "bundle" and argument:
+        return DeviceChoice("bundle", name, argument=argument)
     if name in outside_devices():
         return DeviceChoice("outside", name, argument=argument)
     match = _NIC.match(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -19,14 +20,18 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--allow-busy-port", "--allow-busy-port", False),
 )
 """Of pytest, of `mkeyspec run`, and what it is if it is not given."""
+_BUNDLE = "bundle:"
 
 
 def command_of(config: pytest.Config, id: str) -> str:
     """`mkeyspec run 'cases/crc.mks::a[n=1]' --device soft`: options that change what a row means are in it."""
     words = ["mkeyspec", "run", id]
+    device = config.getoption("--device")
+    if device.startswith(_BUNDLE):
+        words = ["mkeyspec", "judge", os.path.relpath(device.removeprefix(_BUNDLE)), id]
     for option, name, usual in _OPTIONS:
         value = config.getoption(option)
-        if value == usual:
+        if value == usual or (option == "--device" and words[1] == "judge"):
             continue
         for one in value if isinstance(value, list) else [value]:
             words += [name] if one is True else [name, f"{one:g}" if isinstance(one, float) else str(one)]

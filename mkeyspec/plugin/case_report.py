@@ -13,6 +13,7 @@ from mkeyspec.plugin.report_properties import case_properties, reopened, verdict
 from mkeyspec.plugin.unseen_departures import absence_properties
 from mkeyspec.plugin.waivers import Waived, ruling_of
 from mkeyspec.run.marks import case_of
+from mkeyspec.run.surroundings import NotRecorded
 from mkeyspec.run.verdict import Blocked, CaseFailed
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return _failed(item, call, excinfo, error)
     if isinstance(error, Unmet):
         return _skipped(item, call, str(error))
+    if isinstance(error, NotRecorded):
+        return _not_judged(item, call, error)
     return None
 
 
@@ -202,6 +205,13 @@ def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pyt
     report.outcome = "skipped"
     report.longrepr = (str(path), line, f"Skipped: {reason}")
     report.__dict__.update(unmet=reason)
+    return report
+
+
+def _not_judged(item: pytest.Item, call: pytest.CallInfo[None], error: NotRecorded) -> pytest.TestReport:
+    """A row of a bundle that can't be judged from it: neither passed nor failed."""
+    report = _skipped(item, call, f"error[MKS0954]: can't be judged from the bundle: {error}")
+    report.__dict__.update(not_judged="MKS0954")
     return report
 
 

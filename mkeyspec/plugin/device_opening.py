@@ -12,24 +12,39 @@ import pytest
 
 from mkeyspec.plugin import junitxml_option
 from mkeyspec.plugin.again import command_of
+from mkeyspec.plugin.judging import replay_of
 from mkeyspec.plugin.option_values import read_choice, read_profile
+from mkeyspec.plugin.recording import recorder_of
 from mkeyspec.plugin.settings_defaults import settings_folder
 from mkeyspec.plugin.watchdog import watched
 
 if TYPE_CHECKING:
     from mkeyspec.device.profile.profile import Profile
     from mkeyspec.device.protocol import Device
+    from mkeyspec.device.select import DeviceChoice
     from mkeyspec.run.departures import Expectations
     from mkeyspec.run.rig import Rig
 
 
 def open_device(config: pytest.Config) -> Device:
     """The device of `--device`. Raises Unavailable with the reason if it can't be used."""
-    from mkeyspec.device.select import open_choice
-
     option = config.getoption
     profile = read_profile(option("--device-profile"))
     choice = read_choice(option("--device"))
+    replay = replay_of(config)
+    if replay is not None:
+        from mkeyspec.bundle.replay import Replayed
+
+        return Replayed(replay)
+    recorder = recorder_of(config)
+    device = _opened(config, choice, profile)
+    return device if recorder is None else recorder.wrap(device)
+
+
+def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> Device:
+    from mkeyspec.device.select import open_choice
+
+    option = config.getoption
     if choice.kind == "model" and option("--fault") is not None:
         from mkeyspec.sabotage.model import bent
 
@@ -138,4 +153,5 @@ def make_rig(config: pytest.Config, device: Device, profile: Profile, expectatio
         deadline=config.getoption("--deadline"),
         statement=statement,
         again=partial(command_of, config),
+        around=replay_of(config) or recorder_of(config),
     )

@@ -12,9 +12,11 @@ import pytest
 
 from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.device_opening import DEVICE, OPEN, make_rig, not_closed, open_anew, open_device, raised_by
+from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
 from mkeyspec.plugin.provenance import pci_of
+from mkeyspec.plugin.recording import keep_device, keep_sources, recorder_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
 from mkeyspec.plugin.row_report import remember_device
 from mkeyspec.plugin.waivers import for_device, skip_if_waived
@@ -23,6 +25,7 @@ from mkeyspec.run.marks import case_of, row_needs
 from mkeyspec.run.verdict import Blocked, CaseInfo
 
 if TYPE_CHECKING:
+    from mkeyspec.bundle.replay import Replay
     from mkeyspec.device.protocol import Device
     from mkeyspec.run.rig import Rig
 
@@ -71,7 +74,7 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 def _made(pytestconfig: pytest.Config, device: Device) -> Rig:
     option = pytestconfig.getoption
     info = device.info()
-    expectations = read_expectations(option("--expectations"), read_choice(option("--device")), info)
+    expectations = read_expectations(option("--expectations"), device_choice(pytestconfig), info)
     profile = read_profile(option("--device-profile"))
     profile = replace(profile, require=(*profile.require, *option("--require")))
     made = make_rig(pytestconfig, device, profile, expectations)
@@ -81,7 +84,9 @@ def _made(pytestconfig: pytest.Config, device: Device) -> Rig:
     atexit.register(gc.freeze)
     for_device(pytestconfig, info)
     session_properties(pytestconfig, info)
-    remember_device(pytestconfig, info, device.capabilities(), pci_of(pytestconfig))
+    bundle = bundle_of(pytestconfig)
+    pci = pci_of(pytestconfig) if bundle is None else str(bundle.about.get("pci", ""))
+    keep_device(pytestconfig, remember_device(pytestconfig, info, device.capabilities(), pci))
     return made
 
 
@@ -98,9 +103,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if culprit is not None:  # run again by another plugin: what it did is its verdict
             raise culprit
         blocked = rig.blocked
-        if blocked is not None:
+        replay = replay_of(config)
+        if replay is not None:
+            _as_in_the_run(item, rig, replay)
+        elif blocked is not None:
             opened = open_anew(config, rig.deadline)
             if opened is None:
+                if (recorder := recorder_of(config)) is not None:
+                    recorder.blocked(item.nodeid, blocked.culprit, blocked.symptom)
                 raise Blocked(blocked.culprit, blocked.symptom)
             rig.take_over(opened)
             reopened_after(config, blocked.culprit, blocked.symptom)
@@ -108,6 +118,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     current = config.stash.get(OPEN, None)
     if current is not None and arguments.get("device") is config.stash.get(_FIXTURE, None):
         arguments["device"] = current
+
+
+def _as_in_the_run(item: pytest.Item, rig: Rig, replay: Replay) -> None:
+    """A row that was blocked in the run is blocked; for any other the device was opened again."""
+    blocked = replay.blocked(item.nodeid)
+    if blocked is not None:
+        raise Blocked(*blocked)
+    if rig.blocked is not None:
+        reopened_after(item.config, rig.blocked.culprit, rig.blocked.symptom)
+        rig.take_over(rig.device)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -154,6 +174,8 @@ def _begin(item: pytest.Function, rig: Rig) -> None:
         source = path if path.suffix == ".mks" else None
         info = CaseInfo(item.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
     item.config.stash[BEGUN] = item
+    if mark is not None:
+        keep_sources(item.config, path, mark)
     unmet = rig.begin(info)
     if unmet:
         raise Unmet(f"needs {', '.join(unmet)}")

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import journal, not_closed, result_stream, settings_defaults, waivers, worker_errors
+from mkeyspec.plugin import (
+    journal,
+    judging,
+    not_closed,
+    recording,
+    result_stream,
+    settings_defaults,
+    waivers,
+    worker_errors,
+)
 from mkeyspec.plugin.colour import Colours
 from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import (
@@ -26,6 +35,7 @@ from mkeyspec.plugin.option_values import (
     read_selection,
     read_shard,
 )
+from mkeyspec.plugin.provenance import run_of
 from mkeyspec.plugin.required import Required
 from mkeyspec.plugin.unseen_departures import Absences
 from mkeyspec.plugin.watchdog import NAME, Watch
@@ -124,6 +134,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the K-th of N parts of what is selected, each with about as many rows of each case; K counts from 1",
     )
     result_stream.add_option(group)
+    recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
@@ -198,7 +209,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.expectations:
         read_expectations(option.expectations, choice, None)
     waivers.register(config, option.waivers)
-    if choice.kind != "model" and not option.collectonly:
+    run_of(config)
+    judging.register(config)
+    recording.register(config)
+    if choice.kind not in ("model", "bundle") and not option.collectonly:
         config.pluginmanager.register(Watch(config, journal.note_for(config)), NAME)
     result_stream.register(config)
     if not hasattr(config, "workerinput"):

@@ -8,27 +8,45 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mkeyspec import __version__
+from mkeyspec.plugin.judging import bundle_of
 from mkeyspec.plugin.option_values import read_choice
+from mkeyspec.report import place
 from mkeyspec.report.record import SCHEMA, Begin
 
+if TYPE_CHECKING:
+    from mkeyspec.bundle.reader import Bundle
+
 _GIT_SECONDS = 5.0
+
+
+def run_of(config: pytest.Config) -> str:
+    """The name of this run, in each of its processes: that of its folder of results, or a new one."""
+    option = config.option
+    if getattr(option, "run_name", None) is None:
+        results = Path(option.results or "")
+        usual = results.name == place.FILE and place.is_run_name(results.parent.name)
+        option.run_name = results.parent.name if usual else place.run_name(option.device)
+    name: str = option.run_name
+    return name
 
 
 def begin_of(config: pytest.Config, run: str) -> Begin:
     option = config.option
     choice = read_choice(option.device)
     commit, changed = _git(config.rootpath)
+    bundle = bundle_of(config)
     return Begin(
         schema=SCHEMA,
         run=run,
         started=datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         mkeyspec=__version__,
-        device=choice.text,
-        personality=choice.personality or "",
+        device=choice.text if bundle is None else bundle.device,
+        personality=choice.personality or "" if bundle is None else str(bundle.run.get("personality", "")),
         profile=option.case_profile or "",
         device_profile=option.device_profile or "",
         expectations=list(option.expectations),
@@ -40,7 +58,13 @@ def begin_of(config: pytest.Config, run: str) -> Begin:
         python=platform.python_version(),
         pytest=pytest.__version__,
         seed=str(option.drawn_from or ""),
+        judged="" if bundle is None else _judged(bundle),
     )
+
+
+def _judged(bundle: Bundle) -> str:
+    run = bundle.run
+    return f"{bundle.path.name}, sha256 {bundle.sha256}, of {run.get('run', '')}, {run.get('started', '')}"
 
 
 def _arguments(config: pytest.Config) -> list[str]:

@@ -18,7 +18,7 @@ import pytest
 
 from mkeyspec.files.unwritable import Unwritable
 from mkeyspec.plugin.cause_summary import Causes
-from mkeyspec.plugin.provenance import begin_of
+from mkeyspec.plugin.provenance import begin_of, run_of
 from mkeyspec.plugin.report_properties import reopened
 from mkeyspec.plugin.row_report import ATTRIBUTE, RowReports
 from mkeyspec.report import place
@@ -76,7 +76,7 @@ class Stream:
         self._writer = Writer(self.path, again=self.again)
         if self._writer.empty:
             usual = self.path.name == place.FILE and place.is_run_name(self.path.parent.name)
-            name = self.path.parent.name if usual else place.run_name(self.config.option.device)
+            name = self.path.parent.name if usual else run_of(self.config)
             self._writer.write(begin_of(self.config, name))
         self._writer.write(*self._waiting)
         self._waiting.clear()
@@ -211,7 +211,9 @@ def _verdict(report: pytest.TestReport) -> tuple[Verdict, str, str, str, list[st
             return "known", waived["code"], reason, "", []
         if known:
             return "known", "", reason.removeprefix("known: "), "", known.split(", ")
-        return "skipped", "", str(getattr(report, "wasxfail", "") or reason), "", []
+        reason = str(getattr(report, "wasxfail", "") or reason)
+        code = getattr(report, "not_judged", "")
+        return "skipped", code, _first_line(reason) if code else reason, "", []
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else _text(report)
     code, message = _code_in(text), _first_line(text)
@@ -289,7 +291,7 @@ def register(config: pytest.Config) -> None:
     path = (
         Path(config.invocation_params.dir, option.results)
         if named
-        else config.rootpath / "reports" / place.run_name(option.device) / place.FILE
+        else config.rootpath / "reports" / run_of(config) / place.FILE
     )
     again = getattr(option, "replay", None) is not None
     if not again and named:

@@ -42,8 +42,9 @@ class RowReports:
         return report
 
 
-def remember_device(config: pytest.Config, info: Info, capabilities: Capabilities, pci: str) -> None:
-    config.stash[DEVICE] = {
+def remember_device(config: pytest.Config, info: Info, capabilities: Capabilities, pci: str) -> dict[str, Any]:
+    """What the device says of itself, which goes with the next report."""
+    config.stash[DEVICE] = about = {
         "device": info.device,
         "firmware": info.firmware,
         "pci": pci,
@@ -51,6 +52,7 @@ def remember_device(config: pytest.Config, info: Info, capabilities: Capabilitie
         "offers": sorted(capabilities.offers),
         "values": dict(sorted(capabilities.values.items())),
     }
+    return about
 
 
 def row_id(mark: CaseMark, nodeid: str) -> str:

@@ -53,6 +53,7 @@ def tell(node: Any) -> None:
 _KEY = "mkeyspec settings"
 _SETTLED = (
     "device", "case_profile", "device_profile", "deadline", "expectations", "waivers", "require", "allow", "deny",
+    "run_name",
 )  # fmt: skip
 
 

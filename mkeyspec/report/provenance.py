@@ -28,6 +28,7 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
     yield "expectations", " ".join(begin.expectations)
     yield "options", " ".join(begin.options)
     yield "seed", begin.seed
+    yield "judged", begin.judged
     if run.end is None:
         yield "ended", "not by itself"
     for culprit, symptom in run.end.reopened.items() if run.end is not None else ():

@@ -61,6 +61,8 @@ class Begin:
     pytest: str = ""
     seed: str = ""
     """Of drawn cases."""
+    judged: str = ""
+    """Of a run that judged a bundle: its file, its checksum, and the run that it was kept in."""
 
 
 @dataclass(frozen=True, slots=True)

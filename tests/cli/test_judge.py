@@ -1,0 +1,184 @@
+"""`mkeyspec run --bundle` and `mkeyspec judge`, as a user runs them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkeyspec.report.reader import Run, read
+from tests.plugin.project import CASES, ROOT, Project
+from tests.report.test_stream import SLOW
+
+FAILED = "cases/a.mks::fails[n=2]"
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.put("cases/a.mks", CASES)
+    return made
+
+
+def said(project: Project, name: str) -> dict[str, tuple[str, str, str]]:
+    run = run_of(project, name)
+    return {id: (one.verdict, one.code, one.message) for id, one in run.results.items()}
+
+
+def run_of(project: Project, name: str) -> Run:
+    return read(project.path / name)
+
+
+def kept(project: Project, *words: str, code: int = 1) -> None:
+    done = project.mkeyspec("run", "cases", "--bundle", "a.bundle", "--results", "a.ndjson", *words)
+    assert done.code == code, done.out + done.err
+
+
+def judged(project: Project, *words: str) -> Any:
+    return project.mkeyspec("judge", "a.bundle", "--results", "b.ndjson", *words)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_judged_as_in_the_run(suite: Project, workers: list[str]) -> None:
+    kept(suite, *workers)
+    assert not (suite.path / "a.bundle.parts").exists()
+    done = judged(suite)
+    assert done.code == 1, done.out + done.err
+    assert said(suite, "b.ndjson") == said(suite, "a.ndjson")
+    begin = run_of(suite, "b.ndjson").begin
+    assert begin.device == "model"
+    assert begin.judged.startswith("a.bundle, sha256 ")
+    assert begin.judged.split(", ")[2] == f"of {run_of(suite, 'a.ndjson').begin.run}"
+    assert run_of(suite, "b.ndjson").devices == run_of(suite, "a.ndjson").devices
+    assert (suite.path / "reports" / "junit.xml").is_file()
+    compared = suite.mkeyspec("compare", "a.ndjson", "b.ndjson")
+    assert compared.code == 0, compared.out
+    assert "1 STILL WRONG" in compared.out
+
+
+def test_with_the_cases_of_today_and_of_the_run(suite: Project) -> None:
+    kept(suite)
+    suite.put("cases/a.mks", CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)"))
+    assert judged(suite).code == 0
+    assert said(suite, "b.ndjson")[FAILED][0] == "passed"
+    assert judged(suite, "--recorded-cases").code == 1
+    assert said(suite, "b.ndjson")[FAILED][0] == "failed"
+    assert "counter(64)\n" in (suite.path / "cases" / "a.mks").read_text()
+    suite.put("cases/a.mks", CASES.replace("counter(n * 64)", "counter(n * 64 + 64)"))
+    done = judged(suite, "-k", "passes")
+    assert done.code == 3, done.out
+    assert "3 skipped (3 MKS0954)" in done.out
+    (result, *_) = run_of(suite, "b.ndjson").results.values()
+    assert (result.verdict, result.code) == ("skipped", "MKS0954")
+    assert "`memory`" in result.message
+
+
+def test_rows_that_are_not_there(suite: Project) -> None:
+    kept(suite, "-k", "passes", code=0)
+    done = judged(suite)
+    assert done.code == 0, done.out + done.err
+    assert Counter(one[0] for one in said(suite, "b.ndjson").values()) == {"passed": 3}
+    suite.put("cases/a.mks", CASES.replace("1, 2, 3", "1, 2"))
+    done = judged(suite)
+    assert "error[MKS0955]: 1 row of the bundle is not in these cases, as cases/a.mks::passes[n=3]" in done.out
+    (suite.path / "cases" / "a.mks").rename(suite.path / "cases" / "b.mks")
+    done = judged(suite)
+    assert (done.code, "MKS0955" in done.err) == (2, True)
+
+
+def test_a_killed_run_keeps_the_rows_that_ended(suite: Project) -> None:
+    """All processes of it."""
+    suite.put("cases/a.mks", CASES.replace("for n in 1, 2, 3", f"for n in {', '.join(map(str, range(1, 400)))}"))
+    suite.put("conftest.py", SLOW)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONPATH"] = f"{ROOT}{os.pathsep}{suite.path}"
+    command = ["run", "-pconftest", "--bundle=a.bundle", "--results=a.ndjson", "cases"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mkeyspec", *command],
+        cwd=suite.path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        end = time.monotonic() + 120
+        while time.monotonic() < end and process.poll() is None:
+            path = suite.path / "a.ndjson"
+            if path.exists() and path.read_bytes().count(b'"verdict"') >= 20:
+                break
+            time.sleep(0.01)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+    done = suite.mkeyspec("judge", "a.bundle.parts", "--results", "b.ndjson")
+    assert done.code == 1, done.out + done.err
+    assert "error[MKS0953]: a.bundle.parts: the bundle is cut" in done.out
+    assert "Traceback" not in done.out + done.err
+    before = {id: one for id, one in said(suite, "a.ndjson").items() if "[" in id}
+    assert len(before) >= 20
+    assert before.items() <= said(suite, "b.ndjson").items()
+    again = suite.mkeyspec("run", "cases", "--bundle", "a.bundle")
+    assert (again.code, "is what a killed run left" in again.err) == (2, True)
+
+
+def test_places_that_can_not_be_written(suite: Project) -> None:
+    suite.put("notes.txt", "mine\n")
+    for name, text in (("notes.txt", "is not a bundle"), ("cases", "a directory is"), ("/dev/null", "regular file")):
+        done = suite.mkeyspec("run", "cases", "--bundle", name)
+        assert (done.code, "error[MKS0902]" in done.err, text in done.err) == (2, True, True), done.err
+    assert (suite.path / "notes.txt").read_text() == "mine\n"
+    done = suite.mkeyspec("run", "cases", "--bundle", "/proc/none/a.bundle")
+    assert (done.code, "error[MKS0902]" in done.err) == (2, True), done.err
+
+
+def test_a_full_disk(suite: Project) -> None:
+    """The verdicts stand, and the exit code says that the bundle is not whole."""
+    command = [sys.executable, "-m", "mkeyspec", "run", "cases", "-k", "passes", "--bundle", "a.bundle"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONPATH"] = str(ROOT)
+    environment["MKEYSPEC_TRACEBACK"] = "1"
+    suite.put("cases/b.mks", CASES.replace("counter(n * 64)", "random(n * 20000, seed=7)"))
+    suite.mkeyspec("compile", "cases")
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = subprocess.run(command, cwd=suite.path, env=environment, capture_output=True, text=True, preexec_fn=few)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "6 passed" in done.stdout
+    assert "a.bundle" in done.stdout
+
+
+def test_what_is_no_bundle(suite: Project) -> None:
+    suite.put("a.bundle", "no\n")
+    done = judged(suite)
+    assert (done.code, "error[MKS0950]" in done.err) == (2, True)
+    done = suite.mkeyspec("judge", "none.bundle")
+    assert (done.code, "error[MKS0903]" in done.err) == (2, True)
+    done = suite.pytest("cases", "--device", "bundle:a.bundle")
+    assert done.code == 4
+    assert "error[MKS0950]" in done.out + done.err
+
+
+def test_the_parts_are_in_the_bundle(suite: Project) -> None:
+    """Provenance, device, sources, rows."""
+    kept(suite)
+    lines = [json.loads(line) for line in gzip.decompress((suite.path / "a.bundle").read_bytes()).splitlines()]
+    kinds = Counter(line["kind"] for line in lines)
+    assert kinds["row"] == 7
+    assert [line["path"] for line in lines if line["kind"] == "source"] == ["cases/a.mks"]
+    assert lines[0]["run"]["mkeyspec"] == run_of(suite, "a.ndjson").begin.mkeyspec
+    assert lines[-1] == {"kind": "whole"}
