@@ -125,6 +125,8 @@ def register(config: pytest.Config) -> None:
     option = config.option
     if parts_of(config) is None or option.collectonly or option.replay is not None:
         return
+    if read_choice(option.device).kind == "bundle":
+        raise pytest.UsageError("error[MKS0905]: --bundle keeps what a device does; a bundle that is judged is none")
     if option.bundle is not None and not hasattr(config, "workerinput"):
         refuse(Path(config.invocation_params.dir, option.bundle))
     config.pluginmanager.register(Recording(config), "mkeyspec-recording")

@@ -173,6 +173,13 @@ def test_what_is_no_bundle(suite: Project) -> None:
     assert "error[MKS0950]" in done.out + done.err
 
 
+def test_a_judged_bundle_is_no_device(suite: Project) -> None:
+    kept(suite, "-k", "passes", code=0)
+    done = suite.mkeyspec("run", "cases", "--device", "bundle:a.bundle", "--bundle", "b.bundle")
+    assert (done.code, "error[MKS0905]" in done.out + done.err) == (2, True)
+    assert not (suite.path / "b.bundle.parts").exists()
+
+
 def test_the_parts_are_in_the_bundle(suite: Project) -> None:
     """Provenance, device, sources, rows."""
     kept(suite)
