@@ -30,7 +30,8 @@ class Part:
     def __init__(self, folder: Path, head: dict[str, Any]) -> None:
         """`head`: device, kind of device and run, as the first line says them."""
         self.error: OSError | None = None
-        self.path = folder / f"{os.getpid()}{SUFFIX}"
+        self.pid = os.getpid()
+        self.path = folder / f"{self.pid}{SUFFIX}"
         self._file = -1
         self._rows = 0
         self._kept: set[str] = set()

@@ -96,8 +96,8 @@ class Bundle:
         return self._at(*self._blobs[digest])
 
     def _at(self, begin: int, length: int) -> bytes:
-        self._store.seek(begin)
-        return self._store.read(length)
+        self._store.flush()
+        return os.pread(self._store.fileno(), length, begin)  # a forked process shares the place in the file
 
     def _keep(self, data: bytes) -> tuple[int, int]:
         begin = self._store.seek(0, 2)

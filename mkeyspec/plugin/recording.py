@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ def recorder_of(config: pytest.Config) -> Recorder | None:
     folder = parts_of(config)
     if folder is None:
         return None
-    if config.stash.get(RECORDER, None) is None:
+    part = config.stash.get(_PART, None)
+    if part is None or part.pid != os.getpid():  # a forked process has a file of its own
         from mkeyspec.bundle.part import Part
         from mkeyspec.bundle.recorder import Recorder
 
