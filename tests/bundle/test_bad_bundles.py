@@ -197,7 +197,24 @@ def test_no_value_makes_it_raise(kept: tuple[Path, Item], tmp_path: Path) -> Non
     assert {"MKS0950", "not judged", "fail"} <= outcomes
 
 
-VALUES = (None, True, -1, 0, 1 << 70, 0.5, "", "\ud800", [], {}, [[]], {"hex": "zz"}, {"Qp": []}, "read", "poll", "end")
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1 << 70,
+    0.5,
+    "",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    {"hex": "zz"},
+    {"Qp": []},
+    "read",
+    "poll",
+    "end",
+)
 
 
 def _spoil(value: Any, rng: random.Random) -> None:
