@@ -123,9 +123,16 @@ def test_a_changed_bundle_is_refused(
     assert str(raised.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"no", b"PK\x03\x04" + bytes(100), b'{"kind":"bundle"}\n', gzip.compress(b"\x80x\n")]
-)
+FOREIGN = {
+    "nothing": b"",
+    "a text": b"no",
+    "a zip": b"PK\x03\x04" + bytes(100),
+    "not packed": b'{"kind":"bundle"}\n',
+    "no JSON": gzip.compress(b"\x80x\n", mtime=0),
+}
+
+
+@pytest.mark.parametrize("data", FOREIGN.values(), ids=list(FOREIGN))
 def test_a_foreign_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "b.bundle").write_bytes(data)
     with pytest.raises(Unusable, match="MKS0950"):
