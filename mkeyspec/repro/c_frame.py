@@ -52,17 +52,18 @@ def needs_of(needs: Sequence[Need]) -> list[str]:
             case Comparison():
                 found.append(f'needs({device_number(need.live.member)} {need.operator} {need.value}, "{need}");')
             case Lacks():
-                text = _query(need.name)
+                text = query_of(need.name)
                 if text:
                     found.append(f'needs(!({text}), "nothing: it has {need.name}");')
             case _:
-                text = _query(need)
+                text = query_of(need)
                 if text:
                     found.append(f'needs({text}, "{need}");')
     return found
 
 
-def _query(name: str) -> str:
+def query_of(name: str) -> str:
+    """The expression that tells whether a device has a capability; "" where only making an object does."""
     if name.startswith("block."):
         return f"dv_attr.sig_caps.block_size & MLX5DV_BLOCK_SIZE_CAP_{name.partition('.')[2]}"
     return _QUERIES.get(name, "")

@@ -12,6 +12,7 @@ from mkeyspec import plan
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.repro import calls, claims
 from mkeyspec.repro.c_expect import Expectations
+from mkeyspec.repro.c_frame import query_of
 from mkeyspec.repro.c_requests import Requests
 from mkeyspec.repro.numbers import number
 from mkeyspec.repro.tables import Tables
@@ -142,6 +143,9 @@ class Program:
 
     def created(self, line: int, call: str, claim: plan.Claim, known: plan.Known | None, phase: str = "create") -> None:
         """A call that makes an object: the case ends where it is refused, and the case admits that beside success."""
+        for name in plan.lacked(self.subject.row.needs):
+            if not query_of(name) and not claims.goes_on(claim):
+                self.line(f'needs(result, "nothing: it has {name}");')
         text = self.result(line, call, claim, known, phase)
         if claims.errnos(claim, phase, self.subject.profile) and claims.goes_on(claim):
             self.line(f"if (!{text})")

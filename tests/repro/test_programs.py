@@ -31,6 +31,7 @@ FILES = (
     "layout/cuts",
     "crypto/deks",
     "open/transfers",
+    "lacking",
 )
 """Of the sample that is compiled and run each time. All of them: docs/repro.md."""
 
