@@ -83,7 +83,9 @@ def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
         shown = [sentences.get(name, name) for name in named[:SHOWN]]
         more = f", or {len(named) - SHOWN} more" if len(named) > SHOWN else ""
         said = f"looks like: {', or '.join(shown)}{more}"
-        yield Cause(_title(_requirements(its), said), named[:SHOWN], [result for _, result in its])
+        # The first one is shown: bytes tell more than a record, and have a drawing.
+        results = sorted((result for _, result in its), key=lambda result: result.difference is None)
+        yield Cause(_title(_requirements(its), said), named[:SHOWN], results)
 
 
 def _all_have(name: str, rows: Sequence[tuple[Run, Result]]) -> bool:

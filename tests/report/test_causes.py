@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.report.causes import causes_of
-from mkeyspec.report.record import NearMiss
+from mkeyspec.report.record import Difference, NearMiss
 from mkeyspec.report.rows import results_of
 from tests.report.results import ABOUT, failed, row, run_of
 
@@ -48,6 +48,13 @@ def test_causes(tmp_path: Path, name: str) -> None:
     found = [(cause.title, len(cause.results)) for cause in causes]
     assert sorted(found) == sorted((f"CRC-02: {title}", count) for title, count in expected)
     assert [count for _, count in found] == sorted((count for _, count in expected), reverse=True)
+
+
+def test_a_row_with_bytes_is_shown_first(tmp_path: Path) -> None:
+    bytes_differ = Difference("wire[516]", 4, 1024, 512, "0a", "0b")
+    run = run_of(tmp_path / "r", failed(1, looks_like=["a"]), failed(2, looks_like=["a"], difference=bytes_differ))
+    (cause,) = causes_of((run, one) for one in results_of(run))
+    assert [result.id[-5:] for result in cause.results] == ["[n=2]", "[n=1]"]
 
 
 def test_every_row_has_one_cause(tmp_path: Path) -> None:
