@@ -32,6 +32,9 @@ _GENERAL = (
 """Beginnings of the names of near misses that any signature shows. If one of them were the cause, rows would fail that
 nothing else explains; where several explain the same rows, they are the least likely."""
 
+_NO_RECORD = "record.none"
+"""The plainest near miss of an error that is not told: it is always among those that are named."""
+
 
 @dataclass(slots=True)
 class Cause:
@@ -79,6 +82,8 @@ def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
         left = [(run, result) for run, result in left if best not in result.looks_like]
         same = sorted((name for name in explains if _all_have(name, its)), key=lambda name: likely[name], reverse=True)
         named = (best, *(name for name in same if name != best))
+        if _NO_RECORD in named[SHOWN:]:
+            named = (*named[: SHOWN - 1], _NO_RECORD, *(name for name in named[SHOWN - 1 :] if name != _NO_RECORD))
         sentences = its[0][0].near_misses
         shown = [sentences.get(name, name) for name in named[:SHOWN]]
         more = f", or {len(named) - SHOWN} more" if len(named) > SHOWN else ""
