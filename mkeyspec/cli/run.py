@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mkeyspec.cli import generate, soft_process, warning_options
+from mkeyspec.cli.distribution import distributed
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source, default_paths
@@ -112,7 +113,8 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
     arguments += [f"--waivers={name}" for name in options.waivers]
     arguments += [f"--require={name}" for name in options.require]
     arguments += [f"--tag={name}" for name in options.tag] + [f"--level={name}" for name in options.level]
-    for name, value in (("-n", options.workers), ("-k", options.k), ("-m", options.m)):
+    arguments += distributed(options.workers, options.rest)
+    for name, value in (("-k", options.k), ("-m", options.m)):
         if value is not None:
             arguments += [name, value]
     arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -253,14 +254,14 @@ def _run_alone(fixed: Sequence[str], rest: Sequence[str], results: Path, junit: 
 _ALONE = (
     f"--config-file={Path(__file__).parents[1] / 'plugin' / 'run.ini'}",
     "--noconftest",
-    "-pxdist.plugin",
+    *(["-pxdist.plugin"] if find_spec("xdist") is not None else []),
     "-pmkeyspec.plugin",
     # This process has imported mkeyspec, so pytest can't rewrite its asserts: it has no tests in it.
     "-Wignore:Module already imported so cannot be rewritten; mkeyspec:pytest.PytestAssertRewriteWarning",
 )
 """The only options, plugins and conftest.py: a verdict depends only on the cases, the device and the arguments."""
 
-_BARE = ("--device=model", "-n0", "-q", "--no-header")
+_BARE = ("--device=model", "-q", "--no-header")
 """Options of a run that only replays the results of another one."""
 
 

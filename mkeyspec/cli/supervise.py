@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -11,7 +10,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-_PR_SET_PDEATHSIG = 1
+from mkeyspec.child_process import end_with
+
 FAILED_ITSELF = 4
 
 
@@ -26,7 +26,8 @@ def supervised(body: Callable[[], int]) -> int | None:
     child = os.fork()
     if not child:
         os.close(there)
-        _be_child(parent)
+        if not end_with(parent):
+            os._exit(FAILED_ITSELF)
         code = _outcome(body)
         with contextlib.suppress(OSError):
             os.write(here, b"\0")
@@ -39,14 +40,6 @@ def supervised(body: Callable[[], int]) -> int | None:
     finally:
         os.close(there)
     return os.waitstatus_to_exitcode(status) if finished else None
-
-
-def _be_child(parent: int) -> None:
-    """End the child when its parent ends."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(FAILED_ITSELF)
 
 
 def _outcome(body: Callable[[], int]) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.plugin.junitxml_option import report_of
+from mkeyspec.plugin.messages import restored
 from mkeyspec.plugin.nodes import mark_of
 from mkeyspec.plugin.report_properties import SESSION, case_properties
 from mkeyspec.plugin.row_report import ATTRIBUTE, case_data, row_id
@@ -152,9 +153,7 @@ class Replay:
             elif kind == "start":
                 begun[rest[0]] = rest[1]
             else:
-                report = hook.pytest_report_from_serializable(config=self.config, data=rest[0])
-                if isinstance(report.longrepr, list):  # of a skipped row; JSON has no tuples, and pytest insists on one
-                    report.longrepr = tuple(report.longrepr)
+                report = restored(hook.pytest_report_from_serializable(config=self.config, data=rest[0]))
                 if report.when == "teardown":
                     begun.pop(report.nodeid, None)
                 hook.pytest_runtest_logreport(report=report)
@@ -168,17 +167,8 @@ class Replay:
             lose(self.config, report, why)
             hook.pytest_runtest_logreport(report=report)
         if not begun:
-            self._lost_outside(why, outside)
+            lose_process(self.config, why, outside)
         return True
-
-    def _lost_outside(self, why: str, where: str) -> None:
-        """The process ended outside of any row: while the device was opened or closed, before the first row or after
-        the last."""
-        code = "MKS2010" if why else "MKS2012"
-        text = why or f"error[{code}]: the process ended {where} by a crash or from outside"
-        report = pytest.CollectReport("the device" if why else "the process", "failed", text, [])
-        report.__dict__.update(lost=code)
-        self.config.hook.pytest_collectreport(report=report)
 
 
 # Lost rows -----------------------------------------------------------------------------------
@@ -210,8 +200,18 @@ def lose(config: pytest.Config, report: pytest.TestReport, why: str) -> None:
         report.__dict__[ATTRIBUTE] = {"id": row_id(mark, report.nodeid), "about": case_data(mark)}
 
 
+def lose_process(config: pytest.Config, why: str, where: str = "outside of any case,") -> None:
+    """A process ended outside of any row: while the device was opened or closed, before the first row or after the
+    last."""
+    code = "MKS2010" if why else "MKS2012"
+    text = why or f"error[{code}]: the process ended {where} by a crash or from outside"
+    report = pytest.CollectReport("the device" if why else "the process", "failed", text, [])
+    report.__dict__.update(lost=code)
+    config.hook.pytest_collectreport(report=report)
+
+
 class Crashes:
-    """On the controller of xdist: the row in which a worker ended."""
+    """In the process that has workers: the row in which one of them ended."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -221,7 +221,9 @@ class Crashes:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[NOTE] = str(self.folder / str(node.gateway.id))
+        note = self.folder / str(node.gateway.id)
+        note.unlink(missing_ok=True)  # of a worker in whose place this one is
+        node.workerinput[NOTE] = str(note)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, report: pytest.TestReport) -> None:
@@ -253,7 +255,7 @@ def register(config: pytest.Config) -> None:
     if config.option.replay is not None:
         _display_as(config, Path(config.option.replay))
         manager.register(Replay(config, Path(config.option.replay)), "mkeyspec-replay")
-    if getattr(config.option, "dist", "no") != "no":  # by -n, or by --dist and --tx
+    if config.option.processes or getattr(config.option, "dist", "no") != "no":  # by -n, or by --dist and --tx
         manager.register(Crashes(config), "mkeyspec-crashes")
 
 

@@ -11,18 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import (
-    journal,
-    judging,
-    not_closed,
-    recording,
-    result_stream,
-    settings_defaults,
-    waivers,
-    worker_errors,
-)
-from mkeyspec.plugin.colour import Colours
-from mkeyspec.plugin.nothing_judged import Judged
+from mkeyspec.plugin import processes, recording, registered, result_stream, settings_defaults
 from mkeyspec.plugin.option_values import (
     SELECTED,
     SHARD,
@@ -31,14 +20,9 @@ from mkeyspec.plugin.option_values import (
     read_fault,
     read_levels,
     read_profile,
-    read_required,
     read_selection,
     read_shard,
 )
-from mkeyspec.plugin.provenance import run_of
-from mkeyspec.plugin.required import Required
-from mkeyspec.plugin.unseen_departures import Absences
-from mkeyspec.plugin.watchdog import NAME, Watch
 from mkeyspec.syntax.labels import LEVELS
 
 MARKS = (
@@ -136,6 +120,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     result_stream.add_option(group)
     recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
+    group.addoption("--processes", type=int, default=0, metavar="N", help=argparse.SUPPRESS)
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--drawn-from", metavar="SEED", help=argparse.SUPPRESS)  # the cases are those of this seed
@@ -180,9 +165,6 @@ def pytest_configure(config: pytest.Config) -> None:
     except OtherCheckout as error:
         raise pytest.UsageError(str(error)) from None
     settings_defaults.settle(config)
-    journal.register(config)
-    worker_errors.register(config)
-    not_closed.register(config)
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     option = config.option
@@ -208,16 +190,6 @@ def pytest_configure(config: pytest.Config) -> None:
         read_profile(option.device_profile)
     if option.expectations:
         read_expectations(option.expectations, choice, None)
-    waivers.register(config, option.waivers)
-    run_of(config)
-    judging.register(config)
-    recording.register(config)
-    if choice.kind not in ("model", "bundle") and not option.collectonly:
-        config.pluginmanager.register(Watch(config, journal.note_for(config)), NAME)
-    result_stream.register(config)
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Absences(config), "mkeyspec-absences")
-        config.pluginmanager.register(Judged(), "mkeyspec-judged")
-        config.pluginmanager.register(Colours(config), "mkeyspec-colours")
-        if option.require:
-            config.pluginmanager.register(Required(read_required(option.require)), "mkeyspec-required")
+    registered.register(config)
+    if option.processes and not option.collectonly:
+        processes.register(config)

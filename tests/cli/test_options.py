@@ -60,7 +60,7 @@ def test_an_id_that_is_not_there_is_told_by_workers(project: Project, id: str) -
     assert "not found: " in alone.err
     done = project.mkeyspec("run", id, "cases/b.mks", "-n", "2")
     assert done.code == 2, done.out
-    assert done.out.count("ERROR: not found: ") == 1
+    assert done.err.count("ERROR: not found: ") == 1
     assert "no case was selected" not in done.out
     assert project.pytest(id, "cases/b.mks", "-n", "2").code == 4
 

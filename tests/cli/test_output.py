@@ -149,9 +149,10 @@ def pytest_sessionfinish():
 """
 
 
-def test_a_run_goes_on_without_a_journal(project: Project) -> None:
+@pytest.mark.parametrize("processes", [(), ("-n", "2")])
+def test_a_run_goes_on_without_a_journal(project: Project, processes: tuple[str, ...]) -> None:
     project.put("conftest.py", FULL.format(limit=10, then="pass"))
-    done = project.mkeyspec("run", "cases/good.mks")
+    done = project.mkeyspec("run", "cases/good.mks", *processes)
     assert done.code == 2  # the results can't be written either
     assert "6 passed, 0 failed" in done.out.rstrip().split("\n")[-1]
     assert "the journal can't be written (File too large)" in done.out

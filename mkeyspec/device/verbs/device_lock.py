@@ -12,12 +12,15 @@ import json
 import os
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from mkeyspec.device.protocol import Unavailable
 
 RUN = "MKEYSPEC_LEASE"
+_WRITTEN_IN = 0.2
+"""Seconds from the lock to the name of its owner in the file, at most."""
 
 
 def folder() -> Path:
@@ -37,11 +40,17 @@ class Lease:
             self.descriptor = -1
 
 
+def be_one_run() -> None:
+    """The processes that this one starts from now on share the locks that they take."""
+    os.environ.setdefault(RUN, f"{os.getpid()}")
+
+
 def take(device: str, *, place: Path | None = None) -> Lease:
-    """Lock `device`, alone or together with the processes of one run. Raises Unavailable (MKS0916) without
-    waiting."""
+    """Lock `device`, alone or together with the processes of one run. Raises Unavailable (MKS0916) at
+    once."""
     path = (place or folder()) / f"mkeyspec-{device}.lock"
-    run = os.environ.setdefault(RUN, f"{os.getpid()}")
+    be_one_run()
+    run = os.environ[RUN]
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         descriptor = os.open(path, flags, 0o666)
@@ -70,7 +79,9 @@ def _take(descriptor: int, device: str, run: str) -> None:
 
 
 def _join(descriptor: int, device: str, run: str) -> None:
-    holder = holder_of(descriptor)
+    end = time.monotonic() + _WRITTEN_IN
+    while (holder := holder_of(descriptor)).get("run") != run and time.monotonic() < end:
+        time.sleep(0.01)  # a worker of this run may have locked it, and be about to write its name
     if holder.get("run") == run:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

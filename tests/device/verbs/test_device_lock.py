@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,23 @@ def test_a_run_that_was_killed_holds_nothing(tmp_path: Path) -> None:
     process.communicate()
     assert (tmp_path / "mkeyspec-mlx5_0.lock").exists()
     device_lock.take("mlx5_0", place=tmp_path).release()
+
+
+def test_a_worker_waits_for_the_name_of_the_owner(tmp_path: Path) -> None:
+    """Another worker of the run has locked it, and has not written whose it is."""
+    path = tmp_path / "mkeyspec-mlx5_0.lock"
+    with path.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        def name() -> None:
+            held.write(json.dumps({"run": "this run", "pid": 1}))
+            held.flush()
+            fcntl.flock(held, fcntl.LOCK_SH)
+
+        timer = threading.Timer(0.05, name)
+        timer.start()
+        device_lock.take("mlx5_0", place=tmp_path).release()
+        timer.join()
 
 
 def test_workers_of_one_run_hold_it_together(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -262,6 +263,32 @@ def test_a_run_reports_what_was_lost_in_a_call(project: Project) -> None:
     assert "1 lost (1 MKS2010), 0 skipped, 2 not run on soft" in done.out.rstrip().split("\n")[-1]
     report = (project.path / "reports" / "junit.xml").read_text()
     assert "error[MKS2010]: the device did not come back from a call within 4.1 s" in report
+
+
+def test_a_run_in_processes_goes_on_after_what_was_lost_in_a_call(project: Project) -> None:
+    project.put("conftest.py", "from mkeyspec.plugin import watchdog as watch\nwatch.GRACE = 4\n")
+    project.put("cases/test_b.py", HANGS)
+    done = project.mkeyspec("run", "cases/test_b.py", "--device", "soft", "--deadline", "0.01", "-n", "2")
+    assert done.code == 1
+    assert "3 passed, 0 failed, 1 lost (1 MKS2010), 0 skipped on soft" in done.out.rstrip().split("\n")[-1]
+    report = (project.path / "reports" / "junit.xml").read_text()
+    assert "error[MKS2010]: the device did not come back from a call within 4.1 s" in report
+
+
+def test_the_processes_of_a_run_share_a_nic(project: Project) -> None:
+    """By its own name it is locked."""
+    project.put("cases/a.mks", SIGNED)
+    run = ("softnic", "exec", "--", sys.executable, "-m", "mkeyspec", "run", "cases", "--device", "mlx5_0", "-n", "2")
+    done = project.mkeyspec(*run)
+    assert done.code == 0, done.out + done.err
+    assert "2 passed, 0 failed, 0 skipped on mlx5_0 in" in done.out
+    workers = [one["worker"] for one in map(json.loads, last_stream(project)) if one["kind"] == "result"]
+    assert sorted(workers) == ["gw0", "gw1"]
+
+
+def last_stream(project: Project) -> list[str]:
+    (path,) = (project.path / "reports").glob("*/results.ndjson")
+    return path.read_text("utf-8").splitlines()
 
 
 def test_the_last_line_names_the_device_that_ran(project: Project) -> None:

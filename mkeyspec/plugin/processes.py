@@ -1,0 +1,359 @@
+"""`mkeyspec run -n N`: the rows of a session in N processes, whose reports come together here.
+
+This process compiles and collects, and never opens the device. It forks a worker for each of N shards, the K-th of
+which has the rows of `--shard K/N` in their order; one that has finished its own takes rows from the end of the
+longest rest. A worker's reports go through the hooks of this process, so that whatever reports on a session (the
+stream of results, pytest's terminal, waivers, departures) sees the whole of it. If a worker ends in the middle of a
+row, the row is lost, and another worker takes the rest of the shard.
+
+pytest-xdist does this in processes that collect for themselves, which costs more than a case; see docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import sys
+import time
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkeyspec.plugin import trial
+from mkeyspec.plugin.journal import NOTE, lose_process, note_in
+from mkeyspec.plugin.messages import ALL, Message, Reader, report_of_data
+from mkeyspec.plugin.option_values import read_choice
+from mkeyspec.plugin.progress import Progress
+from mkeyspec.plugin.registered import OURS
+from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.worker import serve
+
+_NAME = f"{OURS}processes"
+_RESTARTS = 4
+"""For each worker: how many may take the place of those that ended in a row, all together."""
+_PATIENCE = 2.0
+"""Seconds that workers have for the rows they are at when a key is pressed."""
+_BETWEEN = 0.2
+"""Seconds, at most, until a key is seen."""
+_MOST, _LEAST = 32, 2
+"""Rows that a worker has been given and has not finished. It needs the next row to end one: see `Worker._next`."""
+
+
+class WorkerError(Exception):
+    """An error outside of any test; `str()` is its traceback."""
+
+
+@dataclass
+class Gateway:
+    """As of pytest-xdist."""
+
+    id: str
+
+
+@dataclass(eq=False)
+class Node:
+    """A worker, and what plugins know of it: the attributes of a node of pytest-xdist."""
+
+    config: pytest.Config
+    gateway: Gateway
+    pid: int = 0
+    orders: int = -1
+    answers: int = -1
+    workerinput: dict[str, Any] = field(default_factory=dict)
+    workeroutput: dict[str, Any] = field(default_factory=dict)
+    reader: Reader = field(default_factory=Reader)
+    given: deque[int] = field(default_factory=deque)
+    """Rows that it was given and has not begun."""
+    row: int | None = None
+    """The row that it has begun and not ended."""
+    ended: bool = False
+    """It has said all."""
+
+
+@dataclass(eq=False)
+class Shard:
+    number: int
+    rest: deque[int]
+    """Rows that no worker was given."""
+    node: Node | None = None
+    blocked: bool = False
+    """The device of its worker is not healthy: what it takes is blocked."""
+
+
+class Crew:
+    """The workers of a session."""
+
+    def __init__(self, session: pytest.Session, number: int) -> None:
+        self.session = session
+        self.config = session.config
+        rows = range(len(session.items))
+        self.shards = [Shard(k, deque(rows[k::number])) for k in range(min(number, len(rows)))]
+        self._left = len(rows)
+        self._restarts = _RESTARTS * len(self.shards)
+        self._run = uuid.uuid4().hex
+        self._selector = selectors.DefaultSelector()
+        self._stopped = False
+        self._key = 0.0
+        """When a key was pressed."""
+        self._raised: BaseException | None = None
+        self._terminal: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        hide = [] if self._terminal is None else [self._terminal]
+        self._begin = self.config.pluginmanager.subset_hook_caller("pytest_runtest_logstart", hide)
+        """The terminal names a row only when its reports come: several rows are under way."""
+        self._named: int | None = None
+
+    def run(self) -> None:
+        session = self.session
+        before = signal.signal(signal.SIGINT, self._pressed)
+        try:
+            for shard in self.shards:
+                self._start(shard)
+            for others in (False, True):  # each has a row of its own before anyone takes one of it
+                for shard in self.shards:
+                    self._feed(shard, others=others)
+            self._listen()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._kill()
+        if self._key:
+            raise KeyboardInterrupt
+        if self._raised is not None:
+            raise self._raised
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+
+    def _pressed(self, *_: object) -> None:
+        """A key, for the first time: not raised in the middle of a report, which would be lost."""
+        if self._key:
+            raise KeyboardInterrupt
+        self._key = time.monotonic()
+
+    # Processes -------------------------------------------------------------------------------
+
+    def _start(self, shard: Shard) -> None:
+        config = self.config
+        node = Node(config, Gateway(f"gw{shard.number}"))
+        config.hook.pytest_configure_node(node=node)
+        number = len(self.shards)
+        node.workerinput.update(workerid=node.gateway.id, workercount=number, testrunuid=self._run)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        try:
+            orders, node.orders = os.pipe()
+            node.answers, answers = os.pipe()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            node.pid = os.fork()
+        except OSError as error:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            text = f"error[MKS0905]: -n: there can't be {number} processes: {error.strerror}; take fewer"
+            raise pytest.UsageError(text) from None
+        if not node.pid:
+            for other in (node, *(one.node for one in self.shards if one.node is not None)):
+                os.close(other.orders)
+                os.close(other.answers)
+            serve(self.session, node.workerinput, orders, answers, parent)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        os.close(orders)
+        os.close(answers)
+        shard.node = node
+        self._selector.register(node.answers, selectors.EVENT_READ, shard)
+
+    def _listen(self) -> None:
+        """Until all workers have ended, or a key was pressed and they take too long."""
+        while self._selector.get_map() and (not self._key or time.monotonic() < self._key + _PATIENCE):
+            for key, _ in self._selector.select(_BETWEEN):
+                self._read(key.data)
+            if (self._key or self.session.shouldfail or self.session.shouldstop) and not self._stopped:
+                self._stop()
+
+    def _read(self, shard: Shard) -> None:
+        node = shard.node
+        assert node is not None
+        data = os.read(node.answers, 1 << 18)
+        if not data:
+            self._gone(shard, node)
+        for message in node.reader.messages(data):
+            self._told(shard, node, message)
+
+    def _stop(self) -> None:
+        """The rows that have begun are the last ones."""
+        self._stopped = True
+        for shard in self.shards:
+            if shard.node is not None and shard.node.orders >= 0:
+                os.close(shard.node.orders)
+                shard.node.orders = -1
+
+    def _kill(self) -> None:
+        for shard in self.shards:
+            if shard.node is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(shard.node.pid, signal.SIGKILL)
+                self._forget(shard, shard.node)
+
+    def _forget(self, shard: Shard, node: Node) -> None:
+        self._selector.unregister(node.answers)
+        for end in (node.orders, node.answers):
+            if end >= 0:
+                os.close(end)
+        os.waitpid(node.pid, 0)
+        shard.node = None
+
+    def _gone(self, shard: Shard, node: Node) -> None:
+        """The worker has ended."""
+        self._forget(shard, node)
+        if not node.ended and self._raised is None:
+            self._lose(node)
+        self.config.hook.pytest_testnodedown(node=node, error=None if node.ended else "it ended")
+        shard.rest.extendleft(reversed(node.given))
+        if not node.ended and not self._stopped and self._left and self._restarts:
+            self._restarts -= 1
+            self._start(shard)
+            self._feed(shard)
+
+    def _lose(self, node: Node) -> None:
+        hook = self.config.hook
+        if node.row is None:
+            lose_process(self.config, note_in(Path(node.workerinput[NOTE])))
+            return
+        item = self.session.items[node.row]
+        report = pytest.TestReport(item.nodeid, item.location, {}, "failed", None, "teardown")
+        report.node = node  # type: ignore[attr-defined]
+        hook.pytest_handlecrashitem(crashitem=item.nodeid, report=report, sched=None)
+        del report.node
+        self._name(node.row)
+        hook.pytest_runtest_logreport(report=report)
+        self._finished(node.row)
+
+    # Rows ------------------------------------------------------------------------------------
+
+    def _feed(self, shard: Shard, *, others: bool = True) -> None:
+        """Give its worker more rows, of `others` too, or say that there are none."""
+        node = shard.node
+        if node is None or self._stopped:
+            return
+        wanted = max(_LEAST, min(_MOST, self._left // (4 * len(self.shards))))
+        if len(node.given) > wanted // 2:
+            return
+        rows: list[int] = []
+        while len(node.given) + len(rows) < wanted and (row := self._next(shard, others)) is not None:
+            rows.append(row)
+        node.given += rows
+        line = " ".join(map(str, rows)).encode() + b"\n" if rows else b""
+        if len(node.given) < wanted and others:
+            line += ALL + b"\n"
+        if line:
+            with suppress(BrokenPipeError):  # it has ended: that comes by the other pipe
+                os.write(node.orders, line)
+
+    def _next(self, shard: Shard, others: bool) -> int | None:
+        if shard.rest:
+            return shard.rest.popleft()
+        longest = max(self.shards, key=lambda one: len(one.rest))
+        return longest.rest.pop() if longest.rest and others and not shard.blocked else None
+
+    def _name(self, row: int) -> None:
+        if self._named != row and self._terminal is not None:
+            item = self.session.items[row]
+            self._terminal.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self._named = row
+
+    def _finished(self, row: int) -> None:
+        item = self.session.items[row]
+        self._left -= 1
+        self.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _told(self, shard: Shard, node: Node, message: Message) -> None:
+        match message:
+            case ("report", report):
+                self._reported(shard, node, report)
+            case ("data", text):
+                self._reported(shard, node, report_of_data(text, self.config))
+            case ("start", int(row)):
+                node.given.remove(row)
+                node.row = row
+                item = self.session.items[row]
+                self._begin(nodeid=item.nodeid, location=item.location)
+            case ("finish", int(row)):
+                node.row = None
+                self._finished(row)
+                self._feed(shard)
+            case ("session", values):
+                self.config.stash.setdefault(SESSION, {}).update(values)
+            case ("warning", text, category, file, line, when, nodeid, location):
+                told = warnings.WarningMessage(text, category, file, line)
+                self.config.hook.pytest_warning_recorded.call_historic(
+                    kwargs={"warning_message": told, "when": when, "nodeid": nodeid, "location": location}
+                )
+            case ("end", output):
+                node.workeroutput, node.ended = output, True
+            case ("stop", reason):
+                self.session.shouldstop = reason
+            case ("exit", text, code):
+                self._raise(pytest.exit.Exception(text, code))
+            case ("interrupt", text):
+                self._raise(KeyboardInterrupt(text))
+            case ("internal", text):
+                self._raise(WorkerError(text))
+
+    def _raise(self, error: BaseException) -> None:
+        self._raised = self._raised or error
+        if not self._stopped:
+            self._stop()
+
+    def _reported(self, shard: Shard, node: Node, report: pytest.TestReport) -> None:
+        if getattr(report, "blocked", None):
+            shard.blocked = True
+        if node.row is not None:
+            self._name(node.row)
+        self.config.hook.pytest_runtest_logreport(report=report)
+
+
+class Processes:
+    """Replaces the loop that runs the tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.number: int = config.option.processes
+        self._lost: str | None = None
+        """The device could not be tried: the process ended, with this message of its watchdog."""
+
+    def pytest_sessionstart(self) -> None:
+        """A device that can't be opened ends the session here, with one line."""
+        if read_choice(self.config.option.device).kind not in ("model", "bundle"):
+            self._lost = trial.of_device(self.config)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        self.config.hook.pytest_xdist_setupnodes(config=self.config, specs=range(self.number))
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if session.testsfailed and not self.config.option.continue_on_collection_errors:
+            return None  # pytest's own says so
+        if self._lost is not None:
+            lose_process(self.config, self._lost)
+            return True
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            reporter.showfspath = False  # rows of several files are under way
+        with Progress.over(session):
+            Crew(session, self.number).run()
+        return True
+
+
+def register(config: pytest.Config) -> None:
+    if config.getoption("usepdb", False) or config.getoption("trace", False):
+        raise pytest.UsageError("error[MKS0905]: -n: a debugger needs the terminal for itself; leave -n out")
+    config.pluginmanager.register(Processes(config), _NAME)

@@ -1,0 +1,42 @@
+"""The plugins of a session beside the hooks of `mkeyspec.plugin`: those of the process that gets all reports, or those
+of a worker, which runs rows for it.
+
+A worker is a process of pytest-xdist, or one that `processes` has started. It has `config.workerinput`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mkeyspec.plugin import journal, judging, not_closed, recording, result_stream, waivers, worker_errors
+from mkeyspec.plugin.colour import Colours
+from mkeyspec.plugin.nothing_judged import Judged
+from mkeyspec.plugin.option_values import read_choice, read_required
+from mkeyspec.plugin.provenance import run_of
+from mkeyspec.plugin.required import Required
+from mkeyspec.plugin.unseen_departures import Absences
+from mkeyspec.plugin.watchdog import NAME, Watch
+
+OURS = "mkeyspec-"
+"""The names of these plugins begin so."""
+
+
+def register(config: pytest.Config) -> None:
+    """Raises UsageError if a file that an option names can't be used."""
+    option, manager = config.option, config.pluginmanager
+    journal.register(config)
+    worker_errors.register(config)
+    not_closed.register(config)
+    waivers.register(config, option.waivers)
+    run_of(config)
+    judging.register(config)
+    recording.register(config)
+    if read_choice(option.device).kind not in ("model", "bundle") and not option.collectonly:
+        manager.register(Watch(config, journal.note_for(config)), NAME)
+    result_stream.register(config)
+    if not hasattr(config, "workerinput"):
+        manager.register(Absences(config), "mkeyspec-absences")
+        manager.register(Judged(), "mkeyspec-judged")
+        manager.register(Colours(config), "mkeyspec-colours")
+        if option.require:
+            manager.register(Required(read_required(option.require)), "mkeyspec-required")
