@@ -11,6 +11,7 @@ pytest-xdist does this in processes that collect for themselves, which costs mor
 
 from __future__ import annotations
 
+import math
 import os
 import selectors
 import signal
@@ -101,8 +102,8 @@ class Crew:
         self._run = uuid.uuid4().hex
         self._selector = selectors.DefaultSelector()
         self._stopped = False
-        self._key = 0.0
-        """When a key was pressed."""
+        self._until = math.inf
+        """When it ends, at the latest: a key was pressed."""
         self._raised: BaseException | None = None
         self._terminal: Any = self.config.pluginmanager.getplugin("terminalreporter")
         hide = [] if self._terminal is None else [self._terminal]
@@ -112,8 +113,10 @@ class Crew:
 
     def run(self) -> None:
         session = self.session
-        before = signal.signal(signal.SIGINT, self._pressed)
+        before = signal.getsignal(signal.SIGINT)
         try:
+            if before is not signal.SIG_IGN:  # as of a job in the background
+                signal.signal(signal.SIGINT, self._pressed)
             for shard in self.shards:
                 self._start(shard)
             for others in (False, True):  # each has a row of its own before anyone takes one of it
@@ -123,7 +126,7 @@ class Crew:
         finally:
             signal.signal(signal.SIGINT, before)
             self._kill()
-        if self._key:
+        if self._until < math.inf:
             raise KeyboardInterrupt
         if self._raised is not None:
             raise self._raised
@@ -133,10 +136,14 @@ class Crew:
             raise session.Interrupted(session.shouldstop)
 
     def _pressed(self, *_: object) -> None:
-        """A key, for the first time: not raised in the middle of a report, which would be lost."""
-        if self._key:
-            raise KeyboardInterrupt
-        self._key = time.monotonic()
+        """A key: not raised in the middle of a report, which would be lost. The second one ends the patience; the third
+        one is raised, wherever that is."""
+        now = time.monotonic()
+        if self._until < math.inf:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._until = now
+        else:
+            self._until = now + _PATIENCE
 
     # Processes -------------------------------------------------------------------------------
 
@@ -171,10 +178,17 @@ class Crew:
 
     def _listen(self) -> None:
         """Until all workers have ended, or a key was pressed and they take too long."""
-        while self._selector.get_map() and (not self._key or time.monotonic() < self._key + _PATIENCE):
-            for key, _ in self._selector.select(_BETWEEN):
+        while self._selector.get_map() and time.monotonic() < self._until:
+            told = self._selector.select(_BETWEEN)
+            if not told:
+                ended = [shard for shard in self.shards if shard.node is not None and _has_ended(shard.node.pid)]
+                told = self._selector.select(0)  # what they wrote before they ended
+                for shard in ended:
+                    if shard.node is not None and all(key.data is not shard for key, _ in told):
+                        self._gone(shard, shard.node)
+            for key, _ in told:
                 self._read(key.data)
-            if (self._key or self.session.shouldfail or self.session.shouldstop) and not self._stopped:
+            if (self._until < math.inf or self.session.shouldfail or self.session.shouldstop) and not self._stopped:
                 self._stop()
 
     def _read(self, shard: Shard) -> None:
@@ -197,8 +211,6 @@ class Crew:
     def _kill(self) -> None:
         for shard in self.shards:
             if shard.node is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(shard.node.pid, signal.SIGKILL)
                 self._forget(shard, shard.node)
 
     def _forget(self, shard: Shard, node: Node) -> None:
@@ -206,6 +218,8 @@ class Crew:
         for end in (node.orders, node.answers):
             if end >= 0:
                 os.close(end)
+        with suppress(ProcessLookupError):
+            os.kill(node.pid, signal.SIGKILL)  # it has ended, or what it has to say has no way to come
         os.waitpid(node.pid, 0)
         shard.node = None
 
@@ -317,6 +331,11 @@ class Crew:
         if node.row is not None:
             self._name(node.row)
         self.config.hook.pytest_runtest_logreport(report=report)
+
+
+def _has_ended(pid: int) -> bool:
+    """Its pipe does not say so if a process that it has forked still has it open."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class Processes:

@@ -21,8 +21,9 @@ OURS = "mkeyspec-"
 """The names of these plugins begin so."""
 
 
-def register(config: pytest.Config) -> None:
-    """Raises UsageError if a file that an option names can't be used."""
+def register(config: pytest.Config, *, watched: bool = False) -> None:
+    """`watched`: also the model's calls have a deadline. Raises UsageError if a file that an option names can't be
+    used."""
     option, manager = config.option, config.pluginmanager
     journal.register(config)
     worker_errors.register(config)
@@ -31,7 +32,8 @@ def register(config: pytest.Config) -> None:
     run_of(config)
     judging.register(config)
     recording.register(config)
-    if read_choice(option.device).kind not in ("model", "bundle") and not option.collectonly:
+    watched |= read_choice(option.device).kind not in ("model", "bundle")
+    if watched and not option.collectonly:
         manager.register(Watch(config, journal.note_for(config)), NAME)
     result_stream.register(config)
     if not hasattr(config, "workerinput"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import traceback
 import warnings
 from collections import deque
@@ -23,6 +24,7 @@ from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.plugin.messages import ALL, Message, framed
 from mkeyspec.plugin.registered import OURS, register
 from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.watchdog import NAME
 
 
 def serve(session: pytest.Session, given: dict[str, Any], orders: int, answers: int, parent: int) -> NoReturn:
@@ -41,6 +43,8 @@ def serve(session: pytest.Session, given: dict[str, Any], orders: int, answers: 
     finally:
         with suppress(BaseException):
             worker.flush()
+        with suppress(BaseException):
+            sys.stdout.flush()  # with -s, what a test has printed
         os._exit(0)
 
 
@@ -51,13 +55,14 @@ def become_worker(config: pytest.Config, given: dict[str, Any]) -> None:
     config.workeroutput = {}  # type: ignore[attr-defined]
     os.environ["PYTEST_XDIST_WORKER"] = given["workerid"]
     os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(given["workercount"])
+    watched = manager.hasplugin(NAME)
     for name, _ in list(manager.list_name_plugin()):
         if name.startswith(OURS) or name == "terminalreporter":
             manager.unregister(name=name)
     xml = report_of(config)
     if xml is not None and manager.is_registered(xml):
         manager.unregister(xml)
-    register(config)
+    register(config, watched=watched)
     capture: Any = manager.getplugin("capturemanager")
     if capture is not None and capture.is_globally_capturing():
         # Its temporary files are shared with the parent, and so are the places in them.

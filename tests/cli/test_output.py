@@ -63,9 +63,10 @@ def test_a_reader_that_goes_away_changes_no_exit_code(project: Project, command:
         ElementTree.parse(project.path / "reports" / "junit.xml")
 
 
+@pytest.mark.parametrize("processes", ["", "-n 2"])
 @pytest.mark.parametrize(("name", "code"), [("good", 2), ("bad", 1)])
-def test_a_full_disk(project: Project, name: str, code: int) -> None:
-    done = shell(project, f"mkeyspec run cases/{name}.mks > /dev/full")
+def test_a_full_disk(project: Project, name: str, code: int, processes: str) -> None:
+    done = shell(project, f"mkeyspec run cases/{name}.mks {processes} > /dev/full")
     assert done.returncode == code
     assert done.stderr == "mkeyspec: error[MKS0902]: can't write standard output: No space left on device\n"
 
@@ -76,8 +77,9 @@ def test_a_list_that_is_cut_is_no_success(project: Project) -> None:
     assert "error[MKS0902]: can't write standard output" in done.stderr
 
 
-def test_nothing_is_written_into_files_that_take_the_place_of_closed_streams(project: Project) -> None:
-    done = shell(project, "mkeyspec run cases/bad.mks <&- >&- 2>&-")
+@pytest.mark.parametrize("processes", ["", "-n 2"])
+def test_nothing_is_written_into_files_that_take_the_place_of_closed_streams(project: Project, processes: str) -> None:
+    done = shell(project, f"mkeyspec run cases/bad.mks {processes} <&- >&- 2>&-")
     assert done.returncode == 1
     ElementTree.parse(project.path / "reports" / "junit.xml")
 

@@ -11,6 +11,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree
 
+from mkeyspec.report.place import streams_in
+from mkeyspec.report.reader import Run, read
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CASES = """\
@@ -54,6 +57,9 @@ case setup_module
     record granted = k.max_entries
 """
 """3 pass, 1 of 2 fails (line 20), 1 is skipped, 1 passes and is negative."""
+
+MANY = CASES.replace("for n in 1, 2, 3", f"for n in {', '.join(map(str, range(1, 60)))}").split("case fails")[0]
+"""59 pass."""
 
 BROKEN = """\
 mks 1
@@ -145,3 +151,16 @@ def properties(report: Path) -> dict[str, dict[str, str]]:
 
 def _values(element: ElementTree.Element | None) -> dict[str, str]:
     return {} if element is None else {one.attrib["name"]: one.attrib["value"] for one in element}
+
+
+# Runs of `mkeyspec run` -----------------------------------------------------------------------
+
+
+def last_line(done: Done) -> str:
+    """Without the time, and the reasons of a kind in any order."""
+    line = re.sub(r" in [\d.]+ s;", ";", done.out.rstrip().split("\n")[-1])
+    return re.sub(r"\(1 [^()]*\)", lambda found: f"({'; '.join(sorted(found[0][1:-1].split('; ')))})", line)
+
+
+def last_run(project: Project) -> Run:
+    return read(max(streams_in(project.path / "reports"), key=lambda path: path.stat().st_mtime_ns))

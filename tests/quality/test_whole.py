@@ -31,7 +31,7 @@ import os, signal, time
 import pytest
 from mkeyspec.device import select as choice
 from mkeyspec.device.model.device import Model
-from mkeyspec.plugin import watchdog as watch
+from mkeyspec.plugin import journal, watchdog as watch
 
 watch.GRACE, watch.DEADLINES = 1.0, 0
 
@@ -39,13 +39,16 @@ watch.GRACE, watch.DEADLINES = 1.0, 0
 def pytest_configure(config):
     if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
         return
-    config.pluginmanager.register(watch.Watch(config, None), watch.NAME)
+    config.pluginmanager.register(watch.Watch(config, journal.note_for(config)), watch.NAME)
 
 def hang():
     time.sleep(600)
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 def leave():
     os._exit(0)
@@ -88,20 +91,45 @@ def disturbed(project: Project, name: str, what: str, workers: list[str]) -> Don
 
 @pytest.mark.parametrize(
     ("name", "what", "workers"),
-    [("post", "hang", 0), ("release", "hang", 1), ("poll", "die", 1), ("mkey_check", "leave", 1)],
+    [
+        ("post", "hang", 0),
+        ("post", "hang", 1),
+        ("release", "hang", 1),
+        ("poll", "die", 1),
+        ("poll", "crash", 1),
+        ("mkey_check", "leave", 1),
+    ],
 )
 def test_the_row_is_named(five: Project, name: str, what: str, workers: int) -> None:
-    done = disturbed(five, name, what, ["-n", "1"] if workers else [])
+    done = disturbed(five, name, what, ["-n", str(workers)] if workers else [])
     assert done.code not in (0, 3), done.out
     assert CULPRIT in done.out + done.err
     assert " 5 passed" not in done.out
+    assert "MKS2010" in done.out if what == "hang" else "MKS2012" in done.out
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "processes"])
 def test_a_device_that_cant_be_closed(five: Project, workers: list[str]) -> None:
     done = disturbed(five, "close", "fail", workers)
     assert done.code == 1, done.out
     assert "busy" in done.out + done.err
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"], ["-n", "2"]], ids=" ".join)
+def test_a_device_that_hangs_when_it_is_closed(five: Project, workers: list[str]) -> None:
+    done = disturbed(five, "close", "hang", workers)
+    assert done.code == 1, done.out
+    assert "error[MKS2010]: the device did not come back from a call" in done.out
+    assert "while model was closed" in done.out
+
+
+def test_a_device_that_hangs_when_it_is_opened(five: Project) -> None:
+    """Again and again, in whatever process."""
+    five.put("conftest.py", f"{CONFTEST}\nchoice.open_choice = lambda *arguments, **options: hang()\n")
+    done = five.mkeyspec("run", "cases", "-n", "1")
+    assert done.code == 1, done.out
+    assert "0 passed, 0 failed, 5 lost (5 MKS2010), 0 skipped on" in done.out
+    assert "while model was opened" in done.out
 
 
 def test_undisturbed(five: Project) -> None:
