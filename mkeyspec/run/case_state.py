@@ -157,6 +157,8 @@ class CaseState:
         self.wrong_numbers: dict[tuple[str, str], Failure] = {}
         """Live members, by subject, that a device can't have so (less than was asked for, a wrong count): judged at the
         end, unless an expectation has looked at them."""
+        self.wrong = False
+        """Whether a statement has failed: what is left over at the end may follow from it."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
         self._canary = crc32(case_id.encode()) & 0xFFFF

@@ -28,7 +28,6 @@ from mkeyspec.plan import (
     Rejected,
     accepts,
     lists,
-    rejected_at,
     rejections,
 )
 from mkeyspec.run.case_state import errno_name
@@ -313,8 +312,9 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
     if listed or rejections(claim):
         if listed and attempt.phase == "completion":
             return _completes_otherwise(attempt, listed, number)
-        where = "for another reason" if rejected_at(claim, attempt.phase) else "at another phase"
-        return Failure("MKS2003", at, f"`{what}` was rejected {where}", tuple(details), True)
+        return Failure(
+            "MKS2003", at, f"`{what}` was {attempt.describe()}, and should be {expected}", tuple(details), True
+        )
     if attempt.phase == "completion":
         message = f"`{what}` completed with {attempt.reason}, and should succeed"
         return Failure("MKS2005", at, message, tuple(details), True)

@@ -36,6 +36,7 @@ class Rulings:
 
     def fail(self, failure: Failure) -> None:
         self.verdict.failures.append(failure)
+        self.state.wrong = True
         self.over = self.over or failure.hard
 
     def rule(

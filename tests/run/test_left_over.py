@@ -9,6 +9,7 @@ import pytest
 from mkeyspec.device.protocol import AsyncEvent, Refused, SignatureError
 from mkeyspec.plan import Any as AnyBytes
 from mkeyspec.plan import Check, Expect, Memory, Options, Post, Rejected, Transmit, Wire, Write
+from mkeyspec.run import likeness
 from mkeyspec.run.buffer import GUARD
 from mkeyspec.run.rig import Rig
 from mkeyspec.value.bytestring import Counter, Flip, Framed
@@ -107,6 +108,19 @@ def test_a_signature_error_that_no_check_consumed() -> None:
     ok = Check(at(7), "k", ("ok",))
     device.record = None
     assert run(tested, *generating(), ok).status == "pass"
+
+
+def test_what_follows_another_failure_is_not_guessed_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes have a near miss of their own; one of the record of the same message would repeat it, or mislead."""
+    monkeypatch.setattr(
+        likeness, "of_record", lambda state, stage, failure, *more: changed(failure, looks_like=(("a", "b"),))
+    )
+    tested, _ = rig()
+    bad = Flip(Framed(Counter(1024), CRC32), 3, 0)
+    [alone] = failures(tested, *validating(2, bad))
+    assert (alone.code, alone.looks_like) == ("MKS2202", (("a", "b"),))
+    first, second = failures(tested, *validating(2, bad), wire(Counter(1024)))
+    assert (first.code, second.code, second.looks_like) == ("MKS2101", "MKS2202", ())
 
 
 def test_a_mkey_is_asked_for_at_the_end_whether_it_was_checked_or_not() -> None:
