@@ -15,6 +15,7 @@ import fnmatch
 import json
 import os
 import sys
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,10 @@ def judged(names: list[str], right: list[str]) -> str:
 class Bench:
     def __init__(self, device: str) -> None:
         self.device = sabotage_command.device_named(device)
+        if self.device.kind == "soft":
+            # The library of faults, in this process: it can't be loaded later.
+            os.environ.setdefault(preload.FAULT, "")
+            preload.ensure(self.device.personality, whole=True)
         self.profile = Profile()
         project = project_root()
         self.first = selection.read("quick", project)
@@ -117,6 +122,8 @@ class Bench:
                 os.close(reading)
                 with os.fdopen(writing, "w") as out:
                     json.dump(vars(self._look(fault)), out)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(0)
         os.close(writing)
@@ -127,7 +134,7 @@ class Bench:
 
     def _look(self, fault: str) -> Seen:
         seen = Seen(fault)
-        rig = self.rig(fault)
+        rig, left = self.rig(fault), []
         there = sabotage_command.faults_of(self.device, [fault])[fault]
         failing: list[Result] = []
         for number in order(there, self.items, self.first):
@@ -143,7 +150,9 @@ class Bench:
                 seen.row, seen.code, seen.failure = item.id, code, names[:SHOWN]
             if len(failing) >= FAILING:
                 break
-            rig = self.rig(fault)
+            if rig.blocked is not None:
+                left.append(rig)  # what it has made goes when the process ends
+                rig = self.rig(fault)
         seen.rows = len(failing)
         run = Run(Path(), Begin(SCHEMA, "", "", ""))
         found = causes_of((run, result) for result in failing)
