@@ -14,10 +14,11 @@ from mkeyspec.report.rows import plain
 
 _SHOWN = 10
 """Causes that are listed."""
+_KEPT = WRONG | {"passed"}
 
 
 class Causes:
-    """Keeps the rows that went wrong. Registered in the process that gets all reports, not in a worker."""
+    """Keeps the rows that went wrong or passed. Registered in the process that gets all reports, not in a worker."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -31,7 +32,7 @@ class Causes:
             self._run.near_misses[record.name] = record.sentence
         elif isinstance(record, Result):
             self._run.results.pop(record.id, None)
-            if record.verdict in WRONG and case_of(record.id) in self._run.cases:
+            if record.verdict in _KEPT and case_of(record.id) in self._run.cases:
                 self._run.results[record.id] = record
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -44,7 +45,7 @@ class Causes:
 
     def _lines(self) -> Iterator[str]:
         """One row is its own cause; its failure was shown."""
-        if len(self._run.results) < 2:
+        if sum(result.verdict in WRONG for result in self._run.results.values()) < 2:
             return
         causes = causes_of((self._run, result) for result in self._run.results.values())
         yield "mkeyspec: what went wrong, by cause"
@@ -52,6 +53,8 @@ class Causes:
             first, *others = cause.results
             yield f"{len(cause.results):5}  {plain(cause.title)}"
             yield f"       {plain(first.id)}{f' and {len(others)} more' if others else ''}"
+            for line in cause.beside:
+                yield f"       {plain(line)}"
         if len(causes) > _SHOWN:
             rest = sum(len(cause.results) for cause in causes[_SHOWN:])
             yield f"{rest:5}  by {len(causes) - _SHOWN} causes more; `mkeyspec report text` lists them"

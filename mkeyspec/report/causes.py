@@ -2,17 +2,18 @@
 
 A near miss (`mkeyspec.lookslike`) that gives exactly what each of several rows got explains all of them. The one that
 explains most rows is taken first, then the one that explains most of those that are left, and so on. Rows without a
-near miss have a cause in common if they have the requirements, the code and the message in common, with N for each
-number.
+near miss have a cause in common if they say the same of a statement of the same kind (`refusals`), or, of values, if
+they have the requirements, the code and the message in common. Of each cause it is told what passed beside it.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from mkeyspec.report import refusals
+from mkeyspec.report.beside import Passed, beside, passed_rows
 from mkeyspec.report.reader import Run, case_of
 from mkeyspec.report.record import WRONG, Result
 
@@ -39,24 +40,33 @@ _NO_RECORD = "record.none"
 @dataclass(slots=True)
 class Cause:
     """`title`: the requirements, and what the rows look like, or the code and the message; `looks_like`: the near
-    misses that explain every row of it, at most three, the most likely one first."""
+    misses that explain every row of it, at most three, the most likely one first; `beside`: lines about the rows of the
+    same cases that passed."""
 
     title: str
     looks_like: tuple[str, ...] = ()
     results: list[Result] = field(default_factory=list)
+    beside: tuple[str, ...] = ()
 
 
 def causes_of(results: Iterable[tuple[Run, Result]]) -> list[Cause]:
     """The causes of the rows that went wrong; the one with most rows first."""
-    wrong = [(run, result) for run, result in results if result.verdict in WRONG]
+    everything = list(results)
+    wrong = [(run, result) for run, result in everything if result.verdict in WRONG]
+    passed = passed_rows(everything)
     near = [(run, result) for run, result in wrong if _near_misses(result)]
-    found = list(_explained(near))
-    others: dict[str, Cause] = {}
+    found = list(_explained(near, passed))
+    others: dict[str, list[tuple[Run, Result]]] = {}
     for run, result in wrong:
         if not _near_misses(result):
-            title = _title(_requirements([(run, result)]), _said(result))
-            others.setdefault(title, Cause(title)).results.append(result)
-    return sorted([*found, *others.values()], key=lambda cause: -len(cause.results))
+            said = refusals.said(result)
+            key = said if refusals.is_of_step(result) else _title(_requirements([(run, result)]), said)
+            others.setdefault(key, []).append((run, result))
+    for rows in others.values():
+        its = [result for _, result in rows]
+        title = _title(_requirements(rows), refusals.title_of(its))
+        found.append(Cause(title, (), its, beside(rows, passed)))
+    return sorted(found, key=lambda cause: -len(cause.results))
 
 
 def _near_misses(result: Result) -> list[str]:
@@ -64,7 +74,7 @@ def _near_misses(result: Result) -> list[str]:
     return [name for name in result.looks_like if not name.startswith("bytes.")]
 
 
-def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
+def _explained(rows: Sequence[tuple[Run, Result]], passed: Passed) -> Iterable[Cause]:
     """The near misses that explain most rows, again and again."""
     left = list(rows)
     while left:
@@ -90,7 +100,7 @@ def _explained(rows: Sequence[tuple[Run, Result]]) -> Iterable[Cause]:
         said = f"looks like: {', or '.join(shown)}{more}"
         # The first one is shown: bytes tell more than a record, and have a drawing.
         results = sorted((result for _, result in its), key=lambda result: result.difference is None)
-        yield Cause(_title(_requirements(its), said), named[:SHOWN], results)
+        yield Cause(_title(_requirements(its), said), named[:SHOWN], results, beside(its, passed))
 
 
 def _all_have(name: str, rows: Sequence[tuple[Run, Result]]) -> bool:
@@ -105,11 +115,6 @@ def _requirements(rows: Sequence[tuple[Run, Result]]) -> str:
         counts.update(case.requirements if case is not None else ())
     ids = [id for id, _ in counts.most_common(SHOWN)]
     return f"{', '.join(ids)}{' …' if len(counts) > SHOWN else ''}"
-
-
-def _said(result: Result) -> str:
-    message = re.sub(r"0x[0-9a-f]+|\d+", "N", result.message)
-    return " ".join(filter(None, (result.code, message))) or result.verdict
 
 
 def _title(requirements: str, said: str) -> str:

@@ -43,6 +43,7 @@ class ShownCause:
     id: str
     text: str
     picture: Picture | None
+    beside: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,9 @@ def _causes(results: Sequence[tuple[Run, Result]]) -> Iterator[ShownCause]:
         first = cause.results[0]
         text = plain(first.text) if number < _CAUSES else ""
         picture = picture_of(first.difference) if number < _CAUSES else None
-        yield ShownCause(plain(cause.title), len(cause.results), plain(first.id), text, picture)
+        yield ShownCause(
+            plain(cause.title), len(cause.results), plain(first.id), text, picture, [plain(one) for one in cause.beside]
+        )
 
 
 def _entries(results: Sequence[tuple[Run, Result]]) -> list[Entry]:

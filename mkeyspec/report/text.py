@@ -27,6 +27,7 @@ def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
             first, *others = cause.results
             more = f" and {len(others)} more" if others else ""
             lines += ["", f"{len(cause.results):5}  {cause.title}", f"       {first.id}{more}"]
+            lines += [f"       {line}" for line in cause.beside]
             if number < _SHOWN and first.text:
                 begin = len(lines)
                 lines += [f"       {line}".rstrip() for line in first.text.splitlines()]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.report.causes import causes_of
-from mkeyspec.report.record import Difference, NearMiss
+from mkeyspec.report.record import Case, Difference, NearMiss, Result
 from mkeyspec.report.rows import results_of
-from tests.report.results import ABOUT, failed, row, run_of
+from tests.report.results import ABOUT, FILE, failed, row, run_of
 
 MASK = ["record.none", "field.kept", "field.kept_guard", "check.shifted"]
 ESCAPE = ["escape.app_always", "record.none", "check.shifted"]
@@ -48,6 +48,117 @@ def test_causes(tmp_path: Path, name: str) -> None:
     found = [(cause.title, len(cause.results)) for cause in causes]
     assert sorted(found) == sorted((f"CRC-02: {title}", count) for title, count in expected)
     assert [count for _, count in found] == sorted((count for _, count in expected), reverse=True)
+
+
+NOT_THERE = "rejected at complete with EOPNOTSUPP"
+OTHERWISE = f"was {NOT_THERE}, and should be rejected at complete with EINVAL"
+REFUSED = "was rejected at complete with EOPNOTSUPP, and nothing claims it"
+NO_KEY = "`dek d` was rejected at create with EINVAL, and nothing claims it"
+
+STATEMENTS: dict[str, tuple[list[tuple[str, str, str]], list[tuple[str, int]]]] = {
+    # Code, message and source of each row; the titles without their requirements.
+    "work requests, by phase and errno": (
+        [
+            ("MKS2001", f"`configure k` {REFUSED}", "configure k, reset_signature { layout list(m) }"),
+            ("MKS2003", f"`configure j` {OTHERWISE}", "configure j, reset_signature"),
+            ("MKS2001", f"`post` {REFUSED}", "post {"),
+        ],
+        [(f"MKS2001, MKS2003 `configure`, `post` {NOT_THERE}; 2 of 3 statements have `reset_signature`", 3)],
+    ),
+    "what a statement makes, by its kind": (
+        [
+            ("MKS2001", NO_KEY, "dek d { key key; wrapped }  # no login"),
+            ("MKS2001", NO_KEY.replace(" d", " t"), "dek t { key key; keytag counter(8); wrapped }"),
+            ("MKS2001", NO_KEY.replace("dek d", "mkey k"), "mkey k { crypto }"),
+        ],
+        [("MKS2001 `dek` rejected at create with EINVAL; all statements have `key`, `wrapped`", 2),
+         ("MKS2001 `mkey` rejected at create with EINVAL", 1)],
+    ),
+    "completions": (
+        [("MKS2005", f"`{what}` completed with loc_prot_err, and should succeed", f"{what} by send")
+         for what in ("transmit k", "transmit j", "receive k")],
+        [("MKS2005 `transmit`, `receive` rejected at completion with loc_prot_err; all statements have `by`, `send`",
+          3)],
+    ),
+    "another errno is another cause": (
+        [("MKS2001", f"`configure k` {REFUSED.replace('EOPNOTSUPP', other)}", "configure k")
+         for other in ("EIO", "EPERM")],
+        [("MKS2001 `configure` rejected at complete with EIO", 1),
+         ("MKS2001 `configure` rejected at complete with EPERM", 1)],
+    ),
+    "what did not come": (
+        [("MKS2004", f"`write {number}` did not complete", f"write {number}") for number in ("a", "b")],
+        [("MKS2004 `write` did not complete", 2)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_statements_that_say_the_same(tmp_path: Path, name: str) -> None:
+    """Of rows without a near miss, whatever the requirements of their cases."""
+    rows, expected = STATEMENTS[name]
+    about = [Case(f"{FILE}::c{n}", 3, "", [f"CRC-0{n + 1}"]) for n in range(len(rows))]
+    results = []
+    for n, (code, said, source) in enumerate(rows):
+        text = (
+            f"{FILE}:{n + 1}:5: error[{code}]: {said}\n      |\n  {n + 1} |     {source}\n      |     ^^^\n    got  x"
+        )
+        results.append(Result(f"{FILE}::c{n}", "failed", code=code, message=said, line=n + 1, text=text))
+    run = run_of(tmp_path / "r", *results, about=(*ABOUT, *about))
+    found = [(cause.title.partition(": ")[2], len(cause.results)) for cause in causes_of((run, one) for one in results)]
+    assert found == expected
+
+
+ONE = "1 row of these cases passed, and no one value tells them apart"
+BESIDE: dict[str, tuple[list[str], list[str], list[str]]] = {
+    # Rows that failed, rows that passed, lines.
+    "a limit": (["n=2,m=1", "n=64,m=2"], ["n=0,m=1", "n=1,m=2"],
+                ["every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed"]),
+    "a limit from above": (["n=0x1", "n=2"], ["n=0x10"],
+                           ["every row with n ≤ 2 went wrong, and every row with n ≥ 16 passed"]),
+    "values": (["op=send", "op=read"], ["op=write"],
+               ["every row with op=send, read went wrong, and every row with op=write passed"]),
+    "values between others": (["n=2"], ["n=1", "n=3"],
+                              ["every row with n=2 went wrong, and every row with n=1, 3 passed"]),
+    "many values": ([f"v=a{n}" for n in range(6)], ["v=b"],
+                    ["every row with v=a0, a1, a2, a3, or 2 more went wrong, and every row with v=b passed"]),
+    "no one value": (["n=1,m=1", "n=2,m=2"], ["n=1,m=2"], [ONE]),
+    "no row passed": (["n=1", "n=2"], [], ["no row of these cases passed"]),
+    "one row": (["n=1"], [], []),
+    "values in brackets": (["sig=crc32(ones),n=1"], ["sig=crc32(zeros),n=1"],
+                           ["every row with sig=crc32(ones) went wrong, and every row with sig=crc32(zeros) passed"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_passed_beside(tmp_path: Path, name: str) -> None:
+    bad, good, expected = BESIDE[name]
+    wrong = [Result(f"{FILE}::c[{row}]", "failed", code="MKS2101", message="4 bytes differ") for row in bad]
+    right = [Result(f"{FILE}::c[{row}]", "passed") for row in good]
+    run = run_of(tmp_path / "r", *wrong, *right)
+    (cause,) = causes_of((run, one) for one in results_of(run))
+    assert list(cause.beside) == expected
+
+
+def test_what_passed_beside_in_several_cases(tmp_path: Path) -> None:
+    """One value of all cases, or else of each."""
+
+    def one(id: str, wrong: bool) -> Result:
+        return Result(f"{FILE}::{id}", "failed" if wrong else "passed", looks_like=["a"] if wrong else [])
+
+    results = [
+        *(one(f"c[op=send,n={n}]", n > 1) for n in range(4)),
+        *(one(f"d[n={n}]", n > 2) for n in range(2, 5)),
+        *(one(f"e[z={n}]", False) for n in range(2, 5)),
+    ]
+    run = run_of(tmp_path / "r", *results)
+    (cause,) = causes_of((run, one) for one in results_of(run))
+    assert cause.beside == (
+        "c: every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed",
+        "d: every row with n ≥ 3 went wrong, and every row with n ≤ 2 passed",
+    )
+    (cause,) = causes_of((run, one) for one in results_of(run) if one.id != f"{FILE}::d[n=2]")
+    assert cause.beside == ("every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed",)
 
 
 def test_a_row_with_bytes_is_shown_first(tmp_path: Path) -> None:
