@@ -23,7 +23,7 @@ def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     if now is None or now.begin.seed:
         return "", []
     before = _last_like(now, streams_in(results.parents[1]))
-    if before is None or (_is_shard(now) and _files(before) != _files(now)):
+    if before is None or _is_balanced(now) or (_is_shard(now) and _files(before) != _files(now)):
         return "", []
     ids = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
     return before.begin.run, [id for id in ids if "::" in id and _is_the_same(file_of(id), before, now, project)]
@@ -32,6 +32,11 @@ def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
 def _is_shard(run: Run) -> bool:
     """Rows go to shards in turns: those of another file may now be in another shard."""
     return any(option.startswith("--shard") for option in run.begin.options)
+
+
+def _is_balanced(run: Run) -> bool:
+    """Rows go to shards by what they took, in a file that may be another one now."""
+    return any(option.startswith("--balance") for option in run.begin.options)
 
 
 def _files(run: Run) -> dict[str, str]:

@@ -56,6 +56,8 @@ def add(commands: Any) -> None:
     run.add_argument("--bundle", metavar="FILE", help="keep what is observed, for `mkeyspec judge`")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("--shard", metavar="K/N", help="the K-th of N parts, as 1/3")
+    balance = "results of an earlier run: --shard makes parts that take as long; repeatable"
+    run.add_argument("--balance", metavar="FILE", action="append", default=[], help=balance)
     tags = "only cases with this tag; repeatable: with any of them"
     run.add_argument("--tag", metavar="NAME", action="append", default=[], help=tags)
     run.add_argument(
@@ -111,6 +113,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
     arguments += ["--allow-busy-port"] * options.allow_busy_port
     arguments += [f"--expectations={name}" for name in options.expectations]
     arguments += [f"--waivers={name}" for name in options.waivers]
+    arguments += [f"--balance={name}" for name in options.balance]
     arguments += [f"--require={name}" for name in options.require]
     arguments += [f"--tag={name}" for name in options.tag] + [f"--level={name}" for name in options.level]
     arguments += distributed(options.workers, options.rest)

@@ -111,3 +111,15 @@ def read_shard(text: str) -> tuple[int, int]:
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"error[MKS0905]: --shard {text}: say K/N, from 1/N to N/N, as 2/3")
     return part, parts
+
+
+def read_balance(files: Sequence[str], shard: str | None) -> dict[str, float]:
+    """What rows took in the runs that `--balance` names, in seconds by their ids; raises UsageError."""
+    from mkeyspec.report.reader import Unusable, read
+
+    if files and shard is None:
+        raise pytest.UsageError("error[MKS0905]: --balance: it says how --shard K/N splits the rows; name a shard too")
+    try:
+        return {id: one.seconds for file in files for id, one in read(Path(file)).results.items()}
+    except Unusable as error:
+        raise pytest.UsageError(str(error)) from None

@@ -15,6 +15,7 @@ from mkeyspec.plugin import processes, recording, registered, result_stream, set
 from mkeyspec.plugin.option_values import (
     SELECTED,
     SHARD,
+    read_balance,
     read_choice,
     read_expectations,
     read_fault,
@@ -23,6 +24,7 @@ from mkeyspec.plugin.option_values import (
     read_selection,
     read_shard,
 )
+from mkeyspec.plugin.shards import SECONDS
 from mkeyspec.syntax.labels import LEVELS
 
 MARKS = (
@@ -117,6 +119,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help="the K-th of N parts of what is selected, each with about as many rows of each case; K counts from 1",
     )
+    group.addoption(
+        "--balance",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the results of an earlier run, by whose durations --shard makes parts that take about as long; may be "
+        "repeated, for the results of its parts",
+    )
     result_stream.add_option(group)
     recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
@@ -179,6 +189,8 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[SELECTED] = chosen
     if option.shard is not None:
         config.stash[SHARD] = read_shard(option.shard)
+    if option.balance:
+        config.stash[SECONDS] = read_balance(option.balance, option.shard)
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     if option.allow or option.deny:

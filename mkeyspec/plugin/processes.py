@@ -35,6 +35,7 @@ from mkeyspec.plugin.option_values import read_choice
 from mkeyspec.plugin.progress import Progress
 from mkeyspec.plugin.registered import OURS
 from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.shards import parts
 from mkeyspec.plugin.worker import serve
 
 _NAME = f"{OURS}processes"
@@ -95,9 +96,9 @@ class Crew:
     def __init__(self, session: pytest.Session, number: int) -> None:
         self.session = session
         self.config = session.config
-        rows = range(len(session.items))
-        self.shards = [Shard(k, deque(rows[k::number])) for k in range(min(number, len(rows)))]
-        self._left = len(rows)
+        ids = [item.nodeid for item in session.items]
+        self.shards = [Shard(k, deque(rows)) for k, rows in enumerate(parts(ids, min(number, len(ids)), {}))]
+        self._left = len(ids)
         self._restarts = _RESTARTS * len(self.shards)
         self._run = uuid.uuid4().hex
         self._selector = selectors.DefaultSelector()

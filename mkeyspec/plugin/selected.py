@@ -12,6 +12,7 @@ import pytest
 from mkeyspec.emit.module_path import source_name
 from mkeyspec.files.project import SUFFIX
 from mkeyspec.files.selection import file_of
+from mkeyspec.plugin import shards
 from mkeyspec.plugin.compilation import Outcome, compilation
 from mkeyspec.plugin.nodes import BrokenFile
 from mkeyspec.plugin.option_values import SELECTED, SHARD
@@ -43,12 +44,11 @@ def pytest_collection_modifyitems(
     items[:0] = [item for item in broken if id(item) not in kept]
     shard = config.stash.get(SHARD, None)
     if shard is not None:
-        part, parts = shard
-        # By turns, so that the rows of a case, which take about as long, are in all parts.
-        mine = items[part - 1 :: parts]
-        ours = {id(item) for item in mine}
-        config.hook.pytest_deselected(items=[item for item in items if id(item) not in ours])
-        items[:] = mine
+        part, number = shard
+        split = shards.parts([_id(item) for item in items], number, config.stash.get(shards.SECONDS, {}))
+        ours = set(split[part - 1])
+        config.hook.pytest_deselected(items=[item for place, item in enumerate(items) if place not in ours])
+        items[:] = [items[place] for place in split[part - 1]]
 
 
 def _by_labels(session: pytest.Session, items: list[pytest.Item]) -> None:

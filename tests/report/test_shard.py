@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
+from mkeyspec.plugin.shards import parts
 from mkeyspec.report.reader import read
 from tests.plugin.project import BROKEN, CASES, Project
 
@@ -46,3 +50,92 @@ def test_no_part(project: Project, value: str) -> None:
     done = project.mkeyspec("run", "cases", f"--shard={value}")
     assert done.code == 2
     assert f"error[MKS0905]: --shard {value}: say K/N" in done.out + done.err
+
+
+# --balance -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number", "wanted"),
+    [
+        ({}, 2, ["ace", "bd"]),
+        ({"gone": 9.0}, 2, ["ace", "bd"]),
+        ({"a": 1, "b": 1, "c": 1, "d": 1, "e": 4}, 2, ["e", "abcd"]),
+        ({"a": 7, "b": 5, "c": 4, "d": 3, "e": 2}, 2, ["ad", "bce"]),  # 10 and 11
+        ({"a": 6, "b": 2}, 3, ["a", "ce", "bd"]),  # the others are of 4 seconds: 6, 8, 6
+        ({"a": 0, "b": 0, "c": 0}, 2, ["ace", "bd"]),
+        ({"a": 1}, 7, ["a", "b", "c", "d", "e", "", ""]),
+    ],
+)
+def test_the_longest_row_goes_to_the_part_that_has_the_least(
+    seconds: dict[str, float], number: int, wanted: list[str]
+) -> None:
+    """Worked out by hand."""
+    ids = "abcde"
+    assert ["".join(ids[place] for place in part) for part in parts(ids, number, seconds)] == wanted
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_any_rows(seed: int) -> None:
+    """All rows once, in their order; no part takes longer than an equal share and the longest row together."""
+    drawn = random.Random(seed)
+    ids = [f"row {number}" for number in range(drawn.randrange(1, 300))]
+    seconds = {id: drawn.expovariate(10) for id in ids}
+    number = drawn.randrange(1, 9)
+    found = parts(ids, number, seconds)
+    assert sorted(place for part in found for place in part) == list(range(len(ids)))
+    assert all(part == sorted(part) for part in found)
+    longest = max(sum(seconds[ids[place]] for place in part) for part in found)
+    assert longest <= sum(seconds.values()) / number + max(seconds.values())
+    assert parts(ids, number, dict(reversed(seconds.items()))) == found
+
+
+def took(stream: Path, longest: str) -> None:
+    """Let one row of these results have taken a second, the others a hundredth."""
+    lines = [json.loads(line) for line in stream.read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "result":
+            line["seconds"] = 1.0 if longest in line["id"] else 0.01
+    stream.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_parts_by_the_durations_of_an_earlier_run(project: Project) -> None:
+    """Which came in two parts itself; the row that took a second is alone."""
+    (project.path / "cases" / "b.mks").unlink()
+    for number in (1, 2):
+        project.mkeyspec("run", "cases", "--results", f"part{number}", "--shard", f"{number}/2")
+        took(project.path / f"part{number}", "passes[n=2]")
+    given = ["cases", "--results=found", "--balance=part1", "--balance=part2"]
+    for run in (partial(project.mkeyspec, "run"), project.pytest):
+        for processes in ([], ["-n", "2"]):
+            found = []
+            for number in (1, 2):
+                run(*given, f"--shard={number}/2", *processes)
+                found.append(set(read(project.path / "found").results))
+            assert found[0] == {"cases/a.mks::passes[n=2]"}
+            assert len(found[1]) == 6
+
+
+def test_rows_that_move_to_another_part_are_not_lost(project: Project) -> None:
+    project.put("cases/a.mks", CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)"))
+    (project.path / "cases" / "b.mks").unlink()
+    project.mkeyspec("run", "cases", "--results=before")
+    for longest in ("passes[n=1]", "passes[n=2]"):
+        took(project.path / "before", longest)
+        done = project.mkeyspec("run", "cases", "--shard=1/2", "--balance=before")
+        assert (done.code, "1 passed" in done.out) == (0, True), done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--balance=gone", "--shard=1/2"], "error[MKS0903]: no such file: gone"),
+        (["--balance=pyproject.toml", "--shard=1/2"], "error[MKS0930]: pyproject.toml: it is not a stream of results"),
+        (["--balance=pyproject.toml"], "error[MKS0905]: --balance: it says how --shard K/N splits the rows"),
+    ],
+)
+def test_no_durations(project: Project, arguments: list[str], text: str) -> None:
+    done = project.mkeyspec("run", "cases/a.mks", *arguments)
+    assert done.code == 2
+    assert text in done.out + done.err
+    assert "Traceback" not in done.out + done.err
