@@ -21,13 +21,18 @@ example:
   $ mkeyspec repro 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' -o repro.c
   $ cc -Wall -Wextra -Werror repro.c -libverbs -lmlx5 && ./a.out mlx5_0
   $ mkeyspec softnic exec -- ./a.out
+  $ mkeyspec repro 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' --language python -o repro.py
+  $ python3 repro.py mlx5_0
 Exit code: 0 if a program was written, 2 for wrong input."""
 
 
 def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
-    parser = command(commands, "repro", _repro, "a row as a stand-alone program in C", _EXAMPLE)
+    parser = command(commands, "repro", _repro, "a row as a stand-alone program in C or Python", _EXAMPLE)
     parser.add_argument("item", metavar="ID", help="as a report names it: FILE::CASE[ROW]")
+    parser.add_argument(
+        "--language", choices=("c", "python"), default="c", help="C over libmlx5, or Python over pyverbs (default: c)"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="where to (default: stdout)")
     parser.add_argument(
         "--results", metavar="FILE", help="a stream of results that says what was got (default: the newest)"
@@ -37,9 +42,10 @@ def add(commands: Any) -> None:
 
 def _repro(options: argparse.Namespace) -> int:
     from mkeyspec.device.profile.profile import Profile, ProfileError, load
-    from mkeyspec.repro.c_program import Subject
-    from mkeyspec.repro.c_writer import CWriter
+    from mkeyspec.repro.program import Subject
+    from mkeyspec.repro.python.language import Lacking
     from mkeyspec.repro.trace import Unsayable
+    from mkeyspec.repro.writer import Writer
 
     item = row_of(options.item)
     got = _got(options, item)
@@ -49,9 +55,12 @@ def _repro(options: argparse.Namespace) -> int:
         raise Failure("MKS0904", str(error)) from None
     id = f"{item.source}::{item.case.name}" + (f"[{item.row.id}]" if item.row.id else "")
     subject = Subject(item.case, item.row, id, item.source, Path(item.path), profile, got)
-    writer = CWriter(subject)
     try:
+        writer = Writer(subject, options.language)
         text = writer.text()
+    except Lacking as error:
+        place = f"{item.path}:{error.at.line}:{error.at.column}"
+        raise Failure("MKS0948", f"{place}: pyverbs lacks {error}; --language c writes it in C") from None
     except Unsayable as error:
         raise Failure(
             "MKS0947", f"{item.path}:{error.at.line}:{error.at.column}: no program says this: {error}"

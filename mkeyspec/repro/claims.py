@@ -56,17 +56,6 @@ def of_known(outcome: Outcome | None) -> Claim:
     return () if outcome is None else (outcome,)
 
 
-def mask(names: Sequence[str]) -> str:
-    """Statuses as a C expression, a bit each."""
-    if len(names) >= len(WC_STATUS) - 2:
-        return "ANY_ERROR"
-    return " | ".join(f"STATUS({name.upper()})" for name in names)
-
-
 def class_of(word: str) -> Sequence[str]:
     """The statuses that a word means."""
     return STATUS_CLASS.get(word, (word,))
-
-
-def errno_text(number: int) -> str:
-    return errno.errorcode.get(number, str(number)) if number != ANY else "-1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 
 _WORDS = """
@@ -29,7 +31,19 @@ unsigned usleep vfork void volatile wait wait_for want wanted while with write y
 """
 """Words of C and Python, names of a program's own parts, and those of the headers that it includes."""
 
-TAKEN = frozenset(_WORDS.split())
+_PYTHON = """
+AH AHAttr ALL_ACCESS BASIC_OPS Buffer CASE_FILE CASE_ID CQ DEADLINE DataBuffer End FAILED GlobalRoute LAST_LINE MR
+Mlx5Context Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr Mlx5DCIStreamInitAttr Mlx5DEK
+Mlx5DEKInitAttr Mlx5DVContextAttr Mlx5DVDCInitAttr Mlx5DVQPInitAttr Mlx5Mkey Mlx5MkeyConfAttr Mlx5MrInterleaved Mlx5QP
+Mlx5SigBlockAttr Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigT10Dif OWNER PASSED PD PEER Pair PyverbsRDMAError
+PyverbsUserError QPAttr QPCap QPInitAttrEx Queue RECORDS RecvWR SET_UP_FAILED SGE SKIPPED SRQ SendWR SrqAttr SrqInitAttr
+Wqe attempt attr cancel conf crash crypto ctypes different encoded errno events_fd get_device_list got_text known_mask
+mem_domain mem_sig mmap open_port os pairs poll_all port_route qp_attr random select socket sys time wire_domain
+wire_sig wr_complete
+"""
+"""Those of a program in Python."""
+
+TAKEN = frozenset({*_WORDS.split(), *_PYTHON.split(), *keyword.kwlist, *dir(builtins)})
 
 _MADE = re.compile(r"(bytes|live|wc|taken|accepted|cancelled)_\d+|errno_of_\w+|\w+_entries|\w+_[lr]key_\d+")
 """What a writer calls its own variables."""

@@ -8,6 +8,7 @@ passes or shows a known departure, with 0 or 77 where it is skipped, and with 1 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import pickle
@@ -26,16 +27,19 @@ from mkeyspec.compiler.compile import compile_file
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.select import open_choice, parse
 from mkeyspec.device.soft import preload
+from mkeyspec.device.verbs import names
 from mkeyspec.files import resource
-from mkeyspec.repro.c_program import Subject
-from mkeyspec.repro.c_writer import CWriter
+from mkeyspec.repro.program import Subject
 from mkeyspec.repro.trace import Unsayable
+from mkeyspec.repro.writer import Writer
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.shrink.judge import Player
 
 ROOT = Path(__file__).resolve().parents[2]
 CC = ("gcc", "-Wall", "-Wextra", "-Werror")
+INTERPRETER = "/usr/bin/python3"
+"""The one that pyverbs was built for."""
 SECONDS = 60
 """Longest run of one program."""
 
@@ -70,12 +74,12 @@ def subjects(seed: int, rows: int, per_case: int, only: str) -> Iterator[Subject
     yield from random.Random(seed).sample(found, min(rows, len(found))) if rows else found
 
 
-def written(all_of: Sequence[Subject], folder: Path) -> list[Made]:
+def written(all_of: Sequence[Subject], folder: Path, language: str = "c") -> list[Made]:
     made = []
     for number, subject in enumerate(all_of):
-        path = folder / f"r{number}.c"
+        path = folder / f"r{number}{'.c' if language == 'c' else '.py'}"
         try:
-            path.write_text(CWriter(subject).text(), encoding="utf-8")
+            path.write_text(Writer(subject, language).text(), encoding="utf-8")
         except Unsayable as error:
             made.append(Made(subject.id, None, f"line {error.at.line}: {error}"))
         else:
@@ -84,7 +88,10 @@ def written(all_of: Sequence[Subject], folder: Path) -> list[Made]:
 
 
 def compiled(made: Sequence[Made], *, whole: bool) -> dict[str, str]:
-    """What the compiler says, by id, where it says something."""
+    """What the compiler says, by id, where it says something. Of Python: the names that are nowhere."""
+    python = [item for item in made if item.path is not None and item.path.suffix == ".py"]
+    if python:
+        return _checked(python)
 
     def one(item: Made) -> tuple[str, str]:
         assert item.path is not None
@@ -96,6 +103,26 @@ def compiled(made: Sequence[Made], *, whole: bool) -> dict[str, str]:
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return {id: said for id, said in pool.map(one, [item for item in made if item.path]) if said}
+
+
+def _checked(made: Sequence[Made]) -> dict[str, str]:
+    """What ruff finds wrong, but for names that the modules of enumerations have (`import *` hides these from it)."""
+    ids = {str(item.path): item.id for item in made}
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F", "--ignore", "F403"]
+    done = subprocess.run([*command, "--output-format", "json", *ids], capture_output=True, text=True, check=False)
+    found: dict[str, str] = {}
+    for one in json.loads(done.stdout):
+        name = re.match(r"`(\w+)` may be undefined", one["message"])
+        if one["code"] != "F405" or name is None or name[1] not in enumerated():
+            found[ids[one["filename"]]] = f"{one['location']['row']}: {one['message']}"
+    return found
+
+
+@functools.cache
+def enumerated() -> frozenset[str]:
+    """The names of pyverbs' enumerations."""
+    names.load()
+    return frozenset({**names.flat(names.VERBS_ENUMS), **names.flat(names.MLX5_ENUMS)})
 
 
 def environment(fault: str) -> dict[str, str]:
@@ -118,8 +145,9 @@ def run(made: Sequence[Made], fault: str) -> dict[str, tuple[int, str]]:
     def one(item: Made) -> tuple[str, tuple[int, str]]:
         assert item.path is not None
         try:
+            script = [INTERPRETER, str(item.path)]
             done = subprocess.run(
-                [str(item.path.with_suffix(""))],
+                script if item.path.suffix == ".py" else [str(item.path.with_suffix(""))],
                 env=variables,
                 capture_output=True,
                 text=True,
@@ -176,6 +204,7 @@ def same_line(verdict: Verdict, output: str) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.repro.campaign", description=__doc__)
+    parser.add_argument("--language", choices=("c", "python"), default="c")
     parser.add_argument("--rows", type=int, default=200, help="how many rows (0: all)")
     parser.add_argument("--per-case", type=int, default=0, help="rows of each case that are drawn from (0: all)")
     parser.add_argument("--seed", type=int, default=1)
@@ -193,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(options.keep) if options.keep else Path(tempfile.mkdtemp(prefix="repro-"))
     folder.mkdir(parents=True, exist_ok=True)
     sample = [*subjects(options.seed, options.rows, options.per_case, options.only)]
-    made = written(sample, folder)
+    made = written(sample, folder, options.language)
     there = [item for item in made if item.path is not None]
     for item in made:
         if item.path is None:

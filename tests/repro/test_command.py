@@ -84,6 +84,45 @@ def test_what_no_program_can_hold(project: Path, capsys: pytest.CaptureFixture[s
     assert re.search(r"error\[MKS0947\]: cases/two.mks:4:1: .*more than 4 MiB", capsys.readouterr().err)
 
 
+def test_a_program_in_python(project: Path) -> None:
+    assert main(["repro", "cases/two.mks::bytes_of_a_key[n=64]", "--language", "python", "-o", "repro.py"]) == 0
+    text = (project / "repro.py").read_text(encoding="utf-8")
+    compile(text, "repro.py", "exec")
+    assert "\n# 11: transmit k by send\n" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "    mkey k\n",
+            "    mkey k { update_tag }\n    retag k to 7\n",
+            r"two.mks:10:5: pyverbs lacks a way to set the tag of an mkey: .*read only; --language c writes it in C",
+        ),
+        (
+            "    for n in 64, 128\n",
+            "    for n in 64, 128\n    needs not signature.crc32\n",
+            r"two.mks:4:1: pyverbs lacks a getter for the signature capabilities: signature.crc32; --language c",
+        ),
+    ],
+)
+def test_what_pyverbs_lacks(old: str, new: str, said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "cases" / "two.mks").write_text(CASE.replace(old, new), encoding="utf-8")
+    item = "cases/two.mks::bytes_of_a_key[n=64]"
+    assert main(["repro", item]) == 0
+    assert capsys.readouterr().out
+    assert main(["repro", item, "--language", "python"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(rf"error\[MKS0948\]: .*{said}", captured.err)
+
+
+def test_a_language_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["repro", "cases/two.mks::bytes_of_a_key[n=64]", "--language", "go"])
+    assert "choose from" in capsys.readouterr().err
+
+
 def test_a_stream_that_is_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", "cases/two.mks::bytes_of_a_key[n=64]", "--results", "none.ndjson"]) == 2
     assert "MKS0903]: no such results: none.ndjson" in capsys.readouterr().err

@@ -13,11 +13,12 @@ import pytest
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.soft import preload, softnic
-from mkeyspec.repro.c_frame import parts
-from mkeyspec.repro.c_program import Subject
-from mkeyspec.repro.c_writer import CWriter
+from mkeyspec.repro.c.frame import parts
 from mkeyspec.repro.names import is_taken
+from mkeyspec.repro.program import Subject
+from mkeyspec.repro.python import frame as python_frame
 from mkeyspec.repro.trace import PERSONALITY
+from mkeyspec.repro.writer import Writer
 from tests.repro import campaign
 
 HERE = Path(__file__).parent
@@ -39,6 +40,10 @@ needs_gcc = pytest.mark.skipif(
     shutil.which("gcc") is None or not Path("/usr/include/infiniband/mlx5dv.h").exists(),
     reason="gcc and libibverbs-dev",
 )
+needs_pyverbs = pytest.mark.skipif(
+    subprocess.run([campaign.INTERPRETER, "-c", "import pyverbs.providers.mlx5.mlx5dv"], check=False).returncode != 0,
+    reason="python3-pyverbs",
+)
 needs_soft = pytest.mark.skipif(softnic.library(faults=True) is None, reason="no software NIC with faults")
 
 
@@ -54,11 +59,12 @@ def of(file: Path, name: str, row: str = "", **more: object) -> Subject:
 # What a program says -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("language", "suffix"), [("c", ".c"), ("python", ".py.txt")])
 @pytest.mark.parametrize("name", ["one_write", "a_bad_guard", "refused_or_not"])
-def test_the_text_of_a_program(name: str) -> None:
+def test_the_text_of_a_program(name: str, language: str, suffix: str) -> None:
     """Read the diff after BLESS=1: these are what a support engineer gets."""
-    text = CWriter(of(GOLDEN / "golden.mks", name)).text()
-    file = GOLDEN / f"{name}.c"
+    text = Writer(of(GOLDEN / "golden.mks", name), language).text()
+    file = GOLDEN / f"{name}{suffix}"
     if os.environ.get("BLESS"):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
@@ -66,10 +72,15 @@ def test_the_text_of_a_program(name: str) -> None:
 
 def test_each_line_of_a_program_names_its_statement() -> None:
     source = (GOLDEN / "golden.mks").read_text(encoding="utf-8").splitlines()
-    text = CWriter(of(GOLDEN / "golden.mks", "one_write")).text()
+    text = Writer(of(GOLDEN / "golden.mks", "one_write")).text()
     found = re.findall(r"\t/\* (\d+): (.*) \*/", text[text.index("int main") :])
     assert len(found) == 5
     assert all(source[int(number) - 1].strip() == line for number, line in found)
+
+
+def test_each_statement_is_in_python_too() -> None:
+    c, python = (Writer(of(GOLDEN / "golden.mks", "a_bad_guard"), one).text() for one in ("c", "python"))
+    assert re.findall(r"\n# (\d\d+: .*)", python) == re.findall(r"\t/\* (\d\d+: .*) \*/", c)
 
 
 def test_no_object_of_a_case_is_called_as_a_part_of_a_program() -> None:
@@ -77,56 +88,114 @@ def test_no_object_of_a_case_is_called_as_a_part_of_a_program() -> None:
     assert not [name for name in names if not is_taken(name)]
 
 
+def test_no_object_of_a_case_is_called_as_a_part_of_a_program_in_python() -> None:
+    code = "\n".join(python_frame.parts().values())
+    names = {*python_frame.parts(), *re.findall(r"^(?:def|class) (\w+)", code, re.MULTILINE), *python_frame.MODULES}
+    names |= set(re.findall(r"^(\w+) = ", code, re.MULTILINE)) | set(python_frame.STANDARD)
+    assert not [name for name in names - {"head", "tail"} if name[0] != "_" and not is_taken(name)]
+
+
 def test_a_program_has_only_the_parts_that_it_needs() -> None:
-    text = CWriter(of(GOLDEN / "golden.mks", "one_write")).text()
+    text = Writer(of(GOLDEN / "golden.mks", "one_write")).text()
     assert "make_dct" not in text
     assert "mlx5dv_dek_create" not in text
     assert "pcg64" not in text
 
 
+def test_a_program_in_python_imports_only_what_it_needs() -> None:
+    text = Writer(of(GOLDEN / "golden.mks", "one_write"), "python").text()
+    assert "make_dct" not in text
+    assert "mlx5dv_crypto" not in text
+    assert "mkeyspec" not in re.sub(r"^#.*", "", text, flags=re.MULTILINE)
+
+
+def test_live_bytes_that_must_differ_are_computed() -> None:
+    """What is compared is filled before it is compared."""
+    subject = of(campaign.ROOT / "cases" / "posting" / "dc.mks", "messages_of_several_initiators")
+    for language, filled in (
+        ("c", r"memcpy\(live_1, taken_\d+ \+ 0, 64\);"),
+        ("python", r"live_1 = taken_\d+\[0 : 64\]"),
+    ):
+        text = Writer(subject, language).text()
+        assert re.search(rf"{filled}\n\t?expect\(81, (?:!|not )is_there\(&?first, 0, live_1", text)
+
+
 # Programs against their cases --------------------------------------------------------------------
 
 
+Sample = tuple[list[Subject], list[campaign.Made], dict[str, str]]
+"""Rows, their programs, and what the compiler said."""
+
+
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Subject], list[campaign.Made], dict[str, str]]:
-    """About 30 rows, their programs, and what the compiler said."""
-    chosen = [one for file in FILES for one in campaign.subjects(1, 5, 1, file)]
+def chosen() -> list[Subject]:
+    """About 30 rows."""
+    return [one for file in FILES for one in campaign.subjects(1, 5, 1, file)]
+
+
+@pytest.fixture(scope="module")
+def sample(chosen: list[Subject], tmp_path_factory: pytest.TempPathFactory) -> Sample:
     made = campaign.written(chosen, tmp_path_factory.mktemp("programs"))
     return chosen, made, campaign.compiled(made, whole=True)
 
 
+@pytest.fixture(scope="module")
+def in_python(chosen: list[Subject], tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    made = campaign.written(chosen, tmp_path_factory.mktemp("python"), "python")
+    written = [one for one in made if one.path is not None]
+    return (
+        [one for one in chosen if one.id in {item.id for item in written}],
+        written,
+        campaign.compiled(made, whole=True),
+    )
+
+
 @needs_gcc
-def test_programs_compile_without_a_warning(
-    sample: tuple[list[Subject], list[campaign.Made], dict[str, str]],
-) -> None:
+def test_programs_compile_without_a_warning(sample: Sample) -> None:
     chosen, made, said = sample
     assert len(made) == len(chosen) > 25
     assert not [one for one in made if one.path is None]
     assert not said
 
 
+@needs_pyverbs
+def test_programs_name_what_pyverbs_has(in_python: Sample, chosen: list[Subject]) -> None:
+    _, made, said = in_python
+    assert len(chosen) > len(made) > 30
+    assert not said
+
+
+@needs_pyverbs
+def test_a_name_that_pyverbs_has_not_is_found(tmp_path: Path) -> None:
+    """The check of the check."""
+    text = Writer(of(GOLDEN / "golden.mks", "one_write"), "python").text()
+    for number, (right, wrong) in enumerate((("IBV_WC_RDMA_WRITE", "IBV_WC_RDMA_WRITES"), ("Buffer(", "Buffers("))):
+        file = tmp_path / f"{number}.py"
+        file.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+        assert campaign.compiled([campaign.Made("x", file)], whole=True)
+
+
 @needs_gcc
 @needs_soft
 @pytest.mark.parametrize("fault", ["", "crc32c_polynomial", "access_late"])
-def test_programs_fail_where_their_cases_do(
-    fault: str, sample: tuple[list[Subject], list[campaign.Made], dict[str, str]], tmp_path: Path
-) -> None:
+def test_programs_fail_where_their_cases_do(fault: str, sample: Sample, in_python: Sample, tmp_path: Path) -> None:
     chosen, made, _ = sample
     cases, programs = campaign.verdicts(chosen, fault, tmp_path), campaign.run(made, fault)
     wrong = [one.id for one in made if not campaign.agrees(cases[one.id], *programs[one.id])]
     assert not wrong
     failed = [id for id, verdict in cases.items() if verdict.status == "fail"]
     assert bool(failed) is bool(fault)
+    _, made, _ = in_python
+    programs = campaign.run(made, fault)
+    assert not [one.id for one in made if not campaign.agrees(cases[one.id], *programs[one.id])]
 
 
 @needs_gcc
-def test_a_changed_byte_fails(
-    sample: tuple[list[Subject], list[campaign.Made], dict[str, str]], tmp_path: Path
-) -> None:
+def test_a_changed_byte_fails(tmp_path: Path) -> None:
     """The check of the checks: of a program whose expected bytes are others."""
     if softnic.library() is None:
         pytest.skip("no software NIC")
-    text = CWriter(of(GOLDEN / "golden.mks", "one_write")).text()
+    text = Writer(of(GOLDEN / "golden.mks", "one_write")).text()
     changed = text.replace("counter(bytes_1, 64);", "counter(bytes_1, 64);\n\tbytes_1[9] ^= 1;", 1)
     assert changed != text
     put = changed.replace(
@@ -141,6 +210,32 @@ def test_a_changed_byte_fails(
     assert "1 of 64 bytes of wire differ, first at offset 9" in said
 
 
+@needs_pyverbs
+@needs_soft
+def test_a_changed_byte_fails_in_python(tmp_path: Path) -> None:
+    text = Writer(of(GOLDEN / "golden.mks", "one_write"), "python").text()
+    changed = text.replace("src.put(0, counter(64))", "src.put(0, counter(9) + bytes(1) + counter(64)[10:])", 1)
+    assert changed != text
+    file = tmp_path / "changed.py"
+    file.write_text(changed, encoding="utf-8")
+    code, said = campaign.run([campaign.Made("changed", file)], "")["changed"]
+    assert code == 1
+    assert "1 of 64 bytes of wire differ, first at offset 9\n  expected 09 0a" in said
+    assert "\n  got      00 0a" in said
+
+
+@needs_pyverbs
+@needs_soft
+def test_a_program_that_cannot_go_on_ends(tmp_path: Path) -> None:
+    """With 2, and not with 1: no fault of the device was seen. Inside a section too, where libmlx5 holds a lock."""
+    text = Writer(of(GOLDEN / "golden.mks", "one_write"), "python").text()
+    file = tmp_path / "broken.py"
+    file.write_text(text.replace("result = wr_complete(ibv)", "ibv.no_such_call()", 1), encoding="utf-8")
+    code, said = campaign.run([campaign.Made("broken", file)], "")["broken"]
+    assert code == 2
+    assert "no_such_call" in said
+
+
 @needs_gcc
 @needs_soft
 def test_a_program_that_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +246,7 @@ def test_a_program_that_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("MKEYSPEC_CRYPTO_LOGIN", str(lab))
     file = tmp_path / "login.c"
     subject = of(campaign.ROOT / "cases" / "crypto" / "logins.mks", "the_session")
-    file.write_text(CWriter(subject).text(), encoding="utf-8")
+    file.write_text(Writer(subject).text(), encoding="utf-8")
     made = campaign.Made(subject.id, file)
     assert not campaign.compiled([made], whole=True)
     variables = preload.environment(PERSONALITY)
@@ -163,6 +258,6 @@ def test_a_program_that_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @needs_gcc
 def test_names_of_a_case_that_c_has_too(tmp_path: Path) -> None:
     file = tmp_path / "names.c"
-    file.write_text(CWriter(of(GOLDEN / "golden.mks", "names_of_c")).text(), encoding="utf-8")
+    file.write_text(Writer(of(GOLDEN / "golden.mks", "names_of_c")).text(), encoding="utf-8")
     done = subprocess.run([*campaign.CC, "-fsyntax-only", str(file)], capture_output=True, text=True, check=False)
     assert done.stderr == ""

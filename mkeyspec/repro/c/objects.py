@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mkeyspec import plan
-from mkeyspec.abi.constants import DEK_STATE, LOGIN_STATE, Access, QpOps
+from mkeyspec.abi.constants import DEK_STATE, LOGIN_STATE, Access, MkeyFlag, QpOps
 from mkeyspec.repro import calls
-from mkeyspec.repro.c_program import Program
-from mkeyspec.repro.numbers import flags, number
+from mkeyspec.repro.c.numbers import flags, number
 from mkeyspec.run.buffer import GUARD
+
+if TYPE_CHECKING:
+    from mkeyspec.repro.c.language import C
+    from mkeyspec.repro.program import Program
 
 _TYPES = {
     "rc": "IBV_QPT_RC", "uc": "IBV_QPT_UC", "ud": "IBV_QPT_UD", "dci": "IBV_QPT_DRIVER", "xrc_send": "IBV_QPT_XRC_SEND",
@@ -15,7 +20,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def memory(program: Program, call: calls.NewMemory) -> None:
+def memory(program: Program, language: C, call: calls.NewMemory) -> None:
     """A registered buffer with its guards, and its first bytes."""
     length = call.length - 2 * GUARD
     members = [f'.name = "{call.called}"', f".side = {call.side.upper()}", f".length = {length}"]
@@ -25,14 +30,22 @@ def memory(program: Program, call: calls.NewMemory) -> None:
     if call.pd is not None:
         members.append(f".pd = &{call.pd}")
     text = f"static struct buffer {call.name} = {{{', '.join(members)}}};"
-    program.objects.append(text)
-    program.buffers.append(call.name)
-    program.line(f"make_buffer(&{call.name});")
+    language.objects.append(text)
+    program.do(f"make_buffer(&{call.name})")
     if call.data is not None and call.data.length:
-        program.line(f"put(&{call.name}, 0, {program.tables.pointer(call.data)}, {call.data.length});")
+        program.do(language.put(call.name, "0", language.data(call.data), call.data.length))
 
 
-def pair(program: Program, call: calls.NewPair) -> None:
+def mkey(program: Program, language: C, call: calls.NewMkey) -> None:
+    """mlx5dv_create_mkey."""
+    name = call.name
+    language.objects += [f"static struct mlx5dv_mkey *{name};", f"static uint16_t {name}_entries;"]
+    attr = f"{flags(call.flags, MkeyFlag)}, {number(call.entries)}, &{name}_entries"
+    program.do(f"{name} = make_mkey({call.pd or f'pds[{call.side.upper()}]'}, {attr})")
+    program.do(f"result = {name} ? 0 : errno")
+
+
+def pair(program: Program, language: C, call: calls.NewPair) -> None:
     """Two QPs; `created` looks at the result."""
     a = call.attributes
     cap = [f".max_send_wr = {a.max_send_wr}", f".max_recv_wr = {a.max_recv_wr}", f".max_send_sge = {a.max_send_sge}"]
@@ -50,14 +63,14 @@ def pair(program: Program, call: calls.NewPair) -> None:
         members.append(f".streams = {a.streams}")
     if call.pd is not None:
         members += [f".pd = &{call.pd}", f".pd_side = {call.pd_side.upper()}"]
-    program.objects.append(f"static struct pair {call.name} = {{")
-    program.objects += [f"\t{member}," for member in members] + ["};"]
-    program.pairs[call.name] = a.type
+    language.objects.append(f"static struct pair {call.name} = {{")
+    language.objects += [f"\t{member}," for member in members] + ["};"]
     if a.type == "dci":
-        program.line("make_targets();")
+        program.do("make_targets()")
+    program.do(f"result = make_pair(&{call.name})")
 
 
-def dek(program: Program, call: calls.NewDek) -> None:
+def dek(program: Program, language: C, call: calls.NewDek) -> None:
     """mlx5dv_dek_create."""
     attr, key = call.attr, call.key + (call.keytag or b"")
     size = len(call.key) // 64 if attr.key_size is None else attr.key_size
@@ -69,52 +82,46 @@ def dek(program: Program, call: calls.NewDek) -> None:
         members.append(f".comp_mask = {text}")
     if call.login is not None:
         members.append(f".crypto_login = {call.login}")
-    program.objects.append(f"static struct mlx5dv_dek *{call.name};")
-    opaque, text = program.tables.table(attr.opaque[:8].ljust(8, b"\0")), program.tables.table(key)
-    program.line(
-        f"{call.name} = make_dek((struct mlx5dv_dek_init_attr){{{', '.join(members)}}}, {opaque}, {text}, {len(key)});"
+    language.objects.append(f"static struct mlx5dv_dek *{call.name};")
+    opaque, text = language.tables.table(attr.opaque[:8].ljust(8, b"\0")), language.tables.table(key)
+    program.do(
+        f"{call.name} = make_dek((struct mlx5dv_dek_init_attr){{{', '.join(members)}}}, {opaque}, {text}, {len(key)})"
     )
-    program.line(f"result = {call.name} ? 0 : errno;")
+    program.do(f"result = {call.name} ? 0 : errno")
 
 
-def query(program: Program, name: str, step: plan.Query, line: int) -> None:
-    """mlx5dv_dek_query, and what it must tell."""
-    program.line("dek_told = (struct mlx5dv_dek_attr){0};")
-    program.line(f"result = mlx5dv_dek_query({name}, &dek_told);")
-    program.note(step.label)
-    program.line(f"if ({program.result(line, 'mlx5dv_dek_query', step.claim, step.known, 'query')}) {{")
+def queried(language: C, step: plan.Query) -> list[str]:
+    """What mlx5dv_dek_query must tell."""
+    line = step.at.line
     states = " || ".join(f"dek_told.state == MLX5DV_DEK_{one.upper()}" for one in step.state if one in DEK_STATE)
-    program.line(f'\texpect({line}, {states or "false"}, "{" or ".join(step.state)}", dek_told.state);')
+    found = [language.expect(line, states or "false", " or ".join(step.state), "dek_told.state")]
     if step.opaque is not None:
-        table = program.tables.table(step.opaque.data)
-        program.line(f'\texpect({line}, !memcmp(dek_told.opaque, {table}, 8), "the opaque bytes", 0);')
-    program.line("}")
+        table = language.table(step.opaque.data)
+        found.append(language.expect(line, f"!memcmp(dek_told.opaque, {table}, 8)", "the opaque bytes", "0"))
+    return found
 
 
-def login(program: Program, call: calls.NewLogin) -> None:
+def login(program: Program, language: C, call: calls.NewLogin) -> None:
     """mlx5dv_crypto_login, or a login object."""
-    attr, table = call.attr, program.tables.table(call.attr.credential)
+    attr, table = call.attr, language.tables.table(call.attr.credential)
     ids = f".credential_id = {number(attr.credential_id)}, .import_kek_id = {number(attr.import_kek_id)}"
     mask = f", .comp_mask = {number(attr.comp_mask)}" if attr.comp_mask else ""
     if call.name is None:
-        program.line(f"result = log_in((struct mlx5dv_crypto_login_attr){{{ids}{mask}}}, {table});")
+        program.do(f"result = log_in((struct mlx5dv_crypto_login_attr){{{ids}{mask}}}, {table})")
         return
-    program.objects.append(f"static struct mlx5dv_crypto_login_obj *{call.name};")
+    language.objects.append(f"static struct mlx5dv_crypto_login_obj *{call.name};")
     more = f".credential = {table}, .credential_len = {len(attr.credential)}"
     given = f"&(struct mlx5dv_crypto_login_attr_ex){{{ids}, {more}{mask}}}"
-    program.line(f"{call.name} = mlx5dv_crypto_login_create(device, {given});")
-    program.line(f"result = {call.name} ? 0 : errno;")
+    program.do(f"{call.name} = mlx5dv_crypto_login_create(device, {given})")
+    program.do(f"result = {call.name} ? 0 : errno")
 
 
-def login_state(program: Program, name: str | None, step: plan.LoginState, line: int) -> None:
+def login_state(program: Program, name: str | None, step: plan.LoginState) -> str:
     """What the query of a login must tell."""
-    program.line("login_told = (struct mlx5dv_crypto_login_query_attr){0};")
+    program.do("login_told = (struct mlx5dv_crypto_login_query_attr){0}")
     if name is None:
-        program.line("result = mlx5dv_crypto_login_query_state(device, &login_told.state);")
+        program.do("result = mlx5dv_crypto_login_query_state(device, &login_told.state)")
     else:
-        program.line(f"result = mlx5dv_crypto_login_query({name}, &login_told);")
-    program.note(step.label)
-    program.line(f"if ({program.result(line, 'the query of the login', step.claim, step.known, 'query')})")
+        program.do(f"result = mlx5dv_crypto_login_query({name}, &login_told)")
     names = [f"MLX5DV_CRYPTO_LOGIN_{one.upper()}" for one in step.state if one in LOGIN_STATE]
-    states = " || ".join(f"login_told.state == {one}" for one in names)
-    program.line(f'\texpect({line}, {states or "false"}, "{" or ".join(step.state)}", login_told.state);')
+    return " || ".join(f"login_told.state == {one}" for one in names) or "false"

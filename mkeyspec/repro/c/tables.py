@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mkeyspec.repro.language import MOST, TooLong
 from mkeyspec.value.bytestring import ByteString, Counter, Fill, Framed, Join, Random, Repeat, Slice
 
 SHORT = 32
 """Bytes that are a table whatever they are made of."""
-MOST = 4 << 20
-"""Bytes of tables in one program."""
-
-
-class TooLong(Exception):
-    """More bytes of tables than `MOST`."""
 
 
 def rows(data: bytes, indent: str = "\t") -> list[str]:

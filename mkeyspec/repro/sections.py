@@ -1,4 +1,4 @@
-"""What is posted by hand or by a short form, in C: each way that the case admits has its branch."""
+"""What is posted by hand or by a short form, each way that the case admits has its branch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.repro import calls, claims
-from mkeyspec.repro.c_calls import carry_out
-from mkeyspec.repro.c_completions import cq, wanted
-from mkeyspec.repro.c_posts import post, raw_bytes
-from mkeyspec.repro.c_program import Program
+from mkeyspec.repro.completions import cq, wanted
+from mkeyspec.repro.language import Member
+from mkeyspec.repro.program import Program
 from mkeyspec.repro.recorder import Forced, is_marker
+from mkeyspec.repro.statements import carry_out
 from mkeyspec.repro.trace import Taken, Unsayable
 
 Step = plan.Post | plan.Transmit | plan.Receive
@@ -28,7 +28,7 @@ def section(program: Program, index: int, step: Step, taken: Taken) -> None:
     posted, after = taken.calls[own], taken.calls[own + 1 :]
     assert isinstance(posted, calls.Post)
     _before(program, taken, own, line)
-    post(program, posted, raw_bytes(program, step) if isinstance(step, plan.Post) else None)
+    program.language.post(posted, step if isinstance(step, plan.Post) else None)
     if isinstance(step, plan.Post) and step.abort:
         carry_out(program, after, taken, line)
         return
@@ -40,15 +40,15 @@ def section(program: Program, index: int, step: Step, taken: Taken) -> None:
     _departs_later(program, posted, step)
     went = program.result(line, "ibv_wr_complete", step.claim, step.known, "complete")
     if "complete" not in ways:
-        program.line(f"{went};")
+        program.do(went)
         _after(program, ways, posted, taken)
     elif len(ways) == 1:
-        program.line(f"{went};")
+        program.do(went)
         _refused(program, ways["complete"], taken, line)
     else:
-        with program.block(f"if ({went}) {{", "} else {"):
+        with program.when(went):
             _after(program, ways, posted, taken)
-        with program.block():
+        with program.otherwise():
             _refused(program, ways["complete"], taken, line)
 
 
@@ -114,19 +114,20 @@ def _after(program: Program, ways: Ways, posted: calls.Post, taken: Taken) -> No
     first = next((one for one in good if isinstance(one, calls.Came) and one.completion.wr_id in ids), None)
     if first is None:
         raise Unsayable(step.at, "a request that asks for no completion, and may fail or not")
-    text = wanted(program, first, taken, may_fail=True)
-    with program.block(f"if (completes({line}, &{program.end(first)}.{cq(first)}, {text})) {{", "} else {"):
-        program.line(f"@wc {first.number}@")
+    language = program.language
+    members = wanted(program, first, taken, may_fail=True)
+    with program.when(language.completes(line, f"{program.end(first)}.{cq(first)}", members)):
+        program.do(language.took(first.number))
         _accepted(program, taken)
         carry_out(program, [one for one in good if one is not first], taken, line)
         _free(program, taken)
-    with program.block():
-        program.line(f"make_again({line}, &{posted.pair}, true);")
+    with program.otherwise():
+        program.do(language.call("make_again", line, language.place(posted.pair), language.boolean(True)))
 
 
 def _accepted(program: Program, taken: Taken) -> None:
     if taken.step is not None and taken.step.at in program.looked_at:
-        program.line(f"accepted_{taken.step.at.line} = true;")
+        program.do(f"accepted_{taken.step.at.line} = {program.language.boolean(True)}")
 
 
 def _free(program: Program, taken: Taken) -> None:
@@ -135,7 +136,8 @@ def _free(program: Program, taken: Taken) -> None:
         return
     view = program.trace.state.wires[""]
     for start, end in view.buffer.free if view.whole else [(0, view.length)]:
-        program.line(f"let_be(&{program.trace.recorder.memory_name(view.buffer.memory)}, {start}, {end - start});")
+        name = program.language.place(program.trace.recorder.memory_name(view.buffer.memory))
+        program.do(program.language.call("let_be", name, start, end - start))
 
 
 def _departs_later(program: Program, posted: calls.Post, step: Step) -> None:
@@ -147,7 +149,7 @@ def _departs_later(program: Program, posted: calls.Post, step: Step) -> None:
         return
     names = claims.statuses((known.outcome,), program.subject.profile)
     wr_id = next((one.wr_id for one in posted.requests if hasattr(one, "wr_id")), 0)
-    members = f".id = {program.wr_id(wr_id)}, .must_fail = true, .known = {claims.mask(names)}"
-    want = f'(struct wanted){{{members}, .departure = "{known.id}"}}'
-    program.line("if (!result)")
-    program.line(f"\tcompletes({step.at.line}, &{program.end(posted)}.sends, {want});")
+    members: list[Member] = [("id", program.wr_id(wr_id)), ("must_fail", True), ("known", program.statuses(names))]
+    members.append(("departure", program.language.string(known.id)))
+    with program.when(program.language.negated("result"), short=True):
+        program.do(program.language.completes(step.at.line, f"{program.end(posted)}.sends", members))

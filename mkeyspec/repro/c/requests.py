@@ -35,9 +35,9 @@ from mkeyspec.device.protocol import (
     WorkRequest,
     Write,
 )
-from mkeyspec.repro.numbers import flags, number
+from mkeyspec.repro.c.numbers import flags, number
+from mkeyspec.repro.c.tables import Tables
 from mkeyspec.repro.recorder import Recorder
-from mkeyspec.repro.tables import Tables
 
 _BLOCKS = ("512", "520", "4048", "4096", "4160")
 _CRCS = ("CRC32", "CRC32C", "CRC64_XP10")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkeyspec.plan import Comparison, Lacks, Need
-from mkeyspec.repro.numbers import device_number
+from mkeyspec.repro.c.numbers import device_number
 from mkeyspec.repro.trace import PERSONALITY
 
 if TYPE_CHECKING:
-    from mkeyspec.repro.c_program import Subject
+    from mkeyspec.repro.program import Subject
 
 _PARTS = Path(__file__).with_name("parts.c")
 _ALWAYS = ("head", "open_device")

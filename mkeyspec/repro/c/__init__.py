@@ -1,0 +1,1 @@
+"""A row as a C program over libibverbs and libmlx5 alone."""

@@ -1,0 +1,1 @@
+"""A row as a Python program over pyverbs alone."""

@@ -1,0 +1,139 @@
+"""Numbers, flags and names as Python over pyverbs writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import IntFlag
+from typing import Union
+
+from mkeyspec.abi.constants import WC_OPCODE, Access, MkeyFlag, QpOps, SendFlag
+from mkeyspec.repro.symbol import Leaf, Symbol, Term
+from mkeyspec.run.buffer import GUARD
+from mkeyspec.value.live import ENCODINGS
+
+_PREFIXES: Mapping[type[IntFlag], str] = {
+    Access: "IBV_ACCESS_",
+    SendFlag: "IBV_SEND_",
+    MkeyFlag: "MLX5DV_MKEY_INIT_ATTR_FLAGS_",
+    QpOps: "MLX5DV_QP_EX_WITH_",
+}
+_DEVICE = {
+    "max_wr_memcpy_length": "dv_attr.max_wr_memcpy_length",
+    "max_qp_wr": "device_attr.max_qp_wr",
+    "max_sge": "device_attr.max_sge",
+    "active_mtu": "(128 << port_attr.active_mtu)",
+    "max_msg_sz": "port_attr.max_msg_sz",
+    "max_log_num_concurent": 'dv_attr.dci_streams_caps["max_log_num_concurent"]',
+    "max_log_num_errored": 'dv_attr.dci_streams_caps["max_log_num_errored"]',
+    "crypto_engines": 'dv_attr.crypto_caps["crypto_engines"]',
+    "log_max_num_deks": 'dv_attr.crypto_caps["log_max_num_deks"]',
+}
+_ALL = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC)
+_WC = {"driver1": "MLX5DV_WC_UMR", "driver2": "MLX5DV_WC_RAW_WQE", "driver3": "MLX5DV_WC_MEMCPY"}
+UNNAMED = {"MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG": 8, "MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR": 1}
+"""Names of the headers that no pyverbs has (docs/verbs-device.md)."""
+_NUMBERS = {int(Access.FLUSH_GLOBAL), int(Access.FLUSH_PERSISTENT)}
+"""Flags that rdma-core 44 has no name for."""
+
+
+def opcode(name: str) -> str:
+    """enum ibv_wc_opcode."""
+    return _WC.get(name) or (f"IBV_WC_{name.upper()}" if name in WC_OPCODE.values() else "-1")
+
+
+def flags(value: int, of: type[IntFlag]) -> str:
+    """`IBV_SEND_SIGNALED | IBV_SEND_INLINE`; bits without a name as a number."""
+    if isinstance(value, Symbol):
+        return number(value)
+    if of is Access and value == _ALL:
+        return "ALL_ACCESS"
+    names, rest = [], value
+    for flag in of:
+        if value & flag == flag and not (of is Access and int(flag) in _NUMBERS):
+            names.append(f"{_PREFIXES[of]}{flag.name}")
+            rest &= ~int(flag)
+    return " | ".join(names + ([number(rest)] if rest or not names else []))
+
+
+def number(value: int) -> str:
+    """A number, or what computes it."""
+    if isinstance(value, Symbol):
+        return _term(value.term)
+    return str(value) if -1 << 31 < value < 1 << 16 else hex(value)
+
+
+def device_number(name: str) -> str:
+    """A number that the device tells of itself."""
+    return _DEVICE[name]
+
+
+def _term(term: Union[Leaf, Term]) -> str:
+    match term:
+        case Term("+", (Symbol() as first, int() as second)) if not isinstance(second, Symbol) and _is_addr(first):
+            assert isinstance(first.term, Leaf)
+            return f"{first.term.of}.at({second - GUARD})"
+        case Term(operator, (one,)):
+            return f"{operator}{_inner(one)}"
+        case Term(operator, (one, other)):
+            return f"{_inner(one)} {'//' if operator == '/' else operator} {_inner(other)}"
+        case Leaf():
+            return _LEAVES[term.kind](term)
+        case _:
+            raise AssertionError(term)
+
+
+def _inner(value: int) -> str:
+    text = number(value)
+    return text if not isinstance(value, Symbol) or isinstance(value.term, Leaf) or ".at(" in text else f"({text})"
+
+
+def _is_addr(value: Symbol) -> bool:
+    return isinstance(value.term, Leaf) and (value.term.kind, value.term.member) == ("buffer", "addr")
+
+
+def _buffer(leaf: Leaf) -> str:
+    return f"{leaf.of}.at(-{GUARD})" if leaf.member == "addr" else f"{leaf.of}.mr.{leaf.member}"
+
+
+def _mkey(leaf: Leaf) -> str:
+    member, _, then = leaf.member.partition("~")
+    if member == "max_entries":
+        return f"{leaf.of}.max_entries"
+    return f"{leaf.of}@{member}@{then}@"  # the writer knows how often the tag was changed meanwhile
+
+
+def _pair(leaf: Leaf) -> str:
+    if leaf.member == "inline":
+        return f"{leaf.of}.owner.inline_room"
+    return f"{leaf.of}.{leaf.member.partition('.')[0]}.qp.qp_num"
+
+
+def _wc(leaf: Leaf) -> str:
+    return f"wc_{leaf.of}.byte_len" if leaf.member == "byte_len" else f"socket.ntohl(wc_{leaf.of}.imm_data)"
+
+
+def _number_in(leaf: Leaf) -> str:
+    encoding, _, start = leaf.member.partition("@")
+    size = ENCODINGS[encoding]
+    data = f"{leaf.of}.got({start}, {size})"
+    if leaf.kind == "snapshot":
+        data = f"{leaf.of}[{start} : {int(start) + size}]"
+    return f'int.from_bytes({data}, "{order(encoding)}")'
+
+
+def order(encoding: str) -> str:
+    """The byte order of an encoding, as int.to_bytes calls it."""
+    return "big" if encoding.startswith("be") else "little"
+
+
+_LEAVES: Mapping[str, Callable[[Leaf], str]] = {
+    "buffer": _buffer,
+    "mkey": _mkey,
+    "pair": _pair,
+    "dct": lambda leaf: f"{leaf.of}.qp_num",
+    "device": lambda leaf: device_number(leaf.of),
+    "wc": _wc,
+    "variable": lambda leaf: leaf.of,
+    "number": _number_in,
+    "snapshot": _number_in,
+}
