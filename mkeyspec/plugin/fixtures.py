@@ -64,7 +64,8 @@ def rig(request: pytest.FixtureRequest) -> Rig:
     """
     device: Device = request.getfixturevalue("device")
     try:
-        return _made(request.config, device)
+        with watched(request.config, "asked what it is"):
+            return _made(request.config, device)
     except (Exception, SystemExit) as error:
         if read_choice(request.config.getoption("--device")).kind != "outside":
             raise
@@ -113,7 +114,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 if (recorder := recorder_of(config)) is not None:
                     recorder.blocked(item.nodeid, blocked.culprit, blocked.symptom)
                 raise Blocked(blocked.culprit, blocked.symptom)
-            rig.take_over(opened)
+            with watched(config, "asked what it is"):
+                rig.take_over(opened)
             reopened_after(config, blocked.culprit, blocked.symptom)
     arguments = getattr(item, "funcargs", {})
     current = config.stash.get(OPEN, None)

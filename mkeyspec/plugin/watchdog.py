@@ -59,6 +59,7 @@ class Watch:
 
 
 def watched(config: pytest.Config, done: str) -> contextlib.AbstractContextManager[None]:
-    """Watches a call to the device that is not a step of a case; `done`: opened, closed, tested."""
+    """Watches a call to the device that is not a step of a case; `done`: opened, closed, tested,
+    asked what it is."""
     watch: Watch | None = config.pluginmanager.get_plugin(NAME)
     return contextlib.nullcontext() if watch is None else watch.over(f"while {watch.device} was {done}")

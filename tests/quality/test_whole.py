@@ -56,6 +56,8 @@ def leave():
 def fail():
     raise OSError(16, "Device or resource busy")
 
+AT_ONCE = ("close", "info", "capabilities")
+
 class Disturbed(Model):
     rows = 0
 
@@ -67,7 +69,7 @@ def disturb(name, what):
     method = getattr(Disturbed, name)
 
     def disturbed(self, *arguments, **options):
-        if name == "close" or Disturbed.rows == 2:
+        if name in AT_ONCE or Disturbed.rows == 2:
             what()
         return method(self, *arguments, **options)
 
@@ -130,6 +132,15 @@ def test_a_device_that_hangs_when_it_is_opened(five: Project) -> None:
     assert done.code == 1, done.out
     assert "0 passed, 0 failed, 5 lost (5 MKS2010), 0 skipped on" in done.out
     assert "while model was opened" in done.out
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "processes"])
+@pytest.mark.parametrize("name", ["info", "capabilities"])
+def test_a_device_that_hangs_when_it_is_asked(five: Project, name: str, workers: list[str]) -> None:
+    done = disturbed(five, name, "hang", workers)
+    assert done.code == 1, done.out
+    assert "MKS2010" in done.out
+    assert "while model was asked what it is" in done.out
 
 
 def test_undisturbed(five: Project) -> None:
