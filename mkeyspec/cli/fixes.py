@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROUNDS = 10
 """Rounds for one file at most; each has at least one correction."""
 
-_MARK = b"\xef\xbb\xbf"
+MARK = b"\xef\xbb\xbf"
 """The byte order mark, which is no part of the text that the compiler reads."""
 
 Check = Callable[[bytes], "list[Diagnostic]"]
@@ -108,7 +108,7 @@ def _applied(text: bytes, chosen: Sequence[Diagnostic]) -> bytes:
     """The bytes after all corrections of `chosen`; line ends and the byte order mark stay as they are."""
     from mkeyspec.diagnostics.diagnostic import Edit, corrected
 
-    mark = _MARK if text.startswith(_MARK) else b""
+    mark = MARK if text.startswith(MARK) else b""
     decoded = text[len(mark) :].decode("utf-8")
     end = "\r\n" if "\r\n" in decoded else "\n"
     edits = [Edit(edit.span, edit.text.replace("\n", end)) for one in chosen for edit in _edits(one)]

@@ -88,6 +88,12 @@ def _reserved_words() -> frozenset[str]:
     return frozenset(_parser().words.reserved) | PREPOSITIONS
 
 
+def words_of(text: str) -> tuple[list[Token], list[tuple[int, int]]]:
+    """All words of `text`, ends of lines among them, and the places of its comments."""
+    with _PARSING:
+        return _parser().words.scan(text)
+
+
 def parse(source: Source, diagnostics: Diagnostics) -> ast.File | None:
     """The tree of `source`; None where nothing of it is usable (a limit, an edition this release does not know).
 
