@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from typing_extensions import assert_never
@@ -107,7 +107,7 @@ def depart(failure: Failure, known: Known, stated: bool, expectations: Expectati
     if not listed:
         note = f"this is what {known.id} describes" if stated else f"{known.id} describes another departure"
         details = (*failure.details, ("known", f"{note}; no file of expectations lists {known.id} for this device"))
-        return Ruling(Failure(failure.code, failure.at, failure.message, details, failure.hard))
+        return Ruling(replace(failure, details=details))
     file, seen = expectations.departures[known.id]
     details = (
         *failure.details,
@@ -115,7 +115,7 @@ def depart(failure: Failure, known: Known, stated: bool, expectations: Expectati
         ("", f"without that, it is {failure.code}"),
     )
     message = f"departs from the page otherwise than {known.id} says: {failure.message}"
-    return Ruling(Failure("MKS2302", failure.at, message, details, failure.hard))
+    return Ruling(replace(failure, code="MKS2302", message=message, details=details))
 
 
 def _hold(attempt: Attempt, claim: Claim, profile: Profile, number: Number) -> tuple[Failure | None, Outcome | None]:
