@@ -62,6 +62,10 @@ def _exchanged(request: Atomic, old: int) -> tuple[int, int]:
 
 ATOMICS: tuple[Hypothesis, ...] = (
     Hypothesis("atomic.unchanged", "an atomic request changes nothing", Rules(atomic=lambda request, old: (old, old))),
+    Hypothesis("atomic.no_swap", "a compare and swap leaves what is there, though it is what is compared", Rules(
+        atomic=lambda request, old: (old, old if request.compare is not None else written(request, old)))),
+    Hypothesis("atomic.no_add", "a fetch and add leaves what is there", Rules(
+        atomic=lambda request, old: (old, old if request.compare is None else written(request, old)))),
     Hypothesis("atomic.new_value", "an atomic request returns the new value and not the old one", Rules(
         atomic=lambda request, old: (written(request, old), written(request, old)))),
     Hypothesis("atomic.zero", "an atomic request returns zero", Rules(

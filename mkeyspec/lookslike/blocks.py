@@ -108,14 +108,14 @@ def _without(rows: int) -> Callable[[FieldsJob], Octets | None]:
 
 def _by_size(size: int) -> tuple[Frame, Strip]:
     def frame(data: bytes, domain: Domain, fields: Octets) -> bytes:
-        if size == domain.block:
+        if size == domain.block or size > len(data):
             raise ValueError
         whole = len(data) // size * size
         made = stored_fields(domain.signature, data[:whole], size)
         return frames.frame(data[:whole], size, made).tobytes() + data[whole:]
 
     def strip(stream: bytes, domain: Domain) -> bytes:
-        if size == domain.block:
+        if size == domain.block or size > len(stream):
             raise ValueError
         return _stripped(stream, size, domain.signature.field_size)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -67,6 +68,19 @@ def _unit(size: int) -> Callable[[CryptJob], CryptJob]:
     return lambda job: replace(job, unit=size)
 
 
+def _at_entries(job: CryptJob) -> bytes:
+    """The tweak begins anew with the first data unit that begins in an entry."""
+    if len(job.starts) < 2:
+        raise ValueError
+    pieces, number, entry = [], 0, 0
+    for at in range(0, len(job.data), job.unit):
+        now = bisect_right(job.starts, at)
+        number, entry = (number, entry) if now == entry else (0, now)
+        pieces.append(_turned(replace(job, data=job.data[at : at + job.unit], tweak=job.tweak + number)))
+        number += 1
+    return b"".join(pieces)
+
+
 _CIPHERS: tuple[tuple[str, str, Crypt], ...] = (
     ("none", "nothing is encrypted or decrypted", lambda job: job.data),
     ("direction", "it is decrypted where it should be encrypted, and the reverse", _changed(
@@ -93,6 +107,7 @@ _CIPHERS: tuple[tuple[str, str, Crypt], ...] = (
         lambda job, i: _turned_bytes(job.tweak) + i)),
     ("tweak_restarts", "the tweak begins anew within the message", _by_units(
         lambda job, i: job.tweak + i % max(-(-len(job.data) // job.unit) // 2, 1))),
+    ("tweak_restarts_at_entries", "the tweak begins anew at each entry of the layout", _at_entries),
     ("tweak_words", "the two halves of the tweak are swapped", _by_units(
         lambda job, i: _swapped_words(job.tweak + i))),
     ("tweak_down", "the tweak is decremented", _by_units(lambda job, i: job.tweak - i)),

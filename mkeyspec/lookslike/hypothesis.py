@@ -35,6 +35,8 @@ class CryptJob:
     tweak: int
     unit: int
     encipher: bool
+    starts: tuple[int, ...] = ()
+    """Where entries of the layout begin in `data`, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,10 @@ class Rules:
     escaped: Optional[Escaped] = None
     masked: Optional[Masked] = None
     atomic: Optional[Atomically] = None
+    by_entry: bool = False
+    """Data units count from the beginning of each entry of a request's list."""
+    found: bool = False
+    """Every field is told of, whether it is bad or not."""
     crypto_order: bool = False
     """Enciphered before the fields are made, and not after; or the reverse."""
     start: int = 0
@@ -96,6 +102,10 @@ class Rules:
     earlier: str = ""
     """This part of an mkey's configuration (layout, signature, crypto, check_mask, mem, all) is the one before the
     last; `none`: it has no signature."""
+    rest: Optional[Callable[[bytes], bytes]] = None
+    """What becomes of the data after the last whole block of a signature."""
+    early: bool = False
+    """The last transfer comes before the one, or before the stored bytes, in front of it."""
     copied_once: bool = False
     """Fields are copied in the first block only."""
 

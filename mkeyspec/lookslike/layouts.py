@@ -19,12 +19,23 @@ Strips = Callable[[int, list[Strip]], "list[Segment] | None"]
 
 
 def _segments(change: Segments) -> Walk:
-    """Layouts whose segments are changed, once they are walked."""
+    """Layouts whose segments are changed, once they are walked. What is said of one entry among others says nothing of
+    a layout with one alone: that nothing is moved has a near miss of its own."""
 
     def walk(layout: Layout) -> list[Segment] | None:
-        return change(layout.walk())
+        segments = layout.walk()
+        return change(segments) or None if len(segments) > 1 else _alone(change, segments)
 
     return walk
+
+
+def _alone(change: Segments, segments: list[Segment]) -> list[Segment] | None:
+    """A layout of one entry, which a change may move or cut, but not take away."""
+    try:
+        changed = change(segments)
+    except (IndexError, ValueError):
+        return None
+    return changed if changed and changed[0][2] > 0 else None
 
 
 def _of_list(change: Segments) -> Walk:
@@ -233,7 +244,7 @@ def _automatic(columns: list[int], signature: SetSignature, source: Domain, targ
 
 def _without_flag(columns: list[int], signature: SetSignature, source: Domain, target: Domain) -> list[int]:
     """The mask counts though its flag is not set."""
-    mask = dict(signature.but).get("copy_mask")
+    mask = dict(signature.but).get("copy_mask", 0)  # a member that is not set
     if not isinstance(mask, int):
         raise ValueError("there is no mask without its flag")
     return copied_columns(source, target, mask)
@@ -297,9 +308,9 @@ TRANSFERS: tuple[Hypothesis, ...] = (
     Hypothesis("domains.swapped", "the domains of memory and wire are swapped", Rules(
         domains=lambda memory, wire: (wire, memory))),
     Hypothesis("domains.wire_is_memory", "the domain of the wire is that of memory", Rules(
-        domains=lambda memory, wire: (memory, memory))),
+        domains=lambda memory, wire: (memory, memory if memory is not None and wire is not None else wire))),
     Hypothesis("domains.memory_is_wire", "the domain of memory is that of the wire", Rules(
-        domains=lambda memory, wire: (wire, wire))),
+        domains=lambda memory, wire: (wire if memory is not None and wire is not None else memory, wire))),
     Hypothesis("domains.no_memory", "the domain of memory does not count", Rules(
         domains=lambda memory, wire: (None, wire))),
     Hypothesis("domains.no_wire", "the domain of the wire does not count", Rules(
@@ -308,7 +319,16 @@ TRANSFERS: tuple[Hypothesis, ...] = (
       for part, what in (
           ("layout", "the layout"), ("signature", "the signature"), ("crypto", "the encryption"),
           ("memory_domain", "the domain of memory"), ("check_mask", "the check mask"), ("configuration", "all of it"))),
+    Hypothesis("key.failed_attributes", "the signature and the encryption of a section that failed count", Rules(
+        earlier="failed")),
     Hypothesis("key.unsigned", "the mkey has no signature any more", Rules(earlier="none")),
+    Hypothesis("crypto.tweak_restarts_at_sges", "the tweak begins anew at each entry of the request's list", Rules(
+        by_entry=True)),
+    *(Hypothesis(f"field.partial_{name}", f"what is left of the data after the last whole block {sentence}", Rules(
+        rest=rest)) for name, sentence, rest in (
+            ("zero", "is moved as zeros", lambda data: bytes(len(data))),
+            ("lost", "is not moved", lambda data: b""))),
+    Hypothesis("moved.earlier", "a transfer is carried out before the one in front of it", Rules(early=True)),
     Hypothesis("moved.but_last", "the last byte is not moved", Rules(bytes_lost=1)),
     Hypothesis("moved.half", "only the first half of the bytes is moved", Rules(limit=0.5)),
     Hypothesis("moved.nothing", "nothing is moved", Rules(limit=0.0)),

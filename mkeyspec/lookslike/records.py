@@ -10,7 +10,7 @@ import numpy as np
 
 from mkeyspec.abi.constants import T10difFlag
 from mkeyspec.lookslike.evaluation import Budget, Evaluation, Part, Spent
-from mkeyspec.lookslike.hypothesis import USUAL, FieldsJob, Hypothesis, Rules
+from mkeyspec.lookslike.hypothesis import USUAL, Escaped, FieldsJob, Hypothesis, Rules
 from mkeyspec.lookslike.search import HYPOTHESES, Finding, finding_of
 from mkeyspec.lookslike.transfer import Arrival, Stage, moves_of, replayed
 from mkeyspec.reference.buffer import Octets
@@ -134,6 +134,32 @@ def _kinds(kinds: dict[str, str]) -> Lay:
 
 _GUARD, _APP, _REF = PARTS
 
+
+def _named(kinds: dict[str, str]) -> Pick:
+    """The first error, told as another kind, with the values of the part that is named."""
+
+    def pick(reports: list[Report]) -> Report | None:
+        if not reports or len(reports[0].fields[0]) != PARTS[_REF][1]:
+            return _first(reports)
+        report, kind = reports[0], kinds.get(reports[0].kind, reports[0].kind)
+        first, end = PARTS[kind]
+        found, computed = (field[first:end] for field in report.fields)
+        return replace(report, kind=kind, found=found, computed=computed)
+
+    return pick
+
+
+_KINDS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("guard_always", "every error is told as a bad guard", {_APP: _GUARD, _REF: _GUARD}),
+    ("reference_always", "every error is told as a bad reference tag", {_GUARD: _REF, _APP: _REF}),
+    ("kinds_swapped", "application tag and reference tag are swapped in the kind of the error",
+     {_APP: _REF, _REF: _APP}),
+    ("guard_and_reference", "guard and reference tag are swapped in the kind of the error",
+     {_GUARD: _REF, _REF: _GUARD}),
+    ("guard_and_application", "guard and application tag are swapped in the kind of the error",
+     {_GUARD: _APP, _APP: _GUARD}),
+)  # fmt: skip
+
 RECORDS: tuple[Way, ...] = (
     Way("record.none", "the error is not told: nothing is checked, or the error is lost", lay=lambda told, report: Told(
         "ok")),
@@ -204,15 +230,9 @@ RECORDS: tuple[Way, ...] = (
         lay=_offset(lambda offset, report: max(offset - report.domain.frame, 0))),
     Way("record.offset_first", "the offset is that of the first block, whichever is bad",
         lay=_offset(lambda offset, report: offset - report.block * report.domain.frame)),
-    Way("record.guard_always", "every error is told as a bad guard", lay=_kinds({_APP: _GUARD, _REF: _GUARD})),
-    Way("record.reference_always", "every error is told as a bad reference tag",
-        lay=_kinds({_GUARD: _REF, _APP: _REF})),
-    Way("record.kinds_swapped", "application tag and reference tag are swapped in the kind of the error",
-        lay=_kinds({_APP: _REF, _REF: _APP})),
-    Way("record.guard_and_reference", "guard and reference tag are swapped in the kind of the error",
-        lay=_kinds({_GUARD: _REF, _REF: _GUARD})),
-    Way("record.guard_and_application", "guard and application tag are swapped in the kind of the error",
-        lay=_kinds({_GUARD: _APP, _APP: _GUARD})),
+    *(Way(f"record.{name}", sentence, lay=_kinds(kinds)) for name, sentence, kinds in _KINDS),
+    *(Way(f"record.{name}", f"{sentence}, with the values of that part", pick=_named(kinds))
+      for name, sentence, kinds in _KINDS),
 )  # fmt: skip
 
 
@@ -234,6 +254,18 @@ def _escapes(choose: Callable[[Octets], Octets], flags: int) -> Rules:
         return choose(fields)
 
     return Rules(escaped=escaped)
+
+
+def _without(flag: T10difFlag) -> Escaped:
+    """As if the flag were not set."""
+
+    def escaped(now: Octets, fields: Octets, domain: Domain) -> Octets:
+        signature = domain.signature
+        assert isinstance(signature, T10Dif)
+        flags = signature.flags & ~flag
+        return _escaped(replace(signature, flags=flags), domain, fields, Rules())
+
+    return escaped
 
 
 def _ones(first: int, end: int) -> Callable[[Octets], Octets]:
@@ -284,6 +316,10 @@ CHECKS: tuple[Way, ...] = (
     Way("check.first_bytes", "a part is checked only where the check mask names all of it", _mask(
         lambda mask: sum(part for part in (0xC0, 0x30, 0x0F) if mask & part == part))),
     Way("escape.ignored", "escapes are ignored", Rules(escaped=_no_escape)),
+    Way("escape.app_ignored", "the flag of an escape by the application tag is ignored", Rules(
+        escaped=_without(T10difFlag.APP_ESCAPE))),
+    Way("escape.app_ref_ignored", "the flag of an escape by both tags is ignored", Rules(
+        escaped=_without(T10difFlag.APP_REF_ESCAPE))),
     Way("escape.app_always", "an application tag of ones is an escape without the flag", _escapes(_ones(2, 4), 0)),
     Way("escape.both_always", "tags of ones are an escape without the flag", _escapes(_ones(2, 8), 0)),
     Way("escape.app_alone", "an application tag of ones alone is an escape under app_ref_escape", _escapes(
@@ -327,7 +363,7 @@ def errors_of(arrival: Arrival, evaluation: Evaluation) -> list[Report]:
     if evaluation.rules.masked is not None:
         mask = evaluation.rules.masked(mask, domain)
     looked = np.array([bool(mask & 0x80 >> i) for i in range(signature.field_size)])
-    differs = (fields != computed) & looked
+    differs = ((fields != computed) | evaluation.rules.found) & looked
     if isinstance(signature, T10Dif):
         differs[_escaped(signature, domain, fields, evaluation.rules)] = False
     reports = []
@@ -375,11 +411,12 @@ def record_looks_like(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down:
 
 
 def _causes(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown) -> Iterator[tuple[str, str]]:
-    search = _Search(stage, mkey, laid_down)
-    usual = Way("", "")
-    last = next((count for count in (LAST, 1, 2) if fits(search.told(usual, count))), None)
+    search = Search(stage, mkey, laid_down)
+    last = usual_messages(search, fits)
     if last is None:
         return
+    if got.kind != "ok" and search.told(Way("", ""), last).kind == "ok" and search.is_right(got):
+        yield "check.false_alarm", "an error is told of a field that is right: expected and actual are the same"
     for way in WAYS:
         try:
             if search.told(way, last) == got:
@@ -391,7 +428,14 @@ def _causes(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown)
             continue
 
 
-class _Search:
+def usual_messages(search: Search, fits: Fits) -> int | None:
+    """How many of the last messages a check looks at, so that the usual rules give what the case expects; None if no
+    number does."""
+    usual = Way("", "")
+    return next((count for count in (LAST, 1, 2) if fits(search.told(usual, count))), None)
+
+
+class Search:
     """What each way tells of the messages of one mkey."""
 
     def __init__(self, stage: Stage, mkey: str, laid_down: LaidDown) -> None:
@@ -414,6 +458,13 @@ class _Search:
         report = way.pick(reports)
         return Told("ok") if report is None else way.lay(self.laid_down(report), report)
 
+    def is_right(self, got: Told) -> bool:
+        """Whether a record tells of a field as it is computed, and as it should be."""
+        rules = Rules(found=True)
+        return any(
+            self.laid_down(report) == got for one in self._arrivals(rules)[-1:] for report in self._reports(rules, one)
+        )
+
     def _reports(self, rules: Rules, arrival: Arrival) -> list[Report]:
         if rules is USUAL:
             known = self._errors.get(id(arrival))
@@ -434,7 +485,7 @@ class _Search:
 
     def _arrivals(self, rules: Rules) -> list[Arrival]:
         """The messages of the mkey. Rules of the check alone leave them as they are."""
-        if rules == Rules(rules.fields, escaped=rules.escaped, masked=rules.masked):
+        if rules == Rules(rules.fields, escaped=rules.escaped, masked=rules.masked, found=rules.found):
             if self._usual is None:
                 usual = replayed(self.stage, self.moves, Evaluation(USUAL, Budget(LARGEST)), anew=True)
                 self._usual = [one for one in usual.arrivals if one.mkey == self.mkey]

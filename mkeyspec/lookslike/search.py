@@ -68,6 +68,11 @@ class Finding:
     what: str = "these bytes"
 
     @property
+    def explained(self) -> bool:
+        """Whether one says why, and not only which bytes are there."""
+        return any(not cause.name.startswith("bytes.") for cause in self.causes)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return tuple(cause.name for cause in self.causes)
 
@@ -76,26 +81,34 @@ class Finding:
         if not self.causes:
             return (f"none of {self.tried} near misses reproduces {self.what}",)
         what = f"all {self.blocks} blocks" if self.blocks > 1 else "all of it"
-        if len(self.causes) == 1:
+        causes = [cause for cause in self.causes if not _is_fact(cause.name)] or list(self.causes)
+        if len(causes) == 1:
             alone = ", and nothing else does" if self.whole else ""
-            return (f"{self.causes[0].sentence} (reproduces {what}{alone})",)
-        shown = [cause.sentence for cause in self.causes[:SHOWN]]
-        rest = len(self.causes) - len(shown)
+            return (f"{causes[0].sentence} (reproduces {what}{alone})",)
+        shown = [cause.sentence for cause in causes[:SHOWN]]
+        rest = len(causes) - len(shown)
         lines = [f"{'or ' if number else ''}{sentence}" for number, sentence in enumerate(shown)]
         more = f", and so {'does' if rest == 1 else 'do'} {rest} more" if rest else ""
         lines[-1] += f" (each reproduces {what}{more})"
         return tuple(lines)
 
 
+def _is_fact(name: str) -> bool:
+    """Whether it says only which bytes are there."""
+    return name.startswith("bytes.") and name != "bytes.unchanged"
+
+
 _RANKS: tuple[tuple[str, ...], ...] = (
-    ("escape.",),
+    ("escape.", "bytes.unchanged"),
     (),
     ("domains.", "key.", "copied.first_block", "check.first_block_only", "check.not_", "check.low_bit", "field.words"),
     ("block.size", "layout.length", "layout.first_length", "layout.starts", "layout.aligned", "layout.begin", "check.",
      "moved.", "field.reversed", "field.backwards", "field.zeros", "frame.at_the_end"),
+    # Which bytes are there says less than why.
+    ("bytes.",),
 )  # fmt: skip
 """Beginnings of names by how much they say: what holds for few bytes or records only comes first, then what is in no
-list, and last what holds for very many."""
+list, then what holds for very many. That nothing was written at all is said before any guess why."""
 _ALWAYS = ("record.none", "check.all")
 
 
@@ -138,9 +151,7 @@ def bytes_look_like(looked: Looked) -> Finding:
         plain = list(plain_causes(looked.scene))
     except Exception:
         plain = []
-    # Which bytes are there says less than why: it comes last, and alone where nothing else explains it.
-    told = found or plain
-    return finding_of(told, TRIED, search.blocks, whole=search.whole)
+    return finding_of([*found, *plain], TRIED, search.blocks, whole=search.whole)
 
 
 class _Search:
@@ -181,7 +192,7 @@ class _Search:
             return
         if chosen is None:
             return
-        compute = self._image(stage, chosen)
+        compute = self._image(stage, chosen, moves)
         yield from self._tried(HYPOTHESES, compute, compute, {Framed, Strip, XtsEncrypt})
 
     def _chosen(self, stage: Stage, moves: list[Move]) -> list[Move] | None:
@@ -216,9 +227,12 @@ class _Search:
             return False
         return bool(((data == want) | ~self.scene.fixed).all())
 
-    def _image(self, stage: Stage, moves: list[Move]) -> Callable[[Evaluation], list[tuple[int, bytes]]]:
+    def _image(
+        self, stage: Stage, moves: list[Move], every: Sequence[Move] = ()
+    ) -> Callable[[Evaluation], list[tuple[int, bytes]]]:
         def computed(evaluation: Evaluation) -> list[tuple[int, bytes]]:
-            replay = replayed(stage, moves, evaluation, anew=any(move.atomic for move in moves))
+            anew = evaluation.rules.early or any(move.atomic for move in moves)
+            replay = replayed(stage, every if evaluation.rules.early else moves, evaluation, anew=anew)
             made, at = [], 0
             for name, start, length in self.looked.pieces:
                 made.append((at, bytes(replay.image(name)[start : start + length])))

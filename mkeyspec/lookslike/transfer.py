@@ -7,7 +7,8 @@ modelled: whoever asks compares the usual outcome with the expected bytes first,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Optional
 
 from mkeyspec import plan
@@ -38,6 +39,8 @@ class Key:
     crypto: Optional[plan.SetCrypto] = None
     before: Optional[Key] = None
     """As it was before the last configuration."""
+    failed: Optional[Key] = None
+    """As a section that failed would have made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class Stage:
     steps: Sequence[plan.Step]
     contents: Mapping[str, bytes]
     read: Read
+    origin: Mapping[str, bytes] = field(default_factory=dict)
+    """What buffers held before anything of the case was done, where the case does not say it."""
 
     def dek(self, name: str) -> bytes:
         """The key of a DEK: data key, then tweak key. KeyError of no such DEK."""
@@ -95,6 +100,11 @@ def moves_of(stage: Stage) -> list[Move]:
                 moves.append(Move(b"", (), {}, check=step.mkey))
             case plan.Recv():
                 waiting.setdefault((step.qp, step.peer), []).append(step)
+            case plan.Post() if step.abort or plan.rejected_at(step.claim, "complete"):
+                for request in step.requests:
+                    if isinstance(request, plan.Configure):
+                        key = keys.get(request.mkey, Key())
+                        keys[request.mkey] = replace(key, failed=_configured(key, request))
             case plan.Post():
                 for request in step.requests:
                     match request:
@@ -147,8 +157,16 @@ def earlier(key: Key, part: str) -> Key:
     """The mkey with a part of an earlier configuration. ValueError if there is none."""
     if part == "none":
         return replace(key, signature=None)
+    if part == "failed":
+        if key.failed is None:
+            raise ValueError("no section of it failed")
+        return replace(key, signature=key.failed.signature, crypto=key.failed.crypto)
     before = key.before
     if before is None:
+        raise ValueError("it was not configured")
+    # What was not there before its first configuration can't be kept.
+    had = {"layout": before.layout, "signature": before.signature, "crypto": before.crypto}
+    if had.get(part, before.layout) is None:
         raise ValueError("it was configured once")
     now, old = key.signature, before.signature
     match part:
@@ -185,8 +203,11 @@ class Replay:
         self.stage = stage
         self.first: dict[str, bytes] = {}
         if anew:
-            declared = [step for step in stage.steps if isinstance(step, plan.Memory)]
-            self.first = {step.name: step.data.data for step in declared if step.data is not None}
+            for step in stage.steps:
+                if isinstance(step, plan.Memory):
+                    first = step.data.data if step.data is not None else stage.origin.get(step.name)
+                    if first is not None:
+                        self.first[step.name] = first
         self.evaluation = evaluation
         self.images: dict[str, bytearray] = {}
         self.keys: Mapping[str, Key] = {}
@@ -248,7 +269,9 @@ class Replay:
     def _put(self, name: str, start: int, data: bytes) -> None:
         image = self.image(name)
         self.evaluation.budget.take(len(data))
-        if 0 <= start < len(image):
+        if start < 0:
+            raise ValueError("it would be written before the memory begins")
+        if start < len(image):
             data = data[: len(image) - start]
             image[start : start + len(data)] = data
 
@@ -277,16 +300,29 @@ class Replay:
     def _taken(self, part: Part) -> bytes:
         """The bytes that a part puts on the wire."""
         start, length = self._begin(part), self._number(part.length)
+        taken = self._from(part, start, length)
+        if length and not taken:
+            raise ValueError("a transfer from behind the end of an mkey is refused, and not without effect")
+        return taken
+
+    def _from(self, part: Part, start: int, length: int) -> bytes:
         key = self._key(part.name)
         if key is None or key.layout is None:
             return bytes(self.image(part.name)[start : start + length])
         if key.signature is None and key.crypto is None:
             return self._gathered(self._segments(key.layout), start, length)
+        if self.evaluation.rules.by_entry and key.signature is None:
+            return self._moved(part.name, key, self._gathered(self._segments(key.layout), start, length), tx=True)
         stream = self._gathered(self._segments(key.layout), 0, None)
         source = key.signature.mem if key.signature is not None else None
         if source is not None:
             stream = stream[: len(stream) // source.frame * source.frame]
         return self._moved(part.name, key, stream, tx=True)[start : start + length]
+
+    def _starts(self, layout: Layout) -> tuple[int, ...]:
+        """Where the segments of a layout begin in it."""
+        lengths = [length for _, _, length in self._segments(layout)]
+        return tuple(accumulate(lengths[:-1], initial=0)) if lengths else ()
 
     def _delivered(self, part: Part, data: bytes) -> None:
         key = self._key(part.name)
@@ -332,7 +368,9 @@ class Replay:
         signature, crypto = key.signature, key.crypto
         if crypto is None:
             return self._signed(name, signature, stream, tx=tx) if signature is not None else stream
-        job = CryptJob(b"", self.stage.dek(crypto.dek), crypto.tweak, crypto.data_unit, crypto.encrypt_on_tx == tx)
+        starts = self._starts(key.layout) if signature is None and key.layout is not None else ()
+        encipher = crypto.encrypt_on_tx == tx
+        job = CryptJob(b"", self.stage.dek(crypto.dek), crypto.tweak, crypto.data_unit, encipher, starts)
         if signature is None:
             return self.evaluation.crypted(replace(job, data=stream))
         first = crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX
@@ -354,8 +392,11 @@ class Replay:
         if target is None:
             return data
         whole = data[: len(data) // target.block * target.block]
+        rest = data[len(whole) :]
+        if evaluation.rules.rest is not None:
+            rest = evaluation.rules.rest(rest)
         if before is None or source is None or len(before) * target.block != len(whole):
-            return evaluation.framed(whole, target) + data[len(whole) :]
+            return evaluation.framed(whole, target) + rest
         job_fields = evaluation.fields_of(whole, target, before)
         columns = copied_columns(source, target, signature.copy_mask)
         if evaluation.rules.copied is not None:
@@ -364,7 +405,7 @@ class Replay:
         made = job_fields.copy()
         last = 1 if evaluation.rules.copied_once else len(made)
         made[:last, columns] = before[:last, columns]
-        return evaluation.put_together(whole, target, made) + data[len(whole) :]
+        return evaluation.put_together(whole, target, made) + rest
 
     def _stripped(
         self, name: str, signature: plan.SetSignature, stream: bytes, domain: Domain | None
@@ -404,6 +445,10 @@ def copied_columns(source: Domain, target: Domain, mask: int | None) -> list[int
 def replayed(stage: Stage, moves: Sequence[Move], evaluation: Evaluation, *, anew: bool = False) -> Replay:
     """All of the moves, one after the other."""
     replay = Replay(stage, evaluation, anew=anew)
+    if evaluation.rules.early:
+        if len(moves) < 2 or any(move.check for move in moves[-2:]):
+            raise ValueError("there are no two transfers in a row")
+        moves = [*moves[:-2], moves[-1], moves[-2]]
     for move in moves:
         replay.carry_out(move)
     return replay

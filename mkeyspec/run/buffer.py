@@ -68,7 +68,7 @@ class Buffer:
     says when a byte was last compared.
     """
 
-    __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "side", "sources", "taken")
+    __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "number", "side", "sources", "taken")
 
     def __init__(
         self,
@@ -91,12 +91,17 @@ class Buffer:
         """Number of the step that made it."""
         self.sources: list[tuple[int, int, Source, int]] = []
         """(first byte, length, why, how many steps had been taken)."""
+        self.number = number
         content = canary(number, length + 2 * GUARD)
         if data is not None and length:
             content = content.copy()
             content[GUARD : GUARD + length] = np.frombuffer(data.data, np.uint8)
             self.sources.append((0, length, data, self.born))
         self.content = content
+
+    def origin(self) -> Bytes:
+        """What was there before anything ran, if the case does not say it."""
+        return canary(self.number, self.length + 2 * GUARD)[GUARD : GUARD + self.length]
 
     @property
     def addr(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.lookslike.plain import Bytes, Scene
-from mkeyspec.lookslike.records import Fits, Report, Told, record_looks_like
+from mkeyspec.lookslike.records import Fits, LaidDown, Report, Told, record_looks_like
 from mkeyspec.lookslike.search import Finding, Looked, bytes_look_like
 from mkeyspec.lookslike.transfer import Stage
 from mkeyspec.run.case_state import CaseState
@@ -57,8 +57,24 @@ class Contents(Mapping[str, bytes]):
         return len(self.state.buffers) + len(self.state.wires)
 
 
+class Origin(Mapping[str, bytes]):
+    """What was in each buffer at first, if the case does not say it."""
+
+    def __init__(self, state: CaseState) -> None:
+        self.state = state
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.state.buffers[name].origin().tobytes()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.state.buffers)
+
+    def __len__(self) -> int:
+        return len(self.state.buffers)
+
+
 def stage_of(state: CaseState) -> Stage:
-    return Stage(tuple(state.taken), Contents(state), state.read)
+    return Stage(tuple(state.taken), Contents(state), state.read, Origin(state))
 
 
 def of_bytes(state: CaseState, failure: Failure, seen: Seen, admitted: Sequence[Admitted]) -> Failure:
@@ -68,7 +84,8 @@ def of_bytes(state: CaseState, failure: Failure, seen: Seen, admitted: Sequence[
         if pattern.data is None or len(pattern.data) != len(seen.data):
             continue
         found = bytes_look_like(_looked(state, seen, pattern, pattern.data))
-        if finding is None or (found.causes and not finding.causes):
+        better = finding is None or (found.explained, bool(found.causes)) > (finding.explained, bool(finding.causes))
+        if better:
             finding = found
     return failure if finding is None else told(failure, finding)
 
@@ -77,6 +94,11 @@ def of_record(state: CaseState, stage: Stage, failure: Failure, mkey: str, got: 
     """The failure of an error record that is not the expected one, with the near misses that give it. `stage`: what was
     done before the check.
     """
+    return told(failure, record_looks_like(stage, mkey, got, fits, laid_down_by(state)))
+
+
+def laid_down_by(state: CaseState) -> LaidDown:
+    """An error as the device profile lays it down."""
     parts = {kind: name for name, kind in error_record.TYPES.items()}
     kinds = {"bad_guard": MkeyError.BAD_GUARD, "bad_reftag": MkeyError.BAD_REFTAG, "bad_apptag": MkeyError.BAD_APPTAG}
 
@@ -94,7 +116,7 @@ def of_record(state: CaseState, stage: Stage, failure: Failure, mkey: str, got: 
         )
         return Told(report.kind, offset, expected, actual)
 
-    return told(failure, record_looks_like(stage, mkey, got, fits, laid_down))
+    return laid_down
 
 
 def told(failure: Failure, finding: Finding) -> Failure:

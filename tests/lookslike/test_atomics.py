@@ -25,6 +25,8 @@ MISS = plan.CompareSwap(AT, Part("back", 0, 8), Part("counter", 0, 8), OLD ^ 1 <
 ROWS = [
     # name, request, (counter, what came back), (the same of the near miss)
     ("atomic.unchanged", ADD, (0x0000000200000010, OLD), (OLD, OLD)),
+    ("atomic.no_add", ADD, (0x0000000200000010, OLD), (OLD, OLD)),
+    ("atomic.no_swap", SWAP, (0x1122334455667788, OLD), (OLD, OLD)),
     ("atomic.new_value", ADD, (0x0000000200000010, OLD), (0x0000000200000010, 0x0000000200000010)),
     ("atomic.zero", ADD, (0x0000000200000010, OLD), (0x0000000200000010, 0)),
     ("atomic.no_carry", ADD, (0x0000000200000010, OLD), (0x00000001FFFFFF10, OLD)),

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import CrcType
+from mkeyspec.abi.constants import BgType, CrcType
 from mkeyspec.lookslike.records import Report, Told, record_looks_like
 from mkeyspec.lookslike.transfer import Stage
 from mkeyspec.plan import At
 from mkeyspec.value.bytestring import Literal
 from mkeyspec.value.layout import List, Part
-from mkeyspec.value.signature import Crc, Domain
-from tests.lookslike.bitwise import blocks, counting, crc32c
+from mkeyspec.value.signature import Crc, Domain, T10Dif
+from tests.lookslike.bitwise import blocks, counting, crc32c, t10
 
 DATA = counting(3 * 512)
 GOOD = b"".join(block + crc32c(block) for block in blocks(DATA, 512))
@@ -77,6 +77,49 @@ def test_an_error_that_was_told_is_told_again() -> None:
     stage = Stage((*STEPS, plan.Check(AT, "k", ("bad_guard",), 1)), {"m": BAD, "@": bytes(len(DATA))}, unread)
     found = record_looks_like(stage, "k", TRUE, lambda told: told.kind == "ok", laid_down)
     assert [cause.name for cause in found.causes] == ["record.again"]
+
+
+def test_a_field_that_is_right_is_told_of() -> None:
+    steps = (plan.Memory(AT, "m", len(GOOD), Literal(GOOD)), *STEPS[1:])
+    stage = Stage(steps, {"m": GOOD, "@": bytes(len(DATA))}, unread)
+    right = number(crc32c(DATA[512:1024]))
+    for got, expected in (
+        (Told("bad_guard", 2 * 516 - 1, right, right), ["check.false_alarm"]),
+        (Told("bad_guard", 2 * 516 - 1, right ^ 1, right), []),
+        (Told("bad_guard", 516 - 1, right, right), []),
+    ):
+        found = record_looks_like(stage, "k", got, lambda told: told.kind == "ok", laid_down)
+        assert [cause.name for cause in found.causes] == expected
+
+
+def test_another_kind_with_the_values_of_its_part() -> None:
+    """Drivers read the values by the kind that the device names."""
+    block = DATA[:512]
+    good = t10(block) + bytes.fromhex("56780fdebc9a")
+    bad = good[:4] + bytes.fromhex("0fdebc9b")
+    signature = T10Dif(BgType.CRC, 0, 0x5678, 0x0FDEBC9A)
+    layout = plan.SetLayout(List((Part("m", 0, 520),)))
+    domain = Domain(signature, 512)
+    steps = (
+        plan.Memory(AT, "m", 520, Literal(block + bad)),
+        plan.Mkey(AT, "k", 0, 1),
+        plan.Post(AT, (plan.Configure(AT, "k", (layout, plan.SetSignature(domain, None, 0xFF))),)),
+        plan.Transmit(AT, Part("k", 0, 512), "send"),
+    )
+    stage = Stage(steps, {"m": block + bad, "@": bytes(512)}, unread)
+    guard = number(good[:2])
+
+    def of_t10(report: Report) -> Told:
+        return Told(report.kind, 519, number(report.computed), number(report.found))
+
+    true = Told("bad_reftag", 519, 0x0FDEBC9A, 0x0FDEBC9B)
+    for got, name in (
+        (Told("bad_guard", 519, guard, guard), "record.guard_always"),
+        (Told("bad_guard", 519, true.expected, true.actual), "record.guard_always"),
+        (Told("bad_apptag", 519, 0x5678, 0x5678), "record.kinds_swapped"),
+    ):
+        found = record_looks_like(stage, "k", got, lambda told: told == true, of_t10)
+        assert name in [cause.name for cause in found.causes]
 
 
 def test_another_record_is_none() -> None:
