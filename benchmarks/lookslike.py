@@ -137,25 +137,29 @@ class Bench:
         rig, left = self.rig(fault), []
         there = sabotage_command.faults_of(self.device, [fault])[fault]
         failing: list[Result] = []
+        rows: list[Result] = []
         for number in order(there, self.items, self.first):
             item: Item = self.items[number]
             if item.id not in self.first:
                 continue
             failed = self._outcome(item, rig)
             if failed is None:
+                rows.append(Result(item.id, "passed", against=rig.verdict.against))
                 continue
             code, names = failed
             failing.append(Result(item.id, "failed", code=code, looks_like=names))
+            rows.append(failing[-1])
             if code in CODES and not seen.row:
                 seen.row, seen.code, seen.failure = item.id, code, names[:SHOWN]
             if len(failing) >= FAILING:
                 break
             if rig.blocked is not None:
                 left.append(rig)  # what it has made goes when the process ends
-                rig = self.rig(fault)
+                doubts, rig = rig.doubts, self.rig(fault)
+                rig.doubts = doubts
         seen.rows = len(failing)
         run = Run(Path(), Begin(SCHEMA, "", "", ""))
-        found = causes_of((run, result) for result in failing)
+        found = causes_of((run, result) for result in rows)
         first = next((cause for cause in found if cause.looks_like), None)
         if first is not None:
             seen.run, seen.explained = list(first.looks_like), len(first.results)

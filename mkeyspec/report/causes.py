@@ -33,6 +33,9 @@ _GENERAL = (
 """Beginnings of the names of near misses that any signature shows. If one of them were the cause, rows would fail that
 nothing else explains; where several explain the same rows, they are the least likely."""
 
+_UNCHANGED = "bytes.unchanged"
+"""That nothing was written at all is said before any guess why. Of other facts about the bytes, the first one is said
+where rows that passed speak against the best guess."""
 _NO_RECORD = "record.none"
 """The plainest near miss of an error that is not told: it is always among those that are named."""
 
@@ -55,7 +58,8 @@ def causes_of(results: Iterable[tuple[Run, Result]]) -> list[Cause]:
     wrong = [(run, result) for run, result in everything if result.verdict in WRONG]
     passed = passed_rows(everything)
     near = [(run, result) for run, result in wrong if _near_misses(result)]
-    found = list(_explained(near, passed))
+    against = Counter(name for _, result in everything if result.verdict == "passed" for name in result.against)
+    found = list(_explained(near, against, passed))
     others: dict[str, list[tuple[Run, Result]]] = {}
     for run, result in wrong:
         if not _near_misses(result):
@@ -74,8 +78,9 @@ def _near_misses(result: Result) -> list[str]:
     return [name for name in result.looks_like if not name.startswith("bytes.")]
 
 
-def _explained(rows: Sequence[tuple[Run, Result]], passed: Passed) -> Iterable[Cause]:
-    """The near misses that explain most rows, again and again."""
+def _explained(rows: Sequence[tuple[Run, Result]], against: Counter[str], passed: Passed) -> Iterable[Cause]:
+    """The near misses that explain most rows, again and again. `against`: how many rows that passed speak against each.
+    These make it less likely and do not rule it out: a defect may be narrower than its near miss."""
     left = list(rows)
     while left:
         explains: Counter[str] = Counter()
@@ -86,12 +91,18 @@ def _explained(rows: Sequence[tuple[Run, Result]], passed: Passed) -> Iterable[C
                 explains[name] += 1
                 # Of two that explain as many rows, the one that is named with fewer others and before them.
                 weight[name] -= len(names) + place
-        likely = {name: (number, not name.startswith(_GENERAL), weight[name]) for name, number in explains.items()}
+        certain = {name: number * number / (number + against[name]) for name, number in explains.items()}
+        likely = {name: (number, not name.startswith(_GENERAL), weight[name]) for name, number in certain.items()}
         best = max(likely, key=lambda name: likely[name])
         its = [(run, result) for run, result in left if best in result.looks_like]
         left = [(run, result) for run, result in left if best not in result.looks_like]
         same = sorted((name for name in explains if _all_have(name, its)), key=lambda name: likely[name], reverse=True)
         named = (best, *(name for name in same if name != best))
+        facts = [name for name in its[0][1].looks_like if name.startswith("bytes.") and _all_have(name, its)]
+        if _UNCHANGED in facts:
+            named = (_UNCHANGED, *named)
+        elif facts and against[best]:
+            named = (*named[: SHOWN - 1], facts[0], *named[SHOWN - 1 :])
         if _NO_RECORD in named[SHOWN:]:
             named = (*named[: SHOWN - 1], _NO_RECORD, *(name for name in named[SHOWN - 1 :] if name != _NO_RECORD))
         sentences = its[0][0].near_misses

@@ -207,6 +207,8 @@ class Result:
     consequences: list[str] = field(default_factory=list)
     looks_like: list[str] = field(default_factory=list)
     """Near misses that give exactly what was got, of the first failure that has some."""
+    against: list[str] = field(default_factory=list)
+    """Of a row that passed: near misses of earlier rows by which it would have gone wrong."""
     difference: Difference | None = None
     culprit: str = ""
     """Of a blocked row: the row that left the device unhealthy."""

@@ -12,6 +12,7 @@ from zlib import crc32
 from mkeyspec.abi.constants import MR_ACCESS, MkeyFlag, member_bits
 from mkeyspec.device import protocol
 from mkeyspec.device.profile.profile import Profile
+from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
@@ -157,6 +158,8 @@ class CaseState:
         self.wrong_numbers: dict[tuple[str, str], Failure] = {}
         """Live members, by subject, that a device can't have so (less than was asked for, a wrong count): judged at the
         end, unless an expectation has looked at them."""
+        self.asked: list[Asked] = []
+        """The checks that held."""
         self.wrong = False
         """Whether a statement has failed: what is left over at the end may follow from it."""
         self.taken: list[Step] = []

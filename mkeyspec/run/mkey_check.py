@@ -13,6 +13,7 @@ from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.device.protocol import Refused, SignatureError
 from mkeyspec.lookslike.records import Told
+from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import Check, Known, OneOf
 from mkeyspec.run import likeness
 from mkeyspec.run.case_state import CaseState, errno_name
@@ -81,6 +82,8 @@ def compare(state: CaseState, step: Check, record: SignatureError | None) -> Fai
         if details:
             details.append(("record", _text(record)))
     if not details:
+        if step.known is None and step.branch is None:
+            state.asked.append(Asked(len(state.taken) - 1, step.mkey, lambda one: _fits(state, step, one)))
         return None
     said = kind if kind not in step.kind else f"{kind}, but with another {_others(details)}"
     failure = Failure("MKS2106", step.at, f"mkey_check of `{step.mkey}` says {said}", tuple(details))

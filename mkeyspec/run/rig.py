@@ -16,6 +16,7 @@ from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
+from mkeyspec.run.doubts import Doubts
 from mkeyspec.run.executor import Executor
 from mkeyspec.run.surroundings import NotRecorded, Surroundings
 from mkeyspec.run.turn import Turn
@@ -55,6 +56,7 @@ class Rig:
         self.again = again
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
+        self.doubts = Doubts()
         self._capabilities = device.capabilities()
         self._info = device.info()
         self._case: CaseInfo | None = None
@@ -211,7 +213,10 @@ class Rig:
             except RAISED as error:
                 executor.rulings.fail(_died(self._at, error))
         self._settle()
+        if verdict.status == "pass":
+            verdict.against = self.doubts.passed(executor.state)
         self._give_back()
+        self.doubts.failed(verdict.failures)
         if verdict.status == "fail":
             raise self._failed(case)
         return verdict

@@ -12,6 +12,7 @@ from functools import partial
 
 from mkeyspec.device.protocol import Refused
 from mkeyspec.lookslike.records import Told
+from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
@@ -81,6 +82,7 @@ def _signature_error(state: CaseState, mkey: MkeyState, uses: list[Use]) -> Fail
         message = f"the closing mkey_check of `{mkey.name}` was refused with {errno_name(refusal.errno)}"
         return Failure("MKS2202", mkey.at, message)
     if record is None:
+        state.asked.append(Asked(len(state.taken), mkey.name, _is_ok))
         return None
     kind = KIND_NAMES.get(record.type, f"type {record.type}")
     values = f"offset {record.offset}, expected {record.expected_value:#x}, actual {record.actual_value:#x}"
@@ -89,7 +91,11 @@ def _signature_error(state: CaseState, mkey: MkeyState, uses: list[Use]) -> Fail
     if state.wrong:
         return failure  # it may follow from what a statement found, which has a near miss of its own
     got = Told(kind, record.offset, record.expected_value, record.actual_value)
-    return likeness.of_record(state, likeness.stage_of(state), failure, mkey.name, got, lambda one: one.kind == "ok")
+    return likeness.of_record(state, likeness.stage_of(state), failure, mkey.name, got, _is_ok)
+
+
+def _is_ok(told: Told) -> bool:
+    return told.kind == "ok"
 
 
 # Bytes ---------------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ class Verdict:
     """What was found after the case ended early and may follow from that: reported, not counted as failures."""
     quiet: list[tuple[At, str]] = field(default_factory=list)
     """Where a bounded time without anything new replaced a marker: (location, which QP and how long)."""
+    against: list[str] = field(default_factory=list)
+    """Of a row that passed: near misses, named before in this run, by which it would have failed."""
     absent: list[str] = field(default_factory=list)
     """Departures listed for this device and named without a value (`known ID`) that this row did not show. That is a
     failure of the case if no row shows them, not of one row, since some rows may follow the page."""

@@ -161,6 +161,35 @@ def test_what_passed_beside_in_several_cases(tmp_path: Path) -> None:
     assert cause.beside == ("every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed",)
 
 
+def test_rows_that_passed_speak_against_a_near_miss(tmp_path: Path) -> None:
+    """The one that no row denies is likelier, though it explains fewer rows; one of a narrow defect stays the first."""
+    wrong = [failed(n, looks_like=["a", "b"]) for n in range(2)] + [failed(2, looks_like=["a"])]
+
+    def first(*passed: Result) -> tuple[str, ...]:
+        run = run_of(tmp_path / "r", *wrong, *passed)
+        (tmp_path / "r").unlink()
+        return causes_of((run, one) for one in results_of(run))[0].looks_like
+
+    assert first() == ("a",)
+    assert first(row(7, against=["a"]), row(8, against=["a"]), row(9, against=["a"])) == ("b", "a")
+    assert first(row(7, against=["a", "b"]), row(8, against=["a", "b"])) == ("a",)
+
+
+def test_facts_about_the_bytes(tmp_path: Path) -> None:
+    """That nothing was written comes first; others only where the best guess is in doubt."""
+
+    def named(names: list[str], *against: str) -> tuple[str, ...]:
+        rows = [failed(1, looks_like=names), row(2, against=list(against))]
+        run = run_of(tmp_path / "r", *rows)
+        (tmp_path / "r").unlink()
+        return causes_of((run, one) for one in results_of(run))[0].looks_like
+
+    assert named(["a", "bytes.unchanged"]) == ("bytes.unchanged", "a")
+    assert named(["a", "bytes.too_many", "bytes.elsewhere"]) == ("a",)
+    assert named(["a", "bytes.too_many", "bytes.elsewhere"], "a") == ("a", "bytes.too_many")
+    assert named(["a", "b", "c", "bytes.too_many"], "a", "b", "c") == ("a", "b", "bytes.too_many")
+
+
 def test_a_row_with_bytes_is_shown_first(tmp_path: Path) -> None:
     bytes_differ = Difference("wire[516]", 4, 1024, 512, "0a", "0b")
     run = run_of(tmp_path / "r", failed(1, looks_like=["a"]), failed(2, looks_like=["a"], difference=bytes_differ))
