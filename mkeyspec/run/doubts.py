@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mkeyspec.lookslike.witness import ruled_out
 from mkeyspec.run import likeness
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.verdict import Failure
+from mkeyspec.value.live import NoValue
 
 ENOUGH = 12
 """Rows that speak against a near miss, after which no more are asked, unless more rows were explained by it."""
@@ -44,10 +46,16 @@ class Doubts:
         open = [name for name in self._named if self._is_open(name)][:MOST]
         if not open:
             return []
-        found = ruled_out(likeness.stage_of(state), open, state.asked, likeness.laid_down_by(state), ended=True)
+        stage = replace(likeness.stage_of(state), read=_unread)
+        found = ruled_out(stage, open, state.asked, likeness.laid_down_by(state), ended=True)
         self._asked.update(open)
         self._against.update(found)
         return sorted(found)
 
     def _is_open(self, name: str) -> bool:
         return self._asked[name] < ASKED and self._against[name] < max(ENOUGH, self._named[name])
+
+
+def _unread(subject: str, member: str) -> int | bytes:
+    """Nothing more is asked of the device: a run that is judged again has no answer to that."""
+    raise NoValue(f"{subject}.{member} is not read")

@@ -13,6 +13,7 @@ from mkeyspec.run.doubts import ASKED, ENOUGH, Doubts
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import Literal
 from mkeyspec.value.layout import List, Part
+from mkeyspec.value.live import NoValue
 from mkeyspec.value.signature import Crc, Domain
 from tests.lookslike.bitwise import blocks, crc32c
 from tests.lookslike.test_records import BAD, DATA, STEPS, TRUE, laid_down, unread
@@ -93,12 +94,14 @@ def test_the_end_of_a_row_that_passed() -> None:
 def test_doubts_are_about_what_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[list[str]] = []
 
-    def found(stage: object, names: list[str], *more: object, **options: object) -> set[str]:
+    def found(stage: Stage, names: list[str], *more: object, **options: object) -> set[str]:
         tried.append(names)
+        with pytest.raises(NoValue):  # the device is not asked for more
+            stage.read("k", "lkey")
         return {"b"} & set(names)
 
     monkeypatch.setattr("mkeyspec.run.doubts.ruled_out", found)
-    monkeypatch.setattr("mkeyspec.run.likeness.stage_of", lambda state: None)
+    monkeypatch.setattr("mkeyspec.run.likeness.stage_of", lambda state: generated(GOOD))
     monkeypatch.setattr("mkeyspec.run.likeness.laid_down_by", lambda state: None)
 
     class State:
