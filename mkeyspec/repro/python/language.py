@@ -42,7 +42,7 @@ class Lacking(Unsayable):
 
 
 class Python(Language):
-    """Python 3.8 and later, over pyverbs of rdma-core 39 and later."""
+    """Python 3.9 and later, over pyverbs of rdma-core 39 and later."""
 
     name, indent, depth, end, of = "Python", "    ", 0, "", "."
     either, both = " or ", " and "
