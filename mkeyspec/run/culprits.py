@@ -7,8 +7,10 @@ the byte was last compared count.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from typing_extensions import assert_never
 
@@ -77,12 +79,35 @@ def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
             yield number, entry
 
 
+@dataclass(frozen=True, slots=True)
+class _Through:
+    """The bytes of a key in its order; `starts`: the offset in the key of each span, and the key's length."""
+
+    spans: tuple[Span, ...]
+    starts: list[int]
+    counts_otherwise: bool
+
+    def cut(self, low: int, high: int) -> Iterator[Span]:
+        """The bytes [low, high) of the key."""
+        at = max(bisect_right(self.starts, low) - 1, 0)
+        for number in range(at, len(self.spans)):
+            begin = self.starts[number]
+            if begin >= high:
+                return
+            name, start, end = self.spans[number]
+            first, last = max(low - begin, 0), min(high - begin, end - start)
+            if first < last:
+                yield name, start + first, start + last
+
+
 class MkeyReach:
     """The bytes that each mkey reaches and the receives that wait, computed from the steps."""
 
     def __init__(self, steps: Sequence[plan.Step]) -> None:
         self.mkeys: dict[str, tuple[Part, ...]] = {}
         """In the order of the layout; every part that the key may reach."""
+        self._known: dict[tuple[str, int], _Through] = {}
+        """By key and depth, until the next layout: layouts of thousands of entries are used by each of as many."""
         self.signed: set[str] = set()
         """Keys whose offsets count other bytes than their layout's."""
         self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
@@ -98,6 +123,7 @@ class MkeyReach:
             case plan.Mkey():
                 if step.flags & MkeyFlag.BLOCK_SIGNATURE:
                     self.signed.add(step.name)
+                    self._known.clear()
             case plan.Qp():
                 if dict(step.members).get("type") == "dci":
                     self.dcis.add(step.name)
@@ -163,16 +189,31 @@ class MkeyReach:
         """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live or
         overridden numbers (`but`), all bytes that they may reach."""
         found: list[Span] = []
+        whole = set[str]()
+        """Keys whose bytes are all among those found."""
         for part in parts:
             bounds = part.bounds() if not part.but and not but else None
             low, high = (bounds[0], bounds[0] + bounds[1]) if bounds is not None else (0, WHOLE)
             if part.name not in self.mkeys:
                 found.append((part.name, low, high))
             elif depth < DEEPEST:
-                through = self.bytes_of(self.mkeys[part.name], depth=depth + 1)
-                exact = bounds is not None and not self.counts_otherwise(part.name)
-                found += _cut(through, low, high) if exact else through
+                through = self._through(part.name, depth + 1)
+                if through.counts_otherwise:
+                    if part.name not in whole:
+                        found += through.spans
+                        whole.add(part.name)
+                else:
+                    found += through.spans if bounds is None else through.cut(low, high)
         return tuple(found)
+
+    def _through(self, mkey: str, depth: int) -> _Through:
+        """The bytes of a key's layout, as its entries are now."""
+        known = self._known.get((mkey, depth))
+        if known is None:
+            spans = self.bytes_of(self.mkeys[mkey], depth=depth)
+            starts = [0, *accumulate(end - start for _, start, end in spans)]
+            known = self._known[mkey, depth] = _Through(spans, starts, self.counts_otherwise(mkey))
+        return known
 
     def counts_otherwise(self, mkey: str, depth: int = 0) -> bool:
         """Whether an offset into a key does not count the bytes of its layout alone."""
@@ -192,6 +233,7 @@ class MkeyReach:
             self.signed.add(mkey)
             parts += self.mkeys[mkey]
         self.mkeys[mkey] = tuple(parts)
+        self._known.clear()
 
 
 def _cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
@@ -202,16 +244,6 @@ def _cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
                 yield step.qp
             case _:
                 pass
-
-
-def _cut(spans: tuple[Span, ...], low: int, high: int) -> Iterator[Span]:
-    """The bytes [low, high) of a key, through its layout."""
-    at = 0
-    for name, start, end in spans:
-        first, last = max(low - at, 0), min(high - at, end - start)
-        if first < last:
-            yield name, start + first, start + last
-        at += end - start
 
 
 def _in_order(layout: Layout) -> list[Part] | None:
