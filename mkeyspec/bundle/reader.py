@@ -208,7 +208,7 @@ def opened(path: Path) -> Bundle:
 def _fill(bundle: Bundle, path: Path, stream: BinaryIO) -> bool:
     """Take the lines of a file; whether its last line is there."""
     lines = Lines(stream)
-    number, parts, ends, whole = 0, 0, 0, False
+    number, parts, ends, rows, whole = 0, 0, 0, 0, False
     try:
         for number, raw in enumerate(lines, 1):
             line = _parsed(raw)
@@ -217,9 +217,13 @@ def _fill(bundle: Bundle, path: Path, stream: BinaryIO) -> bool:
                 bundle.head = bundle.head or head
                 if head["device"] != bundle.head["device"]:
                     raise Wrong("it has rows of two devices; judge the parts of each one apart")
-                parts += 1
+                parts, rows = parts + 1, 0
             whole = line["kind"] == "whole"
-            ends += line["kind"] == "end"
+            rows += line["kind"] == "row"
+            if line["kind"] == "end":
+                ends += 1
+                if line.get("rows") != rows:
+                    raise Wrong(f"it ends a part of {line.get('rows')} rows, and {rows} are there")
             bundle.take(line, raw)
     except Wrong as error:
         raise Unusable("MKS0950", f"{path}:{number}: {error}") from None
@@ -233,7 +237,8 @@ def _fill(bundle: Bundle, path: Path, stream: BinaryIO) -> bool:
         raise Unusable("MKS0952", f"{path}: {error}") from None
     if number == 0 and not lines.cut:
         raise _not_ours(path)
-    bundle.cut = bundle.cut or lines.cut
+    # A process that was killed has no end: its last row is lost, and rows after it may be.
+    bundle.cut = bundle.cut or lines.cut or ends < parts
     return whole
 
 

@@ -170,6 +170,22 @@ def test_a_bundle_that_is_cut_has_the_rows_before(kept: tuple[Path, Item], tmp_p
     assert judged > 0
 
 
+def test_a_process_that_was_killed_makes_a_cut_bundle(kept: tuple[Path, Item], tmp_path: Path) -> None:
+    """The last line of the file is there, and the end of a part is not."""
+    lines = lines_of(kept[0])
+    part = [line for line in lines if line["kind"] != "whole"]
+    killed = [*part, *(line for line in part if line["kind"] in ("bundle", "device")), {"kind": "whole"}]
+    found = read(put(tmp_path / "b.bundle", killed))
+    assert found.cut
+    assert list(found.ids) == [kept[1].id]
+
+
+def test_rows_that_were_taken_out(kept: tuple[Path, Item], tmp_path: Path) -> None:
+    lines = [line for line in lines_of(kept[0]) if line["kind"] != "row"]
+    with pytest.raises(Unusable, match=r"MKS0950.*it ends a part of 1 rows, and 0 are there"):
+        read(put(tmp_path / "b.bundle", lines))
+
+
 def test_no_damage_gives_a_wrong_verdict(kept: tuple[Path, Item], tmp_path: Path) -> None:
     """Bytes of the file are changed: then it is refused, or judged as before."""
     rng = random.Random(950)
