@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from mkeyspec.run.rig import Rig
 
 
-def open_device(config: pytest.Config) -> Device:
-    """The device of `--device`. Raises Unavailable with the reason if it can't be used."""
+def open_device(config: pytest.Config, *, recorded: bool = True) -> Device:
+    """The device of `--device`. Raises Unavailable with the reason if it can't be used.
+
+    `recorded`: what it does is kept in the bundle of the run, if one is asked for.
+    """
     option = config.getoption
     profile = read_profile(option("--device-profile"))
     choice = read_choice(option("--device"))
@@ -36,7 +39,7 @@ def open_device(config: pytest.Config) -> Device:
         from mkeyspec.bundle.replay import Replayed
 
         return Replayed(replay)
-    recorder = recorder_of(config)
+    recorder = recorder_of(config) if recorded else None
     device = _opened(config, choice, profile)
     return device if recorder is None else recorder.wrap(device)
 

@@ -64,7 +64,7 @@ def _try(config: pytest.Config, answer: int, note: Path, parent: int) -> NoRetur
             watch = Watch(config, note)
             config.pluginmanager.register(watch, NAME)
             try:
-                device = open_device(config)
+                device = open_device(config, recorded=False)  # no row is run here
                 text = not_closed(config, device)
                 found = ("usage", text) if text is not None else ("good", "")
             except Unavailable as error:

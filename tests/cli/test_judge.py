@@ -42,13 +42,18 @@ def run_of(project: Project, name: str) -> Run:
 def kept(project: Project, *words: str, code: int = 1) -> None:
     done = project.mkeyspec("run", "cases", "--bundle", "a.bundle", "--results", "a.ndjson", *words)
     assert done.code == code, done.out + done.err
+    assert "a process was killed" not in done.out + done.err
 
 
 def judged(project: Project, *words: str) -> Any:
     return project.mkeyspec("judge", "a.bundle", "--results", "b.ndjson", *words)
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "workers",
+    [[], ["-n", "2"], ["-n", "2", "--dist=load"], ["-n", "2", "--device", "model:late"]],
+    ids=["alone", "processes", "xdist", "processes, tried before"],
+)
 def test_judged_as_in_the_run(suite: Project, workers: list[str]) -> None:
     kept(suite, *workers)
     assert not (suite.path / "a.bundle.parts").exists()
@@ -56,7 +61,7 @@ def test_judged_as_in_the_run(suite: Project, workers: list[str]) -> None:
     assert done.code == 1, done.out + done.err
     assert said(suite, "b.ndjson") == said(suite, "a.ndjson")
     begin = run_of(suite, "b.ndjson").begin
-    assert begin.device == "model"
+    assert begin.device.startswith("model")
     assert begin.judged.startswith("a.bundle, sha256 ")
     assert begin.judged.split(", ")[2] == f"of {run_of(suite, 'a.ndjson').begin.run}"
     assert run_of(suite, "b.ndjson").devices == run_of(suite, "a.ndjson").devices
