@@ -75,6 +75,8 @@ class Language(ABC):
     """Of `result`, a count or a negative errno: the errno, or 0."""
     cancel_result: str
     """The same with a negative errno."""
+    snapshots: dict[str, str]
+    """Of each snapshot, by its name in the case: the variable that holds its bytes."""
 
     # Lines -----------------------------------------------------------------------------------
 

@@ -84,6 +84,7 @@ class Program:
             return f"{name}{self.language.of}{member}" if now else f"{name}_{member}_{tags}"
 
         text = re.sub(r"(\w+)@(\w+)@(\d+)@", key, text)
+        text = re.sub(r"taken@(\w+)@", lambda found: self.language.snapshots[found[1]], text)
         self.body.append(self.language.indent * self._depth + text if text else "")
 
     def do(self, statement: str) -> None:

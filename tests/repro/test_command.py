@@ -147,3 +147,18 @@ def test_what_a_run_has_got(project: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     assert main(["repro", "cases/two.mks::bytes_of_a_key[n=64]", "--results", "reports/second/results.ndjson"]) == 0
     assert "It failed" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("c", "number_in(taken_1 + 0, 4, true)"), ("python", 'int.from_bytes(taken_1[0 : 4], "big")')],
+)
+def test_a_number_that_was_taken_before(
+    project: Path, capsys: pytest.CaptureFixture[str], language: str, said: str
+) -> None:
+    """It is read from the bytes that were kept, and not from a variable of the case's name."""
+    lines = ("memory m = counter(64)", "peer memory w[64]", "let first = be32_at(m, 4)", "write m to w")
+    text = "\n    ".join(("mks 1\n\ncase taken", *lines, "expect be32_at(w, 4) == first", "expect w == m\n"))
+    (project / "cases" / "taken.mks").write_text(text, encoding="utf-8")
+    assert main(["repro", "cases/taken.mks::taken", "--language", language]) == 0
+    assert said in capsys.readouterr().out

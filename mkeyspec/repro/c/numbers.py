@@ -113,7 +113,7 @@ def _wc(leaf: Leaf) -> str:
 def _number_in(leaf: Leaf) -> str:
     encoding, _, start = leaf.member.partition("@")
     big = "true" if encoding.startswith("be") else "false"
-    where = f"{leaf.of}.bytes" if leaf.kind == "number" else leaf.of
+    where = f"{leaf.of}.bytes" if leaf.kind == "number" else f"taken@{leaf.of}@"
     return f"number_in({where} + {start}, {ENCODINGS[encoding]}, {big})"
 
 

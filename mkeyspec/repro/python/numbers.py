@@ -117,7 +117,7 @@ def _number_in(leaf: Leaf) -> str:
     size = ENCODINGS[encoding]
     data = f"{leaf.of}.got({start}, {size})"
     if leaf.kind == "snapshot":
-        data = f"{leaf.of}[{start} : {int(start) + size}]"
+        data = f"taken@{leaf.of}@[{start} : {int(start) + size}]"
     return f'int.from_bytes({data}, "{order(encoding)}")'
 
 
