@@ -14,6 +14,20 @@ _NOTHING_ELSE = frozenset({"-q", "-v", "-x"})
 """Options that select no rows."""
 
 
+_OF_THE_CACHE = frozenset(
+    {
+        "--lf",
+        "--last-failed",
+        "--lfnf",
+        "--last-failed-no-failures",
+        "--sw",
+        "--stepwise",
+        "--sw-skip",
+        "--stepwise-skip",
+    }
+)
+
+
 def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     """The name of that run, and the ids of the rows. A row of a file that has changed since, or that is not there
     any more, is not lost; drawn cases and results that are kept elsewhere are not compared."""
@@ -23,7 +37,12 @@ def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     if now is None or now.begin.seed:
         return "", []
     before = _last_like(now, streams_in(results.parents[1]))
-    if before is None or _is_balanced(now) or (_is_shard(now) and _files(before) != _files(now)):
+    if (
+        before is None
+        or _is_balanced(now)
+        or _by_earlier_runs(now)
+        or (_is_shard(now) and _files(before) != _files(now))
+    ):
         return "", []
     ids = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
     return before.begin.run, [id for id in ids if "::" in id and _is_the_same(file_of(id), before, now, project)]
@@ -37,6 +56,11 @@ def _is_shard(run: Run) -> bool:
 def _is_balanced(run: Run) -> bool:
     """Rows go to shards by what they took, in a file that may be another one now."""
     return any(option.startswith("--balance") for option in run.begin.options)
+
+
+def _by_earlier_runs(run: Run) -> bool:
+    """pytest chooses the rows by what earlier runs found."""
+    return any(option.partition("=")[0] in _OF_THE_CACHE for option in run.begin.options)
 
 
 def _files(run: Run) -> dict[str, str]:
