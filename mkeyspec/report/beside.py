@@ -74,10 +74,10 @@ def _sentence(name: str, wrong: Sequence[dict[str, str]], passed: Sequence[dict[
         pass
     else:
         if len(bad) + len(good) > 2 and min(low) > max(high):
-            return f"every row with {name} ≥ {min(low)} went wrong, and every row with {name} ≤ {max(high)} passed"
+            return f"these rows have {name} ≥ {min(low)}, and those that passed have {name} ≤ {max(high)}"
         if len(bad) + len(good) > 2 and max(low) < min(high):
-            return f"every row with {name} ≤ {max(low)} went wrong, and every row with {name} ≥ {min(high)} passed"
-    return f"every row with {name}={_listed(bad)} went wrong, and every row with {name}={_listed(good)} passed"
+            return f"these rows have {name} ≤ {max(low)}, and those that passed have {name} ≥ {min(high)}"
+    return f"these rows have {name}={_listed(bad)}, and those that passed have {name}={_listed(good)}"
 
 
 def _values(name: str, rows: Sequence[dict[str, str]]) -> list[str]:

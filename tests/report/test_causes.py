@@ -113,20 +113,20 @@ ONE = "1 row of these cases passed, and no one value tells them apart"
 BESIDE: dict[str, tuple[list[str], list[str], list[str]]] = {
     # Rows that failed, rows that passed, lines.
     "a limit": (["n=2,m=1", "n=64,m=2"], ["n=0,m=1", "n=1,m=2"],
-                ["every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed"]),
+                ["these rows have n ≥ 2, and those that passed have n ≤ 1"]),
     "a limit from above": (["n=0x1", "n=2"], ["n=0x10"],
-                           ["every row with n ≤ 2 went wrong, and every row with n ≥ 16 passed"]),
+                           ["these rows have n ≤ 2, and those that passed have n ≥ 16"]),
     "values": (["op=send", "op=read"], ["op=write"],
-               ["every row with op=send, read went wrong, and every row with op=write passed"]),
+               ["these rows have op=send, read, and those that passed have op=write"]),
     "values between others": (["n=2"], ["n=1", "n=3"],
-                              ["every row with n=2 went wrong, and every row with n=1, 3 passed"]),
+                              ["these rows have n=2, and those that passed have n=1, 3"]),
     "many values": ([f"v=a{n}" for n in range(6)], ["v=b"],
-                    ["every row with v=a0, a1, a2, a3, or 2 more went wrong, and every row with v=b passed"]),
+                    ["these rows have v=a0, a1, a2, a3, or 2 more, and those that passed have v=b"]),
     "no one value": (["n=1,m=1", "n=2,m=2"], ["n=1,m=2"], [ONE]),
     "no row passed": (["n=1", "n=2"], [], ["no row of these cases passed"]),
     "one row": (["n=1"], [], []),
     "values in brackets": (["sig=crc32(ones),n=1"], ["sig=crc32(zeros),n=1"],
-                           ["every row with sig=crc32(ones) went wrong, and every row with sig=crc32(zeros) passed"]),
+                           ["these rows have sig=crc32(ones), and those that passed have sig=crc32(zeros)"]),
 }  # fmt: skip
 
 
@@ -154,11 +154,11 @@ def test_what_passed_beside_in_several_cases(tmp_path: Path) -> None:
     run = run_of(tmp_path / "r", *results)
     (cause,) = causes_of((run, one) for one in results_of(run))
     assert cause.beside == (
-        "c: every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed",
-        "d: every row with n ≥ 3 went wrong, and every row with n ≤ 2 passed",
+        "c: these rows have n ≥ 2, and those that passed have n ≤ 1",
+        "d: these rows have n ≥ 3, and those that passed have n ≤ 2",
     )
     (cause,) = causes_of((run, one) for one in results_of(run) if one.id != f"{FILE}::d[n=2]")
-    assert cause.beside == ("every row with n ≥ 2 went wrong, and every row with n ≤ 1 passed",)
+    assert cause.beside == ("these rows have n ≥ 2, and those that passed have n ≤ 1",)
 
 
 def test_rows_that_passed_speak_against_a_near_miss(tmp_path: Path) -> None:
