@@ -109,6 +109,15 @@ def test_rows_that_move_to_another_shard_are_not_lost(project: Project) -> None:
     assert done.code == 0, done.out
 
 
+@pytest.mark.parametrize("option", ["--lf", "--sw"])
+def test_rows_that_pytest_chooses_by_earlier_runs_are_not_lost(project: Project, option: str) -> None:
+    project.put("cases/a.mks", GOOD)
+    project.put("conftest.py", "")
+    assert project.mkeyspec("run", "cases", option).code == 0
+    project.put("conftest.py", LOSES)
+    assert project.mkeyspec("run", "cases", option).code == 0
+
+
 def test_what_is_not_lost(project: Project) -> None:
     project.put("cases/a.mks", GOOD)
     project.put("cases/b.mks", GOOD)
