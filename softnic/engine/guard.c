@@ -142,10 +142,15 @@ static void to_theirs(int number, siginfo_t *info, void *context) {
     int i = which(number);
     sigset_t set;
     lock(&set);
-    struct sigaction *action = past[i].is ? &past[i].action : &theirs[i], before = *action;
+    struct sigaction present, *action = past[i].is ? &past[i].action : &theirs[i];
+    /* The copy has ended since the signal came: what was put aside is in place again. */
+    bool back = !past[i].is && !__sigaction(number, NULL, &present) && !is_ours(&present);
+    if (back) action = &present;
+    struct sigaction before = *action;
     if (before.sa_flags & SA_RESETHAND && is_function(&before)) {
         action->sa_handler = SIG_DFL, action->sa_flags = 0;
-        install(number, action);
+        if (back) __sigaction(number, action, NULL);
+        else install(number, action);
     }
     unlock(&set);
     if (is_function(&before)) {
