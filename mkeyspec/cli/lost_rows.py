@@ -14,18 +14,8 @@ _NOTHING_ELSE = frozenset({"-q", "-v", "-x"})
 """Options that select no rows."""
 
 
-_OF_THE_CACHE = frozenset(
-    {
-        "--lf",
-        "--last-failed",
-        "--lfnf",
-        "--last-failed-no-failures",
-        "--sw",
-        "--stepwise",
-        "--sw-skip",
-        "--stepwise-skip",
-    }
-)
+_OF_THE_CACHE = frozenset({"--lf", "--last-failed", "--sw", "--stepwise", "--sw-skip", "--stepwise-skip"})
+"""Options by which pytest chooses the rows by what earlier runs found."""
 
 
 def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
@@ -37,12 +27,9 @@ def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     if now is None or now.begin.seed:
         return "", []
     before = _last_like(now, streams_in(results.parents[1]))
-    if (
-        before is None
-        or _is_balanced(now)
-        or _by_earlier_runs(now)
-        or (_is_shard(now) and _files(before) != _files(now))
-    ):
+    if before is None or _is_balanced(now) or _by_earlier_runs(now):
+        return "", []
+    if _is_shard(now) and _files(before) != _files(now):
         return "", []
     ids = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
     return before.begin.run, [id for id in ids if "::" in id and _is_the_same(file_of(id), before, now, project)]

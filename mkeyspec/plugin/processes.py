@@ -90,7 +90,7 @@ class Shard:
     """The device of its worker is not healthy: what it takes is blocked."""
 
 
-class Crew:
+class Workers:
     """The workers of a session."""
 
     def __init__(self, session: pytest.Session, number: int) -> None:
@@ -369,7 +369,7 @@ class Processes:
         if reporter is not None:
             reporter.showfspath = False  # rows of several files are under way
         with Progress.over(session):
-            Crew(session, self.number).run()
+            Workers(session, self.number).run()
         return True
 
 

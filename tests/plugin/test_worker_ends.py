@@ -218,11 +218,11 @@ def test_a_key_lets_the_rows_under_way_end(project: Project) -> None:
 
 
 HANGS = """
-stop = processes.Crew._stop
+stop = processes.Workers._stop
 def stopped(self):
     stop(self)
     open("stopped", "w").close()
-processes.Crew._stop = stopped
+processes.Workers._stop = stopped
 def pytest_runtest_call(item):
     if os.path.exists("hang"):
         time.sleep(600)
