@@ -27,7 +27,7 @@ Bad input raises nothing: all errors are in the diagnostics. A file with an erro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.expand.count import count_rows, most_rows
 from mkeyspec.compiler.expand.covering import CoveringCases, CoveringRows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope, report
-from mkeyspec.compiler.loader import Loaded, load
+from mkeyspec.compiler.loader import NOTHING_UNSAVED, Loaded, load
 from mkeyspec.compiler.resolve import resolve, setups_of
 from mkeyspec.compiler.second_look import look_again
 from mkeyspec.compiler.statements.check_shapes import check_sentences
@@ -73,19 +73,21 @@ def compile_file(
     stronger: int = 0,
     own: Collection[str] = (),
     instead: bytes | None = None,
+    unsaved: Mapping[Path, bytes] = NOTHING_UNSAVED,
 ) -> Compiled:
     """Compile the file at `path`; `root` of its suite, found if None (`loader.find_root`). Files are named from `base`,
     or from the root.
 
     `levels`: which warnings are errors, and which aren't shown, besides those that the file allows.
     `stronger`: how much larger the strength of each `covering` is (`expand.covering`).
-    `own`: ids of requirements beside those of the shipped ledger. `instead`: bytes that are read for those of the file.
+    `own`: ids of requirements beside those of the shipped ledger. `instead`: bytes that are read for those of the file;
+    `unsaved`: the same of files that it uses, by their real paths.
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
     with no_collection():
         try:
-            loaded = load(path, diagnostics, root, base, instead)
+            loaded = load(path, diagnostics, root, base, instead, unsaved)
             suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
         except TooManyErrors:
             suite = None

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
@@ -27,6 +28,8 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.parser import parse
 
 SUFFIX = ".mks"
+
+NOTHING_UNSAVED: Mapping[Path, bytes] = MappingProxyType({})
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _HIDDEN = re.compile(
@@ -134,10 +137,13 @@ def load(
     root: Path | None = None,
     base: Path | None = None,
     instead: bytes | None = None,
+    unsaved: Mapping[Path, bytes] = NOTHING_UNSAVED,
+    broken: bool = False,
 ) -> Loaded | None:
     """The file at `path`, parsed, with the lets it uses; None if nothing of it is usable.
 
-    `instead`: bytes that are read in place of those of the file.
+    `instead`: bytes that are read in place of those of the file; `unsaved`: the same of files that it uses, by their
+    real paths. `broken`: cases with mistakes are in the tree too, as far as they can be read.
 
     Files are named from `base` if they are below it, else from the root.
 
@@ -151,11 +157,11 @@ def load(
     if root is not None and not _inside(place, home):
         _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
         return None
-    loading = _Loading(home, names, diagnostics)
+    loading = _Loading(home, names, diagnostics, unsaved)
     source = read(place, name, diagnostics, instead)
     if source is None:
         return None
-    file = loading.parsed(source, place)
+    file = loading.parsed(source, place, broken)
     if file is None:
         return None
     lets = loading.lets(file, place)
@@ -202,8 +208,9 @@ def _inside(path: Path, root: Path) -> bool:
 class _Loading:
     """One `load`: the files read, and the files being loaded."""
 
-    def __init__(self, root: Path, names: Path, diagnostics: Diagnostics) -> None:
+    def __init__(self, root: Path, names: Path, diagnostics: Diagnostics, unsaved: Mapping[Path, bytes]) -> None:
         self.root = root
+        self.unsaved = unsaved
         self.names = names
         """Where files are named from."""
         self.diagnostics = diagnostics
@@ -215,9 +222,9 @@ class _Loading:
         self.on_the_way: list[Path] = []
         """The files whose `use` leads to the one being read."""
 
-    def parsed(self, source: Source, path: Path) -> ast.File | None:
+    def parsed(self, source: Source, path: Path, broken: bool = False) -> ast.File | None:
         self.inputs.append(source)
-        file = parse(source, self.diagnostics) if source.text.strip() else None
+        file = parse(source, self.diagnostics, broken) if source.text.strip() else None
         if file is None and not source.text.strip():
             _nothing(source, self.diagnostics)
         self.files[path] = file
@@ -271,7 +278,8 @@ class _Loading:
                 self.diagnostics.error(limits.USE_FILES.code, limits.USE_FILES.broken(), use.span)
                 return []
             self.files[target] = None
-            source = read(target, source_name(target, self.names), self.diagnostics)
+            name = source_name(target, self.names)
+            source = read(target, name, self.diagnostics, self.unsaved.get(target))
             if source is not None:
                 self.parsed(source, target)
         file = self.files[target]

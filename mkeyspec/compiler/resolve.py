@@ -16,6 +16,7 @@ from typing_extensions import assert_never
 from mkeyspec.compiler.declarations import A_FUNCTION, A_VALUE, DECLARED_BY, OBSERVED
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
+from mkeyspec.compiler.meanings import Meanings
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, Edit, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean, unknown_name
@@ -30,11 +31,17 @@ SEEING = frozenset({"any", "device", "unchanged", "wire"})
 """Words with which expectations read the device or state allowed bytes."""
 
 
-def resolve(file: ast.File, library: Iterable[ast.Let], diagnostics: Diagnostics, verbs: frozenset[str]) -> None:
+def resolve(
+    file: ast.File,
+    library: Iterable[ast.Let],
+    diagnostics: Diagnostics,
+    verbs: frozenset[str],
+    meanings: Optional[Meanings] = None,
+) -> None:
     """Report every name of `file` that is unknown or declared twice. `library`: the `let`s of used files, then its
-    own; `verbs`: of the statements of a case."""
+    own; `verbs`: of the statements of a case; `meanings`: gets what each name means."""
     lets = tuple(library)
-    outer = _File(lets, diagnostics)
+    outer = _File(lets, diagnostics, meanings)
     for let in lets:
         outer.let(let)
         if let.name.span.source is file.source:
@@ -58,8 +65,9 @@ def setups_of(case: ast.Case) -> tuple[tuple[Span, Note], ...]:
 class _Names:
     """Walks expressions and reports names without a meaning."""
 
-    def __init__(self, diagnostics: Diagnostics, later: dict[str, Span]) -> None:
+    def __init__(self, diagnostics: Diagnostics, later: dict[str, Span], meanings: Optional[Meanings]) -> None:
         self.diagnostics = diagnostics
+        self.meanings = meanings
         self.later = later
         """Names that are declared somewhere, perhaps below their use."""
         self.texts: tuple[ast.Expr, ...] = ()
@@ -70,6 +78,10 @@ class _Names:
         """The verbs that declared the objects so far."""
 
     def known(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def place(self, name: str) -> Optional[Span]:
+        """Where a known name is declared; None: it is a word of the language."""
         raise NotImplementedError
 
     def all_known(self) -> frozenset[str]:
@@ -120,6 +132,8 @@ class _Names:
         for ref, inside in used_in(expr, local):
             if not self.known(ref.name):
                 self.unknown(ref, inside)
+            elif self.meanings is not None:
+                self.meanings.use(ref.span, self.place(ref.name))
 
     def function(self, let: ast.Let) -> None:
         """The body of `let f(x) = …`, and its parameters."""
@@ -164,12 +178,17 @@ class _Names:
 class _File(_Names):
     """The names of a file: its `let`s, over the language's words."""
 
-    def __init__(self, lets: tuple[ast.Let, ...], diagnostics: Diagnostics) -> None:
-        super().__init__(diagnostics, {let.name.text: let.name.span for let in lets})
+    def __init__(
+        self, lets: tuple[ast.Let, ...], diagnostics: Diagnostics, meanings: Optional[Meanings] = None
+    ) -> None:
+        super().__init__(diagnostics, {let.name.text: let.name.span for let in lets}, meanings)
         self.names: dict[str, Span] = {}
 
     def known(self, name: str) -> bool:
         return name in self.names or name in LANGUAGE
+
+    def place(self, name: str) -> Optional[Span]:
+        return self.names.get(name)
 
     def all_known(self) -> frozenset[str]:
         return LANGUAGE | self.names.keys()
@@ -181,11 +200,13 @@ class _File(_Names):
             self.twice(name.text, name.span, first)
         self.function(let)
         self.names.setdefault(name.text, name.span)
+        if self.meanings is not None:
+            self.meanings.declare(name.span, first)
 
 
 class _Case(_Names):
     def __init__(self, case: ast.Case, file: _File, diagnostics: Diagnostics, verbs: frozenset[str]) -> None:
-        super().__init__(diagnostics, {name.text: name.span for name in declared(case.body)})
+        super().__init__(diagnostics, {name.text: name.span for name in declared(case.body)}, file.meanings)
         self.case = case
         self.file = file
         self.verbs = verbs
@@ -233,6 +254,9 @@ class _Case(_Names):
             return True
         return name in self.file.names or name in LANGUAGE
 
+    def place(self, name: str) -> Optional[Span]:
+        return self.own.get(name) or self.file.place(name)
+
     def all_known(self) -> frozenset[str]:
         return LANGUAGE | self.file.names.keys() | self.own.keys()
 
@@ -265,6 +289,8 @@ class _Case(_Names):
             )
         self.hides(name)
         self.own.setdefault(name.text, name.span)
+        if self.meanings is not None:
+            self.meanings.declare(name.span, first)
 
     # Statements ------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ wrong, and one statement is reported once.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from threading import RLock
+from threading import local
 from typing import Any
 
 from lark import Lark, UnexpectedToken
@@ -29,7 +28,7 @@ from mkeyspec.syntax.terminators import TooMuch, arrange
 
 
 class _Parser:
-    """The compiled grammar; made once per process (a sixth of a second)."""
+    """The compiled grammar; made once per thread that parses (a sixth of a second)."""
 
     def __init__(self) -> None:
         self.build = Build()
@@ -69,41 +68,42 @@ class _Stuck(Exception):
         self.accepted = accepted
 
 
-_PARSING = RLock()
-"""Held while the process's one parser is made or at work: it carries the source and the diagnostics of its file."""
+class _OfThread(local):
+    """The parser of a thread: it carries the source and the diagnostics of its file, so no two threads share one."""
+
+    def __init__(self) -> None:
+        self.parser: _Parser | None = None
 
 
-@cache
+_OF_THREAD = _OfThread()
+
+
 def _parser() -> _Parser:
-    return _Parser()
+    if _OF_THREAD.parser is None:
+        _OF_THREAD.parser = _Parser()
+    return _OF_THREAD.parser
 
 
 def reserved_words() -> frozenset[str]:
     """The words that cannot be names."""
-    with _PARSING:
-        return _reserved_words()
-
-
-def _reserved_words() -> frozenset[str]:
     return frozenset(_parser().words.reserved) | PREPOSITIONS
 
 
 def words_of(text: str) -> tuple[list[Token], list[tuple[int, int]]]:
     """All words of `text`, ends of lines among them, and the places of its comments."""
-    with _PARSING:
-        return _parser().words.scan(text)
+    return _parser().words.scan(text)
 
 
-def parse(source: Source, diagnostics: Diagnostics) -> ast.File | None:
+def parse(source: Source, diagnostics: Diagnostics, broken: bool = False) -> ast.File | None:
     """The tree of `source`; None where nothing of it is usable (a limit, an edition this release does not know).
 
-    Cases in which something was wrong are not in the tree; after an error before the first case, none is.
+    Cases in which something was wrong are not in the tree; after an error before the first case, none is. `broken`:
+    they are, with the lines that can be read; for an editor, which looks at files that are being written.
     """
-    with _PARSING:
-        return _parse(_parser(), source, diagnostics)
+    return _parse(_parser(), source, diagnostics, broken)
 
 
-def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics) -> ast.File | None:
+def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics, broken: bool) -> ast.File | None:
     tokens, comments = parser.words.scan(source.text)
     if not _within(source, tokens, diagnostics) or not _edition(source, tokens, diagnostics):
         return None
@@ -124,7 +124,7 @@ def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics) -> ast.Fil
     except (TooMuch, TooManyErrors):
         return None
     wrong = [d.span.start for d in diagnostics.found[before:] if d.severity == "error" and d.span.source is source]
-    return _usable(file, wrong) if wrong else file
+    return _usable(file, wrong) if wrong and not broken else file
 
 
 def _within(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> bool:
