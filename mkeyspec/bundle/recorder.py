@@ -37,8 +37,7 @@ from mkeyspec.device.protocol import (
     SignatureError,
     WorkRequest,
 )
-from mkeyspec.run.surroundings import Surroundings
-from mkeyspec.run.verdict import RAISED
+from mkeyspec.run.surroundings import PASSED_ON, Surroundings
 
 Entry = dict[str, Any]
 Given = TypeVar("Given")
@@ -144,7 +143,9 @@ class Recorder(Surroundings):
     def _kept(self, entry: Entry, made: Callable[[], Given]) -> Given:
         try:
             return made()
-        except RAISED as error:
+        except PASSED_ON:
+            raise
+        except BaseException as error:
             entry["raised"] = raised(error)
             raise
 

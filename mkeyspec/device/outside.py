@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 GROUP = "mkeyspec.devices"
 CODE = "MKS0944"
-RAISED = (Exception, SystemExit)
 
 _OF_LOGINS = ("lab_login", "login", "login_state", "logout", "login_object", "query_login", "destroy_login")
 OPTIONAL = {"query_dek": "dek_query", "destroy_dek": "dek_query", **dict.fromkeys(_OF_LOGINS, "crypto.login")}
@@ -46,9 +45,9 @@ def open_outside(name: str, argument: str, profile: Profile) -> Device:
     package = "another package" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
     try:
         device = entry.load()(argument, profile)
-    except Unavailable:
+    except (Unavailable, KeyboardInterrupt):
         raise
-    except RAISED as error:  # whatever another package raises is its own defect
+    except BaseException as error:  # whatever another package raises is its own defect
         raise Unavailable(CODE, f"device {name} of {package} can't be opened: {_line(error)}; {_FIX}") from None
     wrong = list(_wrong(device))
     if wrong:
@@ -73,7 +72,9 @@ def _wrong(device: Any) -> Iterable[str]:
     for call, check in (("info", _wrong_info), ("capabilities", _wrong_capabilities)):
         try:
             answer = getattr(device, call)()
-        except RAISED as error:  # as above
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as above
             yield f"{call}() raises {_line(error)}"
         else:
             yield from check(answer)

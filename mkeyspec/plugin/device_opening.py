@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -92,7 +94,9 @@ def not_closed(config: pytest.Config, device: Device) -> str | None:
     try:
         with watched(config, "closed"):
             device.close()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a broken device raises, also what would end a test
         return f"error[MKS2207]: the device can't be closed: {raised_by(error)}"
     return None
 
@@ -102,6 +106,22 @@ def raised_by(error: BaseException) -> str:
     (*_, frame) = traceback.extract_tb(error.__traceback__)
     text = str(error).split("\n", 1)[0]
     return f"{type(error).__name__}{': ' if text else ''}{text}, at {os.path.relpath(frame.filename)}:{frame.lineno}"
+
+
+@contextmanager
+def asked(config: pytest.Config) -> Iterator[None]:
+    """While the device is asked what it is, outside of any case. What it raises fails the row, also where it is of
+    pytest, and would skip the row or end the run: MKS0944 for a device of another package."""
+    try:
+        with watched(config, "asked what it is"):
+            yield
+    except (KeyboardInterrupt, pytest.fail.Exception):
+        raise
+    except BaseException as error:
+        ends = not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception)
+        if not ends and read_choice(config.getoption("--device")).kind != "outside":
+            raise
+        pytest.fail(f"error[MKS0944]: the device of another package raises {raised_by(error)}", pytrace=False)
 
 
 def close_device(config: pytest.Config) -> None:
@@ -127,7 +147,9 @@ def open_anew(config: pytest.Config, deadline: float) -> Device | None:
                 device.events()  # of the canary transfer
                 return device
         close_device(config)
-    except (Exception, SystemExit):  # whatever a broken device raises: it stays as it was
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever a broken device raises: it stays as it was
         config.stash[OPEN] = None
     return None
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
-from mkeyspec.plugin.device_opening import DEVICE, OPEN, make_rig, not_closed, open_anew, open_device, raised_by
+from mkeyspec.plugin.device_opening import DEVICE, OPEN, asked, make_rig, not_closed, open_anew, open_device
 from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
-from mkeyspec.plugin.option_values import read_choice, read_expectations, read_profile
+from mkeyspec.plugin.option_values import read_expectations, read_profile
 from mkeyspec.plugin.provenance import pci_of
 from mkeyspec.plugin.recording import keep_device, keep_sources, recorder_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
@@ -63,13 +63,8 @@ def rig(request: pytest.FixtureRequest) -> Rig:
     the device when it is created, because pytest looks up the parameters of a fixture again in each test.
     """
     device: Device = request.getfixturevalue("device")
-    try:
-        with watched(request.config, "asked what it is"):
-            return _made(request.config, device)
-    except (Exception, SystemExit) as error:
-        if read_choice(request.config.getoption("--device")).kind != "outside":
-            raise
-        pytest.fail(f"error[MKS0944]: the device of another package raises {raised_by(error)}", pytrace=False)
+    with asked(request.config):
+        return _made(request.config, device)
 
 
 def _made(pytestconfig: pytest.Config, device: Device) -> Rig:
@@ -114,7 +109,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 if (recorder := recorder_of(config)) is not None:
                     recorder.blocked(item.nodeid, blocked.culprit, blocked.symptom)
                 raise Blocked(blocked.culprit, blocked.symptom)
-            with watched(config, "asked what it is"):
+            with asked(config):
                 rig.take_over(opened)
             reopened_after(config, blocked.culprit, blocked.symptom)
     arguments = getattr(item, "funcargs", {})

@@ -11,7 +11,7 @@ from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, Sge, Writ
 from mkeyspec.run.buffer import Bytes, canary
 from mkeyspec.run.drain import LOOKS, QUIET
 from mkeyspec.run.outcomes import describe
-from mkeyspec.run.verdict import RAISED
+from mkeyspec.run.surroundings import PASSED_ON
 
 LENGTH = 256
 
@@ -35,10 +35,22 @@ def symptom(device: Device, deadline: float) -> str:
             if not _arrived(device, target, data):
                 return "the canary transfer arrived changed"
         device.release(healthy=True)
-    except RAISED as error:
+    except PASSED_ON:
+        raise
+    except BaseException as error:
         # Whatever a broken device raises is the symptom; the rig must survive it to say BLOCKED.
         return f"the canary transfer raised {type(error).__name__}: {error}"
     return ""
+
+
+def forget_events(device: Device) -> None:
+    """Take the async events that are there, and what the call raises."""
+    try:
+        device.events()
+    except PASSED_ON:
+        raise
+    except BaseException:
+        return
 
 
 def _arrived(device: Device, target: Memory, data: Bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 import traceback
 from collections import Counter
@@ -18,9 +17,9 @@ from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.doubts import Doubts
 from mkeyspec.run.executor import Executor
-from mkeyspec.run.surroundings import NotRecorded, Surroundings
+from mkeyspec.run.surroundings import PASSED_ON, NotRecorded, Surroundings
 from mkeyspec.run.turn import Turn
-from mkeyspec.run.verdict import RAISED, Blocked, CaseFailed, CaseInfo, Failure, Verdict
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, Failure, Verdict
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -177,7 +176,9 @@ class Rig:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
             executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
-        except RAISED as error:
+        except PASSED_ON:
+            raise
+        except BaseException as error:
             executor.rulings.fail(_died(step.at, error))
 
     def repeat(self, at: At, of: int, /, **columns: Sequence[Any]) -> Iterator[Turn]:
@@ -210,7 +211,9 @@ class Rig:
                     raise NotRecorded(f"the end of the case: {missing}") from None
             except Unsupported as unsupported:
                 executor.rulings.fail(self._withheld(self._at, unsupported))
-            except RAISED as error:
+            except PASSED_ON:
+                raise
+            except BaseException as error:
                 executor.rulings.fail(_died(self._at, error))
         self._settle()
         if verdict.status == "pass":
@@ -263,7 +266,9 @@ class Rig:
         try:
             self.device.release(healthy=verdict.status == "pass")
             events = self.device.events()
-        except RAISED as error:
+        except PASSED_ON:
+            raise
+        except BaseException as error:
             raised = f"{type(error).__name__}: {error}"
             message = f"what the case made could not be given back: {raised}"
             verdict.failures.append(Failure("MKS2205", case.at, message, (("raised", raised),), True))
@@ -278,8 +283,7 @@ class Rig:
         verdict.unhealthy = self.around.symptom(
             lambda: health_check.symptom(self.device, self.deadline)
         )  # gives back once more what is left
-        with contextlib.suppress(*RAISED):
-            self.device.events()  # of the canary transfer: the case that follows has no part in them
+        health_check.forget_events(self.device)  # of the canary transfer: the case that follows has no part in them
         if not verdict.unhealthy:
             return
         self._blocked = Blocked(case.id, verdict.unhealthy)

@@ -16,6 +16,11 @@ class NotRecorded(BaseException):
     `Exception`: a device that raises fails its case, and this is nothing of the device."""
 
 
+PASSED_ON = (KeyboardInterrupt, NotRecorded)
+"""What is nothing of the device, and is not caught. Whatever else a call of a device raises is its failure, also what
+would end the interpreter or, as pytest's own `skip` and `xfail`, a test: the rest of the run goes on."""
+
+
 class Surroundings:
     """Of a run on a device."""
 

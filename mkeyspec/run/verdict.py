@@ -8,9 +8,6 @@ from typing import Literal
 
 from mkeyspec.plan import At, Need
 
-RAISED = (Exception, SystemExit)
-"""What a broken device may raise. One that ends the interpreter has failed; the rest of the run goes on."""
-
 Status = Literal["pass", "fail", "known", "blocked"]
 
 

@@ -16,6 +16,8 @@ DEVICE = """\
 import os
 from dataclasses import replace
 
+import pytest
+
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.protocol import Capabilities, Info, Unavailable
 
@@ -42,13 +44,15 @@ class Gone(Acme):
         super().__init__(profile)
         setattr(self, call, self._later(getattr(self, call)))
 
+    error = OSError
+
     def _later(self, call):
         calls = iter([call] * (call.__name__ != "close"))
 
         def answer(**options):
             for one in calls:
                 return one(**options)
-            raise OSError("no answer")
+            raise self.error("no answer")
 
         return answer
 
@@ -74,6 +78,11 @@ def open(argument, profile):
         raise Unavailable("MKS0944", "slot 1 is in use; stop its user")
     if argument == "gone-in-a-worker":
         return Gone(profile, "close") if "PYTEST_XDIST_WORKER" in os.environ else Acme(profile)
+    if argument.startswith("skips-"):
+        Gone.error = pytest.skip.Exception
+        return Gone(profile, argument[6:])
+    if argument == "skips":
+        pytest.skip("no answer")
     if argument.startswith("gone-"):
         return Gone(profile, argument[5:])
     kinds = {"": Acme, "boastful": Boastful, "mute": Mute, "half": Half, "less": Less}
@@ -109,6 +118,7 @@ def test_a_device_of_another_package(project: Project, workers: tuple[str, ...])
     ("name", "told"),
     [
         ("acme:raises", "device acme of acme-nic 1.0 can't be opened: RuntimeError: slot 1 is empty; mend"),
+        ("acme:skips", "device acme of acme-nic 1.0 can't be opened: Skipped: no answer; mend"),
         ("acme:busy", "slot 1 is in use; stop its user"),
         ("acme:boastful", "it offers cryto, and no case can need that; the value of max_wr_memcpy_length is no number"),
         ("acme:half", "is no device: it offers dek_query and lacks query_dek; mend"),
@@ -126,22 +136,30 @@ def test_one_that_cannot_be_used_is_one_line(project: Project, name: str, told: 
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize(("how", "raised"), [("gone", "OSError"), ("skips", "Skipped")])
 @pytest.mark.parametrize("call", ["info", "capabilities"])
-def test_one_that_is_gone_after_it_was_opened(project: Project, call: str) -> None:
-    done = project.mkeyspec("run", "--device", f"acme:gone-{call}")
+def test_one_that_is_gone_after_it_was_opened(project: Project, call: str, how: str, raised: str) -> None:
+    done = project.mkeyspec("run", "--device", f"acme:{how}-{call}")
     text = done.out + done.err
     assert done.code == 2, text
-    assert re.search(r"error\[MKS0944\]: .* package raises OSError: no answer, at acme_nic.py:\d+", text)
+    assert re.search(rf"error\[MKS0944\]: .* package raises {raised}: no answer, at acme_nic.py:\d+", text)
     assert "0 passed, 7 failed (7 MKS0944)" in text
     assert "Traceback" not in text
 
 
-@pytest.mark.parametrize("run", ["mkeyspec", "pytest"])
-def test_one_that_cannot_be_closed_takes_no_verdict_of_a_row(project: Project, run: str) -> None:
+@pytest.mark.parametrize(
+    ("run", "device", "raised"),
+    [("mkeyspec", "gone", "OSError"), ("pytest", "gone", "OSError"), ("mkeyspec", "skips", "Skipped")],
+)
+def test_one_that_cannot_be_closed_takes_no_verdict_of_a_row(
+    project: Project, run: str, device: str, raised: str
+) -> None:
     how = project.mkeyspec if run == "mkeyspec" else project.pytest
-    done = how("run" if run == "mkeyspec" else "cases", "--device", "acme:gone-close")
+    done = how("run" if run == "mkeyspec" else "cases", "--device", f"acme:{device}-close")
     assert done.code == 1, done.out + done.err
-    assert re.search(r"error\[MKS2207\]: the device can't be closed: OSError: no answer, at acme_nic.py:\d+", done.out)
+    assert re.search(
+        rf"error\[MKS2207\]: the device can't be closed: {raised}: no answer, at acme_nic.py:\d+", done.out
+    )
     assert "6 passed, 1 failed (1 MKS2207), 1 skipped" in done.out or done.counts == {
         "passed": 6,
         "failed": 1,
