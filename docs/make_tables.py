@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from mkeyspec.abi.constants import ALWAYS_OFFERED
 from mkeyspec.compiler.eval.access import BUT_MEMBERS, LIVE_MEMBERS
 from mkeyspec.compiler.eval.builtins import DOCS, WORDS
 from mkeyspec.compiler.eval.builtins import KINDS as WORD_KINDS
@@ -342,7 +343,8 @@ def profile_table() -> str:
             kind = "a table"
         rows.append((code(item.name), code(shown) if shown else "empty", choices or kind, item.metadata["about"]))
     return table(("member", "default", "may be", "what it is"), rows) + (
-        f"\n\nWhat `without` may name: {listed(sorted(OFFERS))}."
+        f"\n\nWhat `without` may name: {listed(sorted(OFFERS - ALWAYS_OFFERED))}. "
+        f"Each device offers {listed(sorted(ALWAYS_OFFERED))}."
     )
 
 

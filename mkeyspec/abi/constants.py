@@ -163,6 +163,9 @@ CAPABILITIES = frozenset({
 """What a device may offer, by the names that `needs` takes. `transfer.TYPE`: QPs of the type move data (`qp.TYPE`: they
 can be created); `raw_wqe.NAME`: such a WQE that a caller has made is carried out (`raw_wqe`: those of the others)."""
 
+ALWAYS_OFFERED = frozenset({"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"})
+"""Those of them that each device offers. The default pair is an RC pair that can be told to configure mkeys."""
+
 RAW_OPCODES = {0x11: "compare_swap", 0x20: "set_psv", 0x25: "umr", 0x2F: "mmo"}
 """Opcodes of a WQE (mlx5 PRM, "Send WQE construction") whose `raw_wqe.NAME` is a capability of its own."""
 

@@ -41,6 +41,7 @@ class Memory(_Step):
 
 
 _MKEY_NEEDS = (
+    (MkeyFlag.BLOCK_SIGNATURE, "block_signature"),
     (MkeyFlag.CRYPTO, "crypto"),
     (MkeyFlag.UPDATE_TAG, "update_tag"),
     (MkeyFlag.REMOTE_INVALIDATE, "remote_invalidate"),
@@ -63,7 +64,9 @@ class Mkey(_Step):
     known: Optional[Known] = None
 
     def needs(self) -> tuple[str, ...]:
-        return tuple(need for flag, need in _MKEY_NEEDS if self.flags & flag)
+        given = dict(self.but).get("create_flags", self.flags)
+        flags = given if isinstance(given, int) else self.flags
+        return tuple(need for flag, need in _MKEY_NEEDS if flags & flag)
 
 
 @dataclass(frozen=True, slots=True)

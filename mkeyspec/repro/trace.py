@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import CAPABILITIES
+from mkeyspec.abi.constants import ALWAYS_OFFERED
 from mkeyspec.device import protocol
 from mkeyspec.device.model.device import Model
-from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.profile.profile import OFFERS, Profile
 from mkeyspec.device.soft import lab_login
 from mkeyspec.device.soft.personality import VARIABLE
 from mkeyspec.plan import At
@@ -84,7 +84,8 @@ class _State(CaseState):
 def _without(profile: Profile, row: plan.Row) -> Profile:
     """A device that lacks what the row needs to be lacking."""
     method = "wrapped" if "crypto.wrapped" in row.needs else profile.import_method
-    lacked = [name for name in plan.lacked(row.needs) if name in CAPABILITIES and not name.startswith("crypto.")]
+    known = {name for name in OFFERS - ALWAYS_OFFERED if not name.startswith("crypto.")}
+    lacked = [name for name in plan.lacked(row.needs) if name in known]
     return replace(profile, without=(*profile.without, *lacked), import_method=method)
 
 

@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.abi.constants import CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS
+from mkeyspec.abi.constants import ALWAYS_OFFERED, CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS
 from mkeyspec.device.profile.errno import ERRNO
 
 if sys.version_info >= (3, 11):
@@ -39,7 +39,7 @@ IMPORT_METHODS: dict[str, tuple[str, ...]] = {
 _LACKS = {"crypto.wrapped", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet"}
 _LACKS |= {f"raw_wqe.{name}" for name in RAW_OPCODES.values() if name != "compare_swap"}
 OFFERS = CAPABILITIES - _LACKS
-"""The capabilities of the model, unless `without` names them."""
+"""The capabilities of the model, unless `without` names them. It may not name those that each device offers."""
 
 
 DRIVER_ERRNO = {
@@ -242,6 +242,9 @@ def _check(item: Field[Any], value: Any) -> None:
         raise ProfileError(f"`{item.name}` is not negative: {value}")
     if item.name in ("entries_rounding", "wqe_unit", "stride_bits") and value < 1:
         raise ProfileError(f"`{item.name}` is at least 1")
+    if item.name == "without" and not ALWAYS_OFFERED.isdisjoint(value):
+        each = ", ".join(sorted(ALWAYS_OFFERED.intersection(value)))
+        raise ProfileError(f"`without`: no row can run on a device without {each}")
     if item.name == "without" and not OFFERS.issuperset(value):
         raise ProfileError(f"`without`: the model offers no {', '.join(map(str, set(value) - OFFERS))}")
     if item.name == "require":

@@ -51,6 +51,7 @@ BAD = [
     ("wqe_max = -1", "not negative"),
     ("entries_rounding = 0", "at least 1"),
     ("without = ['sugar']", "offers no sugar"),
+    ("without = ['qp.rc', 'crypto', 'mr_list']", "no row can run on a device without mr_list, qp.rc"),
     ("err.priority = ['guard', 'app']", "guard, app and ref"),
     ("errno.sugar = 'EINVAL'", "no rule `sugar`"),
     ("errno.crc_seed = 'EWHAT'", 'no errno "EWHAT"'),
