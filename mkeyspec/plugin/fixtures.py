@@ -5,13 +5,23 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
-from mkeyspec.plugin.device_opening import DEVICE, OPEN, asked, make_rig, not_closed, open_anew, open_device
+from mkeyspec.plugin.device_opening import (
+    DEVICE,
+    OPEN,
+    asked,
+    close_device,
+    make_rig,
+    not_closed,
+    open_anew,
+    open_device,
+)
 from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_expectations, read_profile
@@ -105,12 +115,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             _as_in_the_run(item, rig, replay)
         elif blocked is not None:
             opened = open_anew(config, rig.deadline)
-            if opened is None:
+            if opened is not None:
+                with asked(config):
+                    rig.take_over(opened)
+                if rig.blocked is not None:
+                    with suppress(Exception):
+                        close_device(config)  # it is not opened once more
+            if rig.blocked is not None:
                 if (recorder := recorder_of(config)) is not None:
-                    recorder.blocked(item.nodeid, blocked.culprit, blocked.symptom)
-                raise Blocked(blocked.culprit, blocked.symptom)
-            with asked(config):
-                rig.take_over(opened)
+                    recorder.blocked(item.nodeid, rig.blocked.culprit, rig.blocked.symptom)
+                raise Blocked(rig.blocked.culprit, rig.blocked.symptom)
             reopened_after(config, blocked.culprit, blocked.symptom)
     arguments = getattr(item, "funcargs", {})
     current = config.stash.get(OPEN, None)

@@ -22,19 +22,21 @@ import warnings
 from collections import deque
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mkeyspec.plugin import trial
+from mkeyspec.plugin.gateway import Gateway, Node, Shard
 from mkeyspec.plugin.journal import NOTE, lose_process, note_in
-from mkeyspec.plugin.messages import ALL, Message, Reader, report_of_data
+from mkeyspec.plugin.messages import ALL, Message, report_of_data
 from mkeyspec.plugin.option_values import read_choice
 from mkeyspec.plugin.progress import Progress
 from mkeyspec.plugin.registered import OURS
 from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.same_device import NAME as SAME
+from mkeyspec.plugin.same_device import SameDevice
 from mkeyspec.plugin.shards import parts
 from mkeyspec.plugin.worker import serve
 
@@ -51,43 +53,6 @@ _MOST, _LEAST = 32, 2
 
 class WorkerError(Exception):
     """An error outside of any test; `str()` is its traceback."""
-
-
-@dataclass
-class Gateway:
-    """As of pytest-xdist."""
-
-    id: str
-
-
-@dataclass(eq=False)
-class Node:
-    """A worker, and what plugins know of it: the attributes of a node of pytest-xdist."""
-
-    config: pytest.Config
-    gateway: Gateway
-    pid: int = 0
-    orders: int = -1
-    answers: int = -1
-    workerinput: dict[str, Any] = field(default_factory=dict)
-    workeroutput: dict[str, Any] = field(default_factory=dict)
-    reader: Reader = field(default_factory=Reader)
-    given: deque[int] = field(default_factory=deque)
-    """Rows that it was given and has not begun."""
-    row: int | None = None
-    """The row that it has begun and not ended."""
-    ended: bool = False
-    """It has said all."""
-
-
-@dataclass(eq=False)
-class Shard:
-    number: int
-    rest: deque[int]
-    """Rows that no worker was given."""
-    node: Node | None = None
-    blocked: bool = False
-    """The device of its worker is not healthy: what it takes is blocked."""
 
 
 class Workers:
@@ -199,7 +164,8 @@ class Workers:
         if not data:
             self._gone(shard, node)
         for message in node.reader.messages(data):
-            self._told(shard, node, message)
+            if shard.node is node:
+                self._told(shard, node, message)
 
     def _stop(self) -> None:
         """The rows that have begun are the last ones."""
@@ -235,6 +201,26 @@ class Workers:
             self._restarts -= 1
             self._start(shard)
             self._feed(shard)
+        self._take_up()
+
+    def _refuse(self, shard: Shard, node: Node) -> None:
+        """The device of this worker is another one: nothing that it says counts, and its rows are for the others."""
+        self._forget(shard, node)
+        self.config.hook.pytest_testnodedown(node=node, error=None)
+        shard.rest.extendleft(reversed([*([] if node.row is None else [node.row]), *node.given]))
+        shard.refused = True
+        for other in self.shards:
+            self._feed(other)
+        self._take_up()
+
+    def _take_up(self) -> None:
+        """Rows came back after the other workers had been told that there are no more, and all have ended."""
+        rest = next((one for one in self.shards if not one.refused), None)
+        waiting = any(one.rest for one in self.shards) and all(one.node is None for one in self.shards)
+        if waiting and rest is not None and self._restarts and not self._stopped:
+            self._restarts -= 1
+            self._start(rest)
+            self._feed(rest)
 
     def _lose(self, node: Node) -> None:
         hook = self.config.hook
@@ -303,6 +289,10 @@ class Workers:
                 node.row = None
                 self._finished(row)
                 self._feed(shard)
+            case ("device", about):
+                same: SameDevice = self.config.pluginmanager.getplugin(SAME)
+                if same.is_other(about, node.gateway.id):
+                    self._refuse(shard, node)
             case ("session", values):
                 self.config.stash.setdefault(SESSION, {}).update(values)
             case ("warning", text, category, file, line, when, nodeid, location):

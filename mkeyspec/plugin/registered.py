@@ -14,6 +14,8 @@ from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import read_choice, read_required
 from mkeyspec.plugin.provenance import run_of
 from mkeyspec.plugin.required import Required
+from mkeyspec.plugin.same_device import NAME as SAME
+from mkeyspec.plugin.same_device import SameDevice
 from mkeyspec.plugin.unseen_departures import Absences
 from mkeyspec.plugin.watchdog import NAME, Watch
 
@@ -39,6 +41,7 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
     if not hasattr(config, "workerinput"):
         manager.register(Absences(config), "mkeyspec-absences")
         manager.register(Judged(), "mkeyspec-judged")
+        manager.register(SameDevice(), SAME)
         manager.register(Colours(config), "mkeyspec-colours")
         if option.require:
             manager.register(Required(read_required(option.require)), "mkeyspec-required")

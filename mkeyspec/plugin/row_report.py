@@ -6,7 +6,7 @@ between the rows of a case, and what the device says of itself, goes with the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ATTRIBUTE = "mkeyspec_row"
 DEVICE: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """In the config's stash: what the device says of itself, until a report has taken it along."""
+
+TELL: pytest.StashKey[Callable[[tuple[str, dict[str, Any]]], None]] = pytest.StashKey()
+"""In the config's stash of a worker of `processes`: tells the process that started it something at once."""
 
 _TOLD: pytest.StashKey[set[str]] = pytest.StashKey()
 """In the config's stash: the cases and suites that a report has taken along."""
@@ -52,6 +55,8 @@ def remember_device(config: pytest.Config, info: Info, capabilities: Capabilitie
         "offers": sorted(capabilities.offers),
         "values": dict(sorted(capabilities.values.items())),
     }
+    if (tell := config.stash.get(TELL, None)) is not None:
+        tell(("device", about))  # before any report of its rows
     return about
 
 

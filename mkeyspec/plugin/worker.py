@@ -24,6 +24,7 @@ from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.plugin.messages import ALL, Message, framed
 from mkeyspec.plugin.registered import OURS, register
 from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.row_report import TELL
 from mkeyspec.plugin.watchdog import NAME
 
 
@@ -36,6 +37,7 @@ def serve(session: pytest.Session, given: dict[str, Any], orders: int, answers: 
         if end_with(parent):
             become_worker(session.config, given)
             session.config.pluginmanager.register(worker, f"{OURS}worker")
+            session.config.stash[TELL] = worker.tell
             worker.work()
             worker.close()
     except BaseException:

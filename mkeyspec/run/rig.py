@@ -105,10 +105,15 @@ class Rig:
         return self._blocked
 
     def take_over(self, device: Device) -> None:
-        """Continue with another device, for example one that was opened again: no case is running, and nothing is
-        blocked."""
-        self.device = device
-        self._capabilities, self._info = device.capabilities(), device.info()
+        """Continue with a device that was opened again: no case is running. Nothing is blocked any more, unless the
+        device says other things of itself than before: rows would be skipped for what it lacks now."""
+        capabilities, info = device.capabilities(), device.info()
+        if self._blocked is not None and (capabilities, info) != (self._capabilities, self._info):
+            lacks = ", ".join(sorted(self._capabilities.offers - capabilities.offers))
+            symptom = f"opened again, it is another device{f': it lacks {lacks}' if lacks else ''}"
+            self._blocked = Blocked(self._blocked.culprit, symptom)
+            return
+        self.device, self._capabilities, self._info = device, capabilities, info
         self._blocked, self._late = None, ()
 
     def leave(self) -> None:

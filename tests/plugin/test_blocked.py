@@ -133,6 +133,27 @@ def test_a_device_that_is_healthy_when_it_is_opened_anew_goes_on(project: Projec
     assert sum(name.startswith("reopened:cases/a.mks::copies[n=") for name in names) == told
 
 
+CHANGED = """
+capabilities = Model.capabilities
+
+def fewer(self):
+    found = capabilities(self)
+    return replace(found, offers=found.offers - {"atomic", "memcpy"}) if calls > 2 else found
+
+Model.capabilities = fewer
+"""
+
+
+def test_a_device_that_is_another_one_when_it_is_opened_anew_skips_nothing(project: Project) -> None:
+    project.put("cases/a.mks", CASES.replace("    verifies", "    needs atomic\n    verifies"))
+    wedged = WEDGED.format(call=2, stuck=False)
+    project.put("conftest.py", f"from dataclasses import replace\n{wedged}{CHANGED}")
+    done = project.mkeyspec("run", "cases")
+    assert done.code == 1
+    assert "1 passed, 1 failed (1 MKS2205), 3 blocked" in done.out.rstrip().split("\n")[-1]
+    assert "opened again, it is another device: it lacks atomic, memcpy" in done.out
+
+
 def test_a_device_that_cant_be_closed_is_not_opened_anew(project: Project) -> None:
     project.put("cases/a.mks", CASES)
     project.put("conftest.py", WEDGED.format(call=2, stuck=True))

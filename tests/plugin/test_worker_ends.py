@@ -267,3 +267,50 @@ def test_sigterm_leaves_a_report(project: Project) -> None:
     assert lost is not None
     assert 1 <= int(lost[1]) <= 2
     assert last_run(project).end is not None
+
+
+# A device that is another one ----------------------------------------------------------------
+
+LESS = """\
+import os, time
+from dataclasses import replace
+from mkeyspec.device.model.device import Model
+capabilities, info = Model.capabilities, Model.info
+def other():
+    found = os.environ.get("PYTEST_XDIST_WORKER") == "gw1"
+    time.sleep(0.5 * found)
+    return found
+def fewer(self):
+    found = capabilities(self)
+    return replace(found, offers=found.offers - {"block_signature"}) if other() else found
+def older(self):
+    found = info(self)
+    return replace(found, firmware="1.9") if other() else found
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [("Model.capabilities = fewer", "it lacks block_signature"), ("Model.info = older", "firmware 1.9, not none")],
+)
+def test_a_worker_whose_device_is_another_one_takes_no_rows(project: Project, patch: str, told: str) -> None:
+    """It would skip rows at once, and so take more and more of them."""
+    signed = MANY.replace("mkey k\n", "mkey k { block_signature }\n", 1)
+    project.put("cases/a.mks", signed)
+    project.put("conftest.py", LESS + patch + "\n")
+    done = project.mkeyspec("run", "cases", "-n", "2")
+    assert done.code == 1, done.out
+    assert "error[MKS2014]: the device of worker gw1 is not that of gw0: " + told in done.out
+    found = Counter((one.worker, one.verdict) for one in last_run(project).results.values() if one.worker)
+    assert found == {("gw0", "passed"): 59}
+    assert "59 passed, 1 failed (1 MKS2014), 0 skipped" in last_line(done)
+
+
+def test_with_xdist_the_run_fails(project: Project) -> None:
+    project.put("cases/a.mks", MANY.replace("mkey k\n", "mkey k { block_signature }\n", 1))
+    project.put("conftest.py", LESS + "Model.capabilities = fewer\n")
+    done = project.pytest("cases", "-n", "2")
+    assert done.code == 1, done.out
+    assert "error[MKS2014]: the device of worker gw1 is not that of gw0: it lacks block_signature" in done.out.replace(
+        "worker gw0 is not that of gw1: it offers", "worker gw1 is not that of gw0: it lacks"
+    )

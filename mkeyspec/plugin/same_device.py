@@ -1,0 +1,81 @@
+"""Workers with devices that differ (MKS2014): the session fails.
+
+What a device says of itself comes with the first report of its process; a worker of `mkeyspec run -n` says it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mkeyspec.plugin.row_report import ATTRIBUTE
+
+NAME = "mkeyspec-same-device"
+
+
+class SameDevice:
+    """Registered in the process that gets all reports."""
+
+    def __init__(self) -> None:
+        self._first: tuple[str, dict[str, Any]] | None = None
+        self._texts: dict[str, str] = {}
+        """By worker."""
+
+    def is_other(self, about: dict[str, Any], worker: str) -> bool:
+        """Whether the device of this worker is not the one that was told of first."""
+        if self._first is None:
+            self._first = worker, about
+        first, known = self._first
+        said = "; ".join(differences(known, about))
+        if said and worker not in self._texts:
+            self._texts[worker] = f"error[MKS2014]: the device of worker {worker} is not that of {first}: {said}"
+        return bool(said)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        device = (getattr(report, ATTRIBUTE, None) or {}).get("device")
+        worker = getattr(report, "worker_id", None)
+        if device is not None and worker is not None:
+            self.is_other(device, worker)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        for worker, text in self._texts.items():
+            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            failed = pytest.TestReport(
+                nodeid=f"{worker}::MKS2014",
+                location=(worker, 0, "MKS2014"),
+                keywords={},
+                outcome="failed",
+                longrepr=text,
+                when="call",
+            )
+            failed.__dict__.update(of_case=True, verdict="error")  # not of a row
+            session.config.hook.pytest_runtest_logreport(report=failed)
+
+
+def differences(known: dict[str, Any], about: dict[str, Any]) -> Iterator[str]:
+    """What two devices say of themselves otherwise, of the second."""
+    lacks, more = sorted({*known["offers"]} - {*about["offers"]}), sorted({*about["offers"]} - {*known["offers"]})
+    if lacks:
+        yield f"it lacks {', '.join(lacks)}"
+    if more:
+        yield f"it offers {', '.join(more)}, too"
+    old, new = _named(known), _named(about)
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            yield f"{name} {_shown(new.get(name))}, not {_shown(old.get(name))}"
+
+
+def _named(about: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: about[name] for name in ("device", "firmware", "pci")},
+        **about["versions"],
+        **{f"device.{name}": value for name, value in about["values"].items()},
+    }
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value == "" else str(value)
