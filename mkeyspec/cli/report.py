@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mkeyspec.cli.options import command
 from mkeyspec.cli.output_file import write
 from mkeyspec.cli.results import put, runs_of
-from mkeyspec.cli.session import OK, Failure
+from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.report.reader import Run
+from mkeyspec.report.whole import missing
+
+_Form = Callable[[argparse.Namespace, list[Run]], None]
 
 _EXAMPLE = """\
 example:
@@ -22,7 +28,7 @@ example:
   $ mkeyspec report html -o report.html --against good.ndjson
   $ mkeyspec report github                                # annotations of what went wrong
 RUN is a stream (results.ndjson), the directory of a run, or its name below reports/.
-Exit code: 0, also if rows failed; 2 for wrong input."""
+Exit code: 0, also if rows failed; 1 if parts of a run (--shard) are named and not all of it; 2 for wrong input."""
 
 
 def add(commands: Any) -> None:
@@ -41,25 +47,33 @@ def add(commands: Any) -> None:
     _form(forms, "gitlab", _gitlab, "a code quality report of GitLab, of what went wrong")
 
 
-def _form(forms: Any, name: str, function: Any, help: str) -> argparse.ArgumentParser:
+def _form(forms: Any, name: str, function: _Form, help: str) -> argparse.ArgumentParser:
     form: argparse.ArgumentParser = forms.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
     form.add_argument("runs", nargs="*", metavar="RUN", help="default: the newest below reports/")
     form.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
-    form.set_defaults(command=function)
+    form.set_defaults(command=partial(_made, function))
     return form
+
+
+def _made(function: _Form, options: argparse.Namespace) -> int:
+    runs = runs_of(options.runs)
+    function(options, runs)
+    text = missing(runs)
+    if text:
+        print(f"error[MKS0934]: {text}", file=sys.stderr)
+    return FAILED if text else OK
 
 
 def _missing(options: argparse.Namespace) -> int:
     raise Failure("MKS0907", "report: say junit, html, text, github or gitlab")
 
 
-def _junit(options: argparse.Namespace) -> int:
+def _junit(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import junit
 
-    runs = runs_of(options.runs)
     if options.surefire is None:
         put(options.output, junit.junit_of(runs, case_properties=options.case_properties))
-        return OK
+        return
     folder = Path(options.surefire)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,40 +81,34 @@ def _junit(options: argparse.Namespace) -> int:
         raise Unwritable(folder, error, "--surefire") from None
     for name, document in junit.surefire_of(runs):
         write(folder / name, document, "--surefire")
-    return OK
 
 
-def _text(options: argparse.Namespace) -> int:
+def _text(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import text
 
     colour = options.output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    put(options.output, text.text_of(runs_of(options.runs), colour=colour).encode(errors="backslashreplace"))
-    return OK
+    put(options.output, text.text_of(runs, colour=colour).encode(errors="backslashreplace"))
 
 
-def _github(options: argparse.Namespace) -> int:
+def _github(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import annotations
 
-    put(options.output, annotations.github_of(runs_of(options.runs)).encode(errors="backslashreplace"))
-    return OK
+    put(options.output, annotations.github_of(runs).encode(errors="backslashreplace"))
 
 
-def _gitlab(options: argparse.Namespace) -> int:
+def _gitlab(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import annotations
 
-    put(options.output, annotations.gitlab_of(runs_of(options.runs)).encode())
-    return OK
+    put(options.output, annotations.gitlab_of(runs).encode())
 
 
-def _html(options: argparse.Namespace) -> int:
+def _html(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import html
     from mkeyspec.report.compare import compare
     from mkeyspec.report.reader import Unusable
 
-    runs = runs_of(options.runs)
     try:
         comparison = compare([*runs_of(options.against), runs[-1]]) if options.against else None
     except Unusable as error:
         raise Failure(error.code, str(error).partition(": ")[2]) from None
     put(options.output, html.html_of(runs, comparison))
-    return OK

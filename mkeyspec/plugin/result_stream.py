@@ -21,6 +21,7 @@ from mkeyspec.plugin.cause_summary import Causes
 from mkeyspec.plugin.provenance import begin_of, run_of
 from mkeyspec.plugin.report_properties import reopened
 from mkeyspec.plugin.row_report import ATTRIBUTE, RowReports
+from mkeyspec.plugin.shards import SPLIT
 from mkeyspec.report import place
 from mkeyspec.report.record import (
     Case,
@@ -100,7 +101,7 @@ class Stream:
         # A controller of pytest-xdist collects nothing itself; it is told the number.
         if self._session is not None and self._session.testscollected != self._items:
             self._items = self._session.testscollected
-            self._write(Items(self._items))
+            self._write(Items(self._items, *self.config.stash.get(SPLIT, ())))
         self._write(Start(nodeid))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

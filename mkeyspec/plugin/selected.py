@@ -45,7 +45,9 @@ def pytest_collection_modifyitems(
     shard = config.stash.get(SHARD, None)
     if shard is not None:
         part, number = shard
-        split = shards.parts([_id(item) for item in items], number, config.stash.get(shards.SECONDS, {}))
+        ids = [_id(item) for item in items]
+        split = shards.parts(ids, number, config.stash.get(shards.SECONDS, {}))
+        config.stash[shards.SPLIT] = f"{part}/{number}", shards.checksum(ids, split)
         ours = set(split[part - 1])
         config.hook.pytest_deselected(items=[item for place, item in enumerate(items) if place not in ours])
         items[:] = [items[place] for place in split[part - 1]]

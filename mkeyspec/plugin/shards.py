@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 import pytest
 
 SECONDS: pytest.StashKey[Mapping[str, float]] = pytest.StashKey()
 """In the config's stash: what rows took, by their ids, in the runs that `--balance` names."""
+
+SPLIT: pytest.StashKey[tuple[str, str]] = pytest.StashKey()
+"""In the config's stash, with `--shard K/N`: that, and the checksum of all parts."""
+
+
+def checksum(ids: Sequence[str], split: Sequence[Sequence[int]]) -> str:
+    """Of the parts of a session. Machines that agree on them have the same one."""
+    return sha256(json.dumps([[ids[place] for place in part] for part in split]).encode()).hexdigest()
 
 
 def parts(ids: Sequence[str], number: int, seconds: Mapping[str, float]) -> list[list[int]]:

@@ -53,6 +53,9 @@ class Run:
     in_flight: list[str] = field(default_factory=list)
     """Items that began and have no result."""
     selected: int = 0
+    shard: str = ""
+    split: str = ""
+    """Of a part of a run (`Items`)."""
     end: End | None = None
     """None: the run did not end by itself, or has not ended yet."""
     cut: bool = False
@@ -144,7 +147,7 @@ def _fill(run: Run, lines: Iterable[bytes]) -> None:
                 if record not in run.devices:
                     run.devices.append(record)
             case Items():
-                run.selected = record.selected
+                run.selected, run.shard, run.split = record.selected, record.shard, record.split
             case End():
                 run.end = record
             case Begin():

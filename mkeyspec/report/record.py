@@ -133,6 +133,10 @@ class Items:
     KIND: ClassVar[str] = "items"
 
     selected: int
+    shard: str = ""
+    """K/N: they are the K-th of N parts."""
+    split: str = ""
+    """Of a part: a checksum of all parts. Those of one run have the same."""
 
 
 @dataclass(frozen=True, slots=True)

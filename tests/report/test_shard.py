@@ -126,6 +126,35 @@ def test_rows_that_move_to_another_part_are_not_lost(project: Project) -> None:
         assert (done.code, "1 passed" in done.out) == (0, True), done.out
 
 
+@pytest.mark.parametrize("form", ["junit", "text"])
+def test_parts_of_two_splits_are_not_the_whole(project: Project, form: str) -> None:
+    """Each part passes, and a row is in neither."""
+    (project.path / "cases" / "b.mks").unlink()
+    parts = []
+    for number, longest in ((1, "passes[n=1]"), (2, "passes[n=2]")):
+        project.mkeyspec("run", "cases", f"--results=before{number}")
+        took(project.path / f"before{number}", longest)
+        given = [f"--results=part{number}", f"--shard={number}/2", f"--balance=before{number}"]
+        project.mkeyspec("run", "cases", *given)
+        parts.append(read(project.path / f"part{number}").results.keys())
+    assert len(parts[0] | parts[1]) < 7
+    done = project.mkeyspec("report", form, "part1", "part2")
+    assert done.code == 1
+    assert "error[MKS0934]: part1 is part 1/2 of a run, and there is no part 2/2 of it; part2 is of another" in done.err
+    assert done.out
+
+
+def test_a_part_that_is_missing(project: Project) -> None:
+    for number in (1, 3):
+        project.mkeyspec("run", "cases/a.mks", f"--results=part{number}", f"--shard={number}/3")
+    done = project.mkeyspec("report", "text", "part1", "part3")
+    assert (done.code, done.err) == (
+        1,
+        "error[MKS0934]: part1 is part 1/3 of a run, and there is no part 2/3 of it\n",
+    )
+    assert project.mkeyspec("report", "text", "part1").code == 0, "one part alone is looked at"
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

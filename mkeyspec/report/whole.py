@@ -1,0 +1,31 @@
+"""Whether parts of a run (`--shard K/N`) are the whole of it: a row that is in none of them is lost without a word."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from mkeyspec.report.reader import Run
+
+
+def missing(runs: Sequence[Run]) -> str:
+    """What is not there, in one line; "" if all rows are, or if one part alone is looked at.
+
+    Parts of two splits don't fit each other: they were made of other cases, or by other durations (`--balance`).
+    """
+    splits: dict[tuple[int, str], dict[int, Run]] = defaultdict(dict)
+    for run in runs:
+        part, slash, all_parts = run.shard.partition("/")
+        if slash and part.isdecimal() and all_parts.isdecimal() and run.split:
+            splits[int(all_parts), run.split][int(part)] = run
+    given = sum(map(len, splits.values()))
+    for (number, split), there in splits.items():
+        gone = [part for part in range(1, number + 1) if part not in there]
+        if not gone or given == 1:
+            continue
+        one = next(iter(there.values()))
+        other = next((run for of, rest in splits.items() if of != (number, split) for run in rest.values()), None)
+        name = ", ".join(f"{part}/{number}" for part in gone)
+        said = f"{one.path} is part {one.shard} of a run, and there is no part {name} of it"
+        return said if other is None else f"{said}; {other.path} is of another split: name the same --balance files"
+    return ""
