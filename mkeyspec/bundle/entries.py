@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mkeyspec.bundle.frames import WrongFrame
+from mkeyspec.bundle.frames import length_of as frame_length
 from mkeyspec.bundle.values import WrongValue, answer, error_of
 from mkeyspec.device.protocol import (
     AsyncEvent,
@@ -45,8 +47,8 @@ class WrongRow(Exception):
     """A row that can't be what a recording wrote; `str()` says what is wrong."""
 
 
-def check_row(row: Entry, length_of: Callable[[str], int]) -> None:
-    """Raises WrongRow. `length_of`: of the bytes with this checksum; KeyError if they are not there."""
+def check_row(row: Entry, length_of: Callable[[str], int], blob: Callable[[str], bytes]) -> None:
+    """Raises WrongRow. `blob`: the bytes with this checksum, `length_of`: how many; KeyError if they are not there."""
     if type(row.get("id")) is not str:
         raise WrongRow("it has no id")
     unmet, blocked = row.get("unmet"), row.get("blocked")
@@ -62,8 +64,8 @@ def check_row(row: Entry, length_of: Callable[[str], int]) -> None:
         raise WrongRow("it has no calls")
     for entry in calls:
         try:
-            _check(entry, length_of)
-        except (WrongValue, KeyError, TypeError, ValueError, AttributeError) as error:
+            _check(entry, length_of, blob)
+        except (WrongValue, WrongFrame, KeyError, TypeError, ValueError, AttributeError) as error:
             name = entry.get("call") if isinstance(entry, dict) else None
             raise WrongRow(f"a call {ascii(name)[:40]}: {ascii(str(error))[:200]}") from None
 
@@ -72,7 +74,7 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(type(one) is str for one in value)
 
 
-def _check(entry: Entry, length_of: Callable[[str], int]) -> None:
+def _check(entry: Entry, length_of: Callable[[str], int], blob: Callable[[str], bytes]) -> None:
     if not isinstance(entry, dict) or type(entry.get("call")) is not str:
         raise WrongValue("it is no call")
     name = entry["call"]
@@ -89,7 +91,12 @@ def _check(entry: Entry, length_of: Callable[[str], int]) -> None:
         _, offset, length = _numbers(arguments, 3)
         gave = entry.get("gave")
         if gave is not None:
-            size = length_of(gave["sha256"])
+            if "frame" in gave:
+                (size,) = _numbers([gave["length"]], 1)
+                if frame_length(blob(gave["frame"])) != size:
+                    raise WrongValue("it gave as many bytes as it does not say")
+            else:
+                size = length_of(gave["sha256"])
             if not gave.get("all"):
                 (at,) = _numbers([gave["at"]], 1)
                 if not offset <= at or at + size > offset + length:

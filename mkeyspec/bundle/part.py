@@ -15,7 +15,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the schema. A reader refuses a higher one."""
 
 SUFFIX = ".part"

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mkeyspec.bundle.entries import EFFECTS, END, LOOKS, Entry, seen
+from mkeyspec.bundle.frames import WrongFrame
+from mkeyspec.bundle.images import Bytes, Images
 from mkeyspec.bundle.values import error_of
 from mkeyspec.device.protocol import AsyncEvent, Completion, Qp, QpPair
-
-Bytes = npt.NDArray[np.uint8]
 
 SKIPPED = frozenset({"reconnect"})
 """Calls of the rig that depend on what came, as its own do."""
@@ -28,10 +27,8 @@ class Position:
 
     def __init__(self, entries: list[Entry], blob: Callable[[str], bytes]) -> None:
         self.entries = entries
-        self._blob = blob
         self.at = 0
-        self.images: dict[int, Bytes] = {}
-        """By the handle of a buffer: its bytes, as the run knew them here."""
+        self.images = Images(blob)
         self.qps: dict[int, Qp] = {}
         self.peers: dict[int, Qp] = {}
         """By handle: the QP at the other end."""
@@ -89,7 +86,7 @@ class Position:
             elif entry["call"] == "events":
                 self._carried_events += self._told(entry)
             elif entry["call"] == "read":
-                self._apply(entry)
+                self.images.apply(entry)
             elif "own" in entry:
                 self.not_asked.add(_number_of(entry))
         self.at = place + 1
@@ -220,61 +217,42 @@ class Position:
     # Bytes -----------------------------------------------------------------------------------
 
     def read(self, handle: int, offset: int, length: int) -> Bytes | None:
-        """These bytes, as the run saw them here; None if it does not tell. Raises what the call raised."""
+        """These bytes, as the run saw them here; None if it does not tell. Raises WrongFrame, and what it raised."""
         asked = [handle, offset, length]
         for place in self._reads:
             if place not in self._seen and self.entries[place]["args"] == asked:
                 for earlier in (one for one in self._reads if one <= place and one not in self._seen):
                     self._seen.add(earlier)
-                    self._apply(self.entries[earlier])
+                    self.images.apply(self.entries[earlier])
                 entry = self.entries[place]
                 if "raised" in entry:
                     raise error_of(entry["raised"])
-                gave = entry.get("gave")
-                if gave is not None and gave.get("all"):
-                    everything: Bytes = np.frombuffer(self._blob(gave["sha256"]), np.uint8).copy()
-                    return everything
-                image = self.images.get(handle)
-                return None if image is None else _part(image, offset, length)
+                return self.images.read(entry)
         return self._composed(handle, offset, length)
 
     def _composed(self, handle: int, offset: int, length: int) -> Bytes | None:
-        """Of what the run read here and later. Later counts where nothing can have changed the bytes meanwhile,
-        or where they were the same before."""
-        known = self.images.get(handle)
+        """Of several reads of the run: those before the next call that lets the device change memory."""
+        known = self.images.of(handle)
         if known is None or offset < 0 or length < 0 or offset + length > len(known):
             return None
-        found, image = known.copy(), known.copy()
-        sure = np.zeros(len(image), bool)
-        sure[:offset] = sure[offset + length :] = True
-        effect = False
+        found = known.copy()
+        sure = np.zeros(length, bool)
         for place in range(self.at, len(self.entries)):
             entry = self.entries[place]
             if entry["call"] == "read" and entry["args"][0] == handle and "raised" not in entry:
                 if place not in self._seen:
-                    self._apply(entry, image)
-                part = slice(max(0, entry["args"][1]), max(0, entry["args"][1] + entry["args"][2]))
-                if not effect:
-                    found[part] = image[part]
-                    sure[part] = True
-                elif (~sure[part] & (found[part] != image[part])).any():
-                    return None
-                sure[part] = True
-            elif entry["call"] == "write" and entry["args"][0] == handle:
-                return None
-            elif entry["call"] in EFFECTS and "own" not in entry:
-                if sure.all():
-                    break
-                effect = True
-        return _part(found, offset, length) if sure.all() else None
-
-    def _apply(self, entry: Entry, image: Bytes | None = None) -> None:
-        gave = entry.get("gave")
-        image = self.images.get(entry["args"][0]) if image is None else image
-        if gave is None or gave.get("all") or image is None:
-            return
-        data = np.frombuffer(self._blob(gave["sha256"]), np.uint8)
-        image[gave["at"] : gave["at"] + len(data)] = data
+                    try:
+                        self.images.apply(entry, found)
+                    except WrongFrame:  # later writes of the host are in its dictionary
+                        break
+                begin = entry["args"][1] - offset
+                sure[max(0, begin) : max(0, begin + entry["args"][2])] = True
+            elif (entry["call"] == "write" and entry["args"][0] == handle) or (
+                entry["call"] in EFFECTS and "own" not in entry
+            ):
+                break
+        part: Bytes = found[offset : offset + length]
+        return part if sure.all() else None
 
     # Objects ---------------------------------------------------------------------------------
 
@@ -291,11 +269,6 @@ class Position:
             if entry["call"] in EFFECTS - SKIPPED and "own" not in entry:
                 return entry
         return None
-
-
-def _part(image: Bytes, offset: int, length: int) -> Bytes:
-    part: Bytes = image[offset : offset + length].copy()
-    return part
 
 
 def _wr_id(completion: Entry) -> int:

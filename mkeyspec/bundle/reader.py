@@ -120,7 +120,7 @@ class Bundle:
 
     def _take_row(self, line: dict[str, Any], raw: bytes) -> None:
         try:
-            check_row(line, lambda digest: self._blobs[digest][1])
+            check_row(line, lambda digest: self._blobs[digest][1], self.blob)
         except WrongRow as error:
             raise Wrong(f"a row is not what the schema says: {error}") from None
         self._rows.pop(line["id"], None)  # of a row that was run again the last one counts

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from mkeyspec.bundle.frames import Written
 from mkeyspec.bundle.values import plain, raised
 from mkeyspec.device.protocol import (
     AsyncEvent,
@@ -67,6 +68,7 @@ class Recorder(Surroundings):
         of None: looks for events."""
         self._images: dict[int, npt.NDArray[np.uint8]] = {}
         """By the handle of a buffer: its bytes as they are known."""
+        self._written = Written()
 
     def wrap(self, device: Device) -> Device:
         return Recorded(device, self)
@@ -87,7 +89,7 @@ class Recorder(Surroundings):
         self._row = {"kind": "row", "id": case}
         if late:
             self._row["late"] = {str(handle): number for handle, number in late.items() if number}
-        self._calls, self._images = [], {}
+        self._calls, self._images, self._written = [], {}, Written()
         self._empty.clear()
         return late
 
@@ -184,6 +186,8 @@ class Recorder(Surroundings):
             return made()
         data = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
         self.call("write", [memory.handle, offset, len(data), sha256(data)], made)
+        if not self.own:
+            self._written.add(data.tobytes())
         image = self._images.get(memory.handle)
         if image is not None:
             image[offset : offset + len(data)] = data
@@ -192,7 +196,7 @@ class Recorder(Surroundings):
     def read(
         self, memory: Memory, offset: int, length: int, made: Callable[[], npt.NDArray[np.uint8]]
     ) -> npt.NDArray[np.uint8]:
-        """What differs from what was there is kept."""
+        """What differs from what was there is kept, packed with what the host wrote as the dictionary."""
         if self._row is None:
             return made()
         entry: Entry = {"call": "read", "args": [memory.handle, offset, length]}
@@ -206,7 +210,8 @@ class Recorder(Surroundings):
         if not np.array_equal(known, got):
             where = np.flatnonzero(known != got)
             first, last = int(where[0]), int(where[-1]) + 1
-            entry["gave"] = {"at": offset + first, "sha256": self.out.blob(got[first:last].tobytes())}
+            frame = self._written.pack(got[first:last].tobytes())
+            entry["gave"] = {"at": offset + first, "length": last - first, "frame": self.out.blob(frame)}
             known[first:last] = got[first:last]
         return got
 

@@ -38,7 +38,7 @@ def open_device(config: pytest.Config, *, recorded: bool = True) -> Device:
     choice = read_choice(option("--device"))
     replay = replay_of(config)
     if replay is not None:
-        from mkeyspec.bundle.replay import Replayed
+        from mkeyspec.bundle.replayed import Replayed
 
         return Replayed(replay)
     recorder = recorder_of(config) if recorded else None

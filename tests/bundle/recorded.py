@@ -10,7 +10,8 @@ from mkeyspec.bundle.merge import merge
 from mkeyspec.bundle.part import Part
 from mkeyspec.bundle.reader import Bundle, read
 from mkeyspec.bundle.recorder import Recorder
-from mkeyspec.bundle.replay import Replay, Replayed
+from mkeyspec.bundle.replay import Replay
+from mkeyspec.bundle.replayed import Replayed
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device
 from mkeyspec.run.departures import Expectations

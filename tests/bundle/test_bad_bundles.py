@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from mkeyspec.bundle import lines as bounds
+from mkeyspec.bundle.frames import Written
+from mkeyspec.bundle.part import SCHEMA
 from mkeyspec.bundle.reader import Bundle, Unusable, read
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.run.departures import Expectations
@@ -65,6 +69,21 @@ def call(lines: list[Line], name: str) -> Line:
     return found
 
 
+def read_of(lines: list[Line]) -> Line:
+    """What a read gave that saw something new."""
+    found: Line = next(
+        entry["gave"] for entry in of(lines, "row")["calls"] if entry["call"] == "read" and "gave" in entry
+    )
+    return found
+
+
+def _frame(lines: list[Line], frame: bytes) -> None:
+    """Other bytes for what a read gave."""
+    digest = hashlib.sha256(frame).hexdigest()
+    lines.insert(1, {"kind": "blob", "sha256": digest, "data": base64.b64encode(frame).decode()})
+    read_of(lines).update(frame=digest)
+
+
 def _two_sources(lines: list[Line]) -> None:
     lines.insert(1, source("cases/a.mks", "mks 1\n"))
 
@@ -74,7 +93,7 @@ def _two_devices(lines: list[Line]) -> None:
 
 
 CHANGES: dict[str, tuple[str, Callable[[list[Line]], object]]] = {
-    "a newer schema": ("MKS0951", lambda lines: lines[0].update(schema=2)),
+    "a newer schema": ("MKS0951", lambda lines: lines[0].update(schema=SCHEMA + 1)),
     "no schema": ("MKS0950", lambda lines: lines[0].pop("schema")),
     "schema zero": ("MKS0950", lambda lines: lines[0].update(schema=0)),
     "another file": ("MKS0950", lambda lines: lines[0].update(kind="run")),
@@ -102,9 +121,12 @@ CHANGES: dict[str, tuple[str, Callable[[list[Line]], object]]] = {
     "requests that are none": ("MKS0950", lambda lines: call(lines, "post").update(args=[1, 2, 3])),
     "what is no exception": ("MKS0950", lambda lines: call(lines, "post").update(raised=["os.system", "x"])),
     "a negative count": ("MKS0950", lambda lines: call(lines, "poll").update(after=-1)),
-    "bytes elsewhere": ("MKS0950", lambda lines: next(
-        entry for entry in of(lines, "row")["calls"] if entry["call"] == "read" and "gave" in entry
-    )["gave"].update(at=1 << 60)),
+    "bytes elsewhere": ("MKS0950", lambda lines: read_of(lines).update(at=1 << 60)),
+    "more bytes than a frame has": ("MKS0950", lambda lines: read_of(lines).update(length=8)),
+    "a frame that is none": ("MKS0950", lambda lines: _frame(lines, b"no frame")),
+    "a frame of 64 MiB": ("MKS0950", lambda lines: _frame(lines, zstandard.compress(bytes(1 << 26)))),
+    "a frame without its length": ("MKS0950", lambda lines: _frame(lines, zstandard.ZstdCompressor(
+        write_content_size=False).compress(bytes(100)))),
     "a kind that is none": ("MKS0950", lambda lines: lines.insert(1, {"kind": 3})),
 }  # fmt: skip
 
@@ -261,3 +283,15 @@ def _spoil(value: Any, rng: random.Random) -> None:
         else:
             value[key] = rng.choice(VALUES)
         return
+
+
+def test_a_frame_with_another_dictionary_is_not_judged(kept: tuple[Path, Item], tmp_path: Path) -> None:
+    path, item = kept
+    lines = lines_of(path)
+    others = Written()
+    others.add(bytes(range(255, -1, -1)) * 64)
+    _frame(lines, others.pack(bytes(range(255, -1, -1)) * (read_of(lines)["length"] // 256)))
+    read_of(lines)["length"] = read_of(lines)["length"] // 256 * 256
+    status, why = told(judge_of(read(put(tmp_path / "b.bundle", lines)), Expectations()), item)[:2]
+    assert status == "not judged"
+    assert "other bytes of the host" in why

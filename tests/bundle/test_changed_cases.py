@@ -100,3 +100,33 @@ def test_other_steps_are_not_judged(tmp_path: Path, was: str, now: str, where: s
     found = judged(tmp_path, CASE, CASE.replace(was, now).replace("expect other == fill(0x5a, 64)\n", ""), None)
     assert found[0] == "not judged", found
     assert where in found[1]
+
+
+BETWEEN = """\
+mks 1
+suite "a"
+
+case a
+    memory first = random(4096, seed=1)
+    memory m = fill(0, 4096)
+    mkey k
+    configure k { access remote_write; layout list(m) }
+    receive first into k by peer_write
+    receive fill(0, 4096) into k by peer_write
+    expect m == fill(0, 4096)
+"""
+
+LOOKS: list[tuple[str, str]] = [
+    ("zeros, as before and after", "m == fill(0, 4096)"),
+    ("what the first transfer gave", "m == first"),
+    ("other bytes", "m == fill(7, 4096)"),
+    ("a part", "m[8 +: 8] == fill(0, 8)"),
+]
+
+
+@pytest.mark.parametrize("asked", [one[1] for one in LOOKS], ids=[one[0] for one in LOOKS])
+def test_bytes_that_the_run_did_not_look_at_between_two_transfers_are_not_judged(tmp_path: Path, asked: str) -> None:
+    after = BETWEEN.replace("    receive fill", f"    expect {asked}\n    receive fill")
+    found = judged(tmp_path, BETWEEN, after, None)
+    assert found[0] == "not judged", found
+    assert "did not look at them there" in found[1]
