@@ -292,8 +292,10 @@ def _temporary() -> str | None:
 def _session(arguments: Sequence[str], results: Path, junit: Path, started: float) -> int:
     tally = Tally()
     code = pytest.main(list(arguments), plugins=[tally])
-    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not tally.rows:
-        return USAGE if code == pytest.ExitCode.USAGE_ERROR else INTERNAL
+    if code == pytest.ExitCode.USAGE_ERROR and not tally.rows:
+        return USAGE
+    if code == pytest.ExitCode.INTERNAL_ERROR and not tally.rows and not tally.interrupted:
+        return INTERNAL  # a plugin may also end a session with this number
     written = _write_junit(results, junit)
     seconds = time.monotonic() - started
     line = tally.line(tally.interrupted and not tally.broken)

@@ -185,6 +185,16 @@ def test_with_s_what_a_test_prints_is_printed(project: Project) -> None:
     assert done.out.count("printed by a test") == 1
 
 
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_session_that_is_stopped_at_its_first_row_was_interrupted(project: Project, processes: str) -> None:
+    """Also with a number that is pytest's for an internal error."""
+    project.put("cases/a.mks", MANY)
+    project.put("conftest.py", "import pytest\ndef pytest_runtest_setup(item): pytest.exit('out of it', 3)\n")
+    done = project.mkeyspec("run", "cases", "-n", processes)
+    assert done.code == 130, done.out + done.err
+    assert "59 not run, interrupted on" in last_line(done)
+
+
 STOPS = """\
 import pytest
 def pytest_runtest_setup(item):
