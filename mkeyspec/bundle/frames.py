@@ -8,7 +8,7 @@ import zstandard
 
 MOST = 1 << 26
 """Bytes of a dictionary: the first ones that the host wrote."""
-_LEVEL = 3
+_LEVEL = 4
 _MOST_WINDOW = 27
 """Log of the largest window that every zstd unpacks."""
 
