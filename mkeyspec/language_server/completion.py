@@ -221,7 +221,7 @@ def _word_fits(name: str, wanted: Slot | None, context: Context) -> bool:
     kind = KIND_NAMES.get(word.kind, "")
     if word.kind == "op" and context.verb in ("transmit", "receive"):
         return "by" in {one.value for one in context.words[-1:]} and name in _OPS[context.verb]
-    return bool(kind) and (kind in wanted.what or wanted.what in kind)
+    return name in _IS_WORD.findall(wanted.what) or (bool(kind) and (kind in wanted.what or wanted.what in kind))
 
 
 def _operations() -> dict[str, frozenset[str]]:

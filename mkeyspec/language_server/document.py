@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mkeyspec.diagnostics.limits import FILE_BYTES
 from mkeyspec.diagnostics.source import Span
-from mkeyspec.language_server.finding import Finding, findings_of, split
+from mkeyspec.language_server.finding import Finding, findings_of
 from mkeyspec.language_server.names import Occurrence, occurrences_of
 from mkeyspec.language_server.place import Place
 from mkeyspec.language_server.reading import OF_THE_WHOLE_FILE, Reading, pieces_of, read
@@ -183,7 +183,5 @@ def with_whole(document: Document, whole: Whole) -> Document:
     """The document with what compiling its text has said; as it is, if the text is another one by now."""
     if whole.text != document.compiled_text or document.too_large:
         return document
-    places = [(piece.start, piece.end) for piece in document.pieces]
-    found = split(whole.found, whole.source, places)
-    pieces = tuple(replace(piece, whole=one) for piece, one in zip(document.pieces, found, strict=True))
+    pieces = tuple(replace(piece, whole=one) for piece, one in zip(document.pieces, whole.found, strict=True))
     return replace(document, pieces=pieces, told=whole.told or document.told)

@@ -25,6 +25,7 @@ from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, TooManyErro
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.language_server.place import Place
 from mkeyspec.syntax import ast
+from mkeyspec.value.collection import no_collection
 
 _CASE = re.compile(r"^[ \t\f]*case\b", re.MULTILINE)
 """`case` begins a statement wherever it begins a line: it ends every open bracket."""
@@ -81,14 +82,12 @@ def read(place: Place, text: str, places: Sequence[tuple[int, int]], wanted: Col
     meanings = Meanings()
     file: ast.File | None = None
     library: tuple[ast.Let, ...] = ()
-    try:
+    with no_collection(), suppress(TooManyErrors):
         raw = shown.encode("utf-8")
         loaded = load(place.path, diagnostics, place.root, place.project, raw, place.unsaved, broken=True)
         if loaded is not None:
             file, library = loaded.file, loaded.library
             _look(file, library, head, diagnostics, meanings)
-    except TooManyErrors:
-        pass
     settled = settle(look_again(diagnostics), None, place.levels)
     source = file.source if file is not None else Source(place.path.name, shown, place.path)
     return Reading(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mkeyspec.language_server.document import Document, Piece, opened
 from mkeyspec.language_server.hover import occurrence_at
 from mkeyspec.language_server.names import Occurrence
 from mkeyspec.language_server.navigation import same
-from mkeyspec.language_server.place import place_of
+from mkeyspec.language_server.place import Place, place_of
 from mkeyspec.syntax.parser import reserved_words
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -137,18 +138,12 @@ def _users(
 ) -> Iterator[tuple[Path, Document, tuple[Edit, ...]]]:
     """The files that use the `let` `name` of `declaring`, with their edits."""
     home = real(declaring.place.path)
-    for path in _files(declaring.place.root):
-        if real(path) == home:
-            continue
-        if real(path) == real(current.place.path):
-            other = current
-        else:
-            try:
-                if name.encode() not in path.read_bytes():
-                    continue
-            except OSError:
-                continue
-            other = _open(declaring, path)
+    using = _using(declaring.place, home, name)
+    if current is not declaring and not any(real(path) == real(current.place.path) for path in using):
+        using.append(current.place.path)  # what is on disk does not use it yet
+    for path in using:
+        here = real(path) == real(current.place.path)
+        other = current if here else _open(declaring, path)
         found = []
         pieces: dict[int, Piece] = {}
         sample = None
@@ -162,6 +157,25 @@ def _users(
         if found and sample is not None:
             _refuse_used(pieces.values(), sample, new)
             yield path, other, tuple(sorted(found))
+
+
+def _using(place: Place, home: Path, name: str) -> list[Path]:
+    """The files of the suite that may use `name` of the file `home`: those that have the word, and a file's name in
+    quotes by which they come to it. Most files have neither, and are not parsed."""
+    word = re.compile(rb"\b%s\b" % name.encode())
+    texts: dict[Path, bytes] = {}
+    for path in _files(place.root):
+        with suppress(OSError):
+            texts[path] = place.unsaved.get(real(path)) or path.read_bytes()
+    reached = {home.name}
+    found: set[Path] = set()
+    while True:
+        more = {path for path, text in texts.items() if any(f'{one}"'.encode() in text for one in reached)} - found
+        if not more:
+            break
+        found |= more
+        reached |= {path.name for path in more}
+    return sorted(path for path in found if word.search(texts[path]) and real(path) != home)
 
 
 def _files(root: Path) -> Iterator[Path]:

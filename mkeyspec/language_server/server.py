@@ -317,6 +317,7 @@ class MksServer:
             return await Connection(self.pygls.protocol, writer).serve(reading)
         finally:
             self.runs.end()
+            self.session.end()
 
 
 def _wants_fixes(only: Sequence[types.CodeActionKind | str] | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -10,9 +11,10 @@ from typing import Protocol
 from mkeyspec.files.suite_root import real
 from mkeyspec.language_server.background import Background
 from mkeyspec.language_server.document import Document, changed, opened, read_again, with_whole
-from mkeyspec.language_server.place import Place, place_of
+from mkeyspec.language_server.place import place_of
 from mkeyspec.language_server.text import Position
-from mkeyspec.language_server.whole import Whole, compiled
+from mkeyspec.language_server.whole import Whole
+from mkeyspec.language_server.worker import Job
 
 PAUSE = 0.3
 """Seconds without a keystroke after which a document is compiled whole."""
@@ -56,6 +58,7 @@ class Session:
         self._client = client
         self._background = Background()
         self._timers: dict[str, Timer] = {}
+        self._marks: dict[str, Marks] = {}
 
     def open(self, uri: str, path: Path, version: int, text: str) -> None:
         place = place_of(path, self._unsaved(uri))
@@ -101,28 +104,31 @@ class Session:
         self._timers[uri] = self._client.later(pause, lambda: self._begin(uri))
 
     def _begin(self, uri: str) -> None:
-        """Compile the document as it is now, in the background."""
+        """Compile the document as it is now, in the background; read it again, if what it uses has changed."""
         document = self.documents.get(uri)
         if document is None:
             return
         unsaved = self._unsaved(uri)
 
-        def job() -> None:
+        def task() -> None:
             try:
                 place = place_of(document.place.path, unsaved)
-                again = (
-                    document
-                    if document.is_read and _same(place, document.place)
-                    else read_again(replace(document, place=place))
-                )
-                whole = None if document.too_large else compiled(place, document.compiled_text)
+                same = document.is_read and place == document.place and _marks(document) == self._marks.get(uri)
+                again = document if same else read_again(replace(document, place=place))
+                self._marks[uri] = _marks(again)
+                job = Job(replace(place, requirements={}), document.compiled_text)
+                whole = None if document.too_large else self._background.compile(job)
             except Exception as error:  # told to the client: the thread must go on
                 failure = error
                 self._client.soon(lambda: self._client.failed(failure))
                 return
             self._client.soon(lambda: self._done(document, again, whole))
 
-        self._background.submit(uri, job)
+        self._background.submit(uri, task)
+
+    def end(self) -> None:
+        """Nothing is compiled any more."""
+        self._background.end()
 
     def _done(self, before: Document, again: Document, whole: Whole | None) -> None:
         now = self.documents.get(before.uri)
@@ -134,13 +140,22 @@ class Session:
         self._client.refresh()
 
 
-def _same(one: Place, other: Place) -> bool:
-    return one == other
-
-
 def _used(document: Document) -> set[Path]:
     """The files that a document uses."""
     if document.head is None:
         return set()
     paths = (let.name.span.source.path for let in document.head.reading.library)
     return {real(path) for path in paths if path is not None}
+
+
+Marks = tuple[tuple[Path, int, int], ...]
+
+
+def _marks(document: Document) -> Marks:
+    """What changes when a file that is used is written: of each, the time and the size."""
+    found = []
+    for path in sorted(_used(document) - {real(document.place.path)}):
+        with suppress(OSError):
+            stat = path.stat()
+            found.append((path, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)

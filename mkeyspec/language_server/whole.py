@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.compiler.compile import compile_file
-from mkeyspec.diagnostics.diagnostic import Diagnostic
 from mkeyspec.diagnostics.source import Source
+from mkeyspec.language_server.finding import Finding, split
 from mkeyspec.language_server.place import Place
+from mkeyspec.language_server.reading import pieces_of
 from mkeyspec.store import at_levels
 
 
@@ -31,11 +32,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The result for `text`. `told`: by the name of the case, of a file without errors."""
+    """The result for `text`. `found`: by its pieces; `told`: by the name of the case, of a file without errors."""
 
     text: str
-    source: Source
-    found: tuple[Diagnostic, ...]
+    found: tuple[tuple[Finding, ...], ...]
     told: dict[str, Told]
 
 
@@ -48,7 +48,7 @@ def compiled(place: Place, text: str) -> Whole:
     done = at_levels(done, place.levels)
     source = done.loaded.file.source if done.loaded is not None else Source(place.path.name, text, place.path)
     told = {} if done.suite is None else {case.name: _told(case) for case in done.suite.cases}
-    return Whole(text, source, tuple(done.diagnostics), told)
+    return Whole(text, tuple(split(list(done.diagnostics), source, pieces_of(text))), told)
 
 
 def _told(case: plan.Case) -> Told:

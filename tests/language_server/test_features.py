@@ -154,6 +154,12 @@ def test_completion_says_what_an_item_is() -> None:
     assert set(first) == {"send", "send_imm", "write", "write_imm", "peer_read"}  # mlx5dv's ways to send from an mkey
 
 
+def test_what_is_meant_comes_first() -> None:
+    text, offset = unmarked(HEAD + "    check k is ‸\n")
+    first = [item.label for item in completions(document(text), offset) if item.first]
+    assert set(first) == {"ok", "bad_guard", "bad_reftag", "bad_apptag"}
+
+
 SIGNATURES = [
     ("framed(‸", "framed(data, domain, app_tags=[]) -> bytes", 0),
     ("framed(counter(4), ‸", "framed(data, domain, app_tags=[]) -> bytes", 1),
