@@ -1,0 +1,2 @@
+autocmd BufRead,BufNewFile *.mks setfiletype mks
+autocmd FileType mks setlocal commentstring=#\ %s expandtab shiftwidth=4

@@ -1,0 +1,1 @@
+"""The words of the language for programs that colour text: editors, and pages of documentation."""
