@@ -24,6 +24,7 @@ from mkeyspec import __version__
 from mkeyspec.cli import (
     check,
     compare,
+    completion,
     doctor,
     explain,
     fmt,
@@ -64,6 +65,7 @@ _COMMANDS = (
     shrink,
     repro,
     softnic,
+    completion,
 )
 """In the order that `mkeyspec --help` shows."""
 
