@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.diagnostics.diagnostic import edits_of
 from mkeyspec.formatter.format import formatted
 from mkeyspec.language_server.code_lens import code_lenses
 from mkeyspec.language_server.completion import completions
@@ -21,7 +22,8 @@ from mkeyspec.language_server.rename import Refused, rename
 from mkeyspec.language_server.semantic_tokens import TYPES, semantic_tokens
 from mkeyspec.language_server.signature_help import signature
 from mkeyspec.language_server.symbols import folds, symbols
-from tests.language_server.marked import HEAD, MARK, PATH, document, unmarked
+from mkeyspec.store import compile_source
+from tests.language_server.marked import HEAD, MARK, PATH, ROOT, document, unmarked
 
 HOVERS = [
     # the text that is pointed at, within HEAD; what must be said
@@ -393,6 +395,28 @@ def test_quick_fixes(line: str, old: str, new: str) -> None:
     for start, end, what in reversed(fixes[0].edits):
         after = after[:start] + what + after[end:]
     assert after == HEAD + line.replace(old, new)
+
+
+def test_every_correction_of_the_compiler_is_a_quick_fix() -> None:
+    """Of the files of tests/ui: as `mkeyspec check --fix` knows them."""
+    count = 0
+    for path in sorted((ROOT / "tests" / "ui").rglob("*.mks"))[::3]:
+        if "limits" in path.parts:
+            continue
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found = document(text, path, whole=True)
+        known = [
+            (one.code, tuple((edit.span.start, edit.span.end, edit.text) for edit in edits_of(one)))
+            for one in compile_source(path, found.place.project).diagnostics
+            if edits_of(one) and one.span.source.path == path
+        ]
+        fixes = [(one.finding.code, one.edits) for one in quick_fixes(found, 0, len(text)) if one.preferred]
+        assert sorted(fixes) == sorted(known), path
+        count += len(known)
+    assert count > 10
 
 
 def test_a_warning_can_be_allowed() -> None:
