@@ -221,7 +221,11 @@ class CaseState:
         shared = pair.attributes.type == "dci"  # its far end: the targets of the case
         for other in self.pairs.values():
             for end in other.ends if not shared and other.attributes.type != "dci" else (other.owner,):
-                if any(end.qp.handle == one.qp.handle or end.qp.number == one.qp.number for one in pair.ends):
+                # Two ends may be two NICs, each with numbers of its own.
+                if any(
+                    end.qp.handle == one.qp.handle or (end.side, end.qp.number) == (one.side, one.qp.number)
+                    for one in pair.ends
+                ):
                     raise Less(f"the QP {end.qp.number:#x} of {_of(other)} was given to {_of(pair)} once more")
         targets = next((one.peer for one in self.pairs.values() if one.peer.shared), None)
         if pair.peer.shared and targets is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from mkeyspec.device.model.components import PARTS
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.key import Violation
 from mkeyspec.device.model.late import Late
-from mkeyspec.device.model.queue import Queue
+from mkeyspec.device.model.queue import Queue, Room
 from mkeyspec.device.model.section import Work
 from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.protocol import (
@@ -21,11 +22,15 @@ from mkeyspec.device.protocol import (
     Completion,
     FetchAdd,
     Memcpy,
+    Memory,
+    Mkey,
     Qp,
+    QpAttributes,
     QpPair,
     Read,
     Send,
     Sge,
+    Side,
     WorkRequest,
     Write,
 )
@@ -49,6 +54,33 @@ class NewQps(Model):
         if pair == self.default_pair:
             self.default_pair = made
         return made
+
+
+class TwoNics(Model):
+    """Each end is a NIC of its own: numbers of QPs and keys are those of two name spaces, and cross."""
+
+    def _empty(self) -> None:
+        self._indices = {"owner": 0x1A0, "peer": 0x1A0}
+        self._numbers = {"owner": 0x101, "peer": 0x100}
+        super()._empty()
+
+    def memory(self, side: Side, *arguments: Any, **options: Any) -> Memory:
+        self._index = self._indices[side]
+        made = super().memory(side, *arguments, **options)
+        self._indices[side] = self._index
+        return made
+
+    def mkey(self, side: Side, **options: Any) -> Mkey:
+        self._index = self._indices[side]
+        made = super().mkey(side, **options)
+        self._indices[side] = self._index
+        return made
+
+    def _end(self, side: Side, attributes: QpAttributes, rooms: Room) -> Queue:
+        queue = super()._end(side, attributes, rooms)
+        self._numbers[side] += 1
+        queue.qp = replace(queue.qp, number=self._numbers[side])
+        return queue
 
 
 class WriteLength(Model):
@@ -92,7 +124,7 @@ def _told(entry: object) -> int:
     return -1 if found is None or found.queue != "send" else int(found.wr_id)
 
 
-@pytest.mark.parametrize("device", [Late, NewQps, WriteLength, LateReads])
+@pytest.mark.parametrize("device", [Late, NewQps, TwoNics, WriteLength, LateReads])
 def test_no_row_is_red_on_a_device_that_is_right(device: type[Model]) -> None:
     bench = Bench(lambda: device(PROFILE), 5.0)
     red = [(row.id, out.text) for row in rows(most=1) if not (out := bench.run(row)).green and out.status != "skip"]
