@@ -15,6 +15,7 @@ from mkeyspec.compiler.eval.undecided import look_step
 from mkeyspec.compiler.statements import expect
 from mkeyspec.compiler.statements.capabilities import derived_needs, without
 from mkeyspec.compiler.statements.check_step import check_step
+from mkeyspec.compiler.statements.queue_control import look_unreceived
 from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
 from mkeyspec.compiler.statements.row_state import RowState, TurnState
@@ -74,6 +75,7 @@ class Lowering(RowState):
     def finish(self, row_id: str, bindings: tuple[plan.Binding, ...]) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
         look_finished(self)
+        look_unreceived(self)
         steps = self.steps
         if self.entries:
             steps = steps.copy()

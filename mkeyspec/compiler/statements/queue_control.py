@@ -124,6 +124,7 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         near, far = row.state.end((qp, False)), row.state.end(queue)
         row.state.ends[queue] = far._replace(perhaps=far.perhaps + near.met.count(number))
         row.state.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
+        row.unreceived = tuple(one for one in row.unreceived if (one.qp, one.id) != (qp, number))
         look_cancelled(row, qp, number, sentence.span)
         _forget_messages(row, qp)
         row.brought = ()
@@ -181,7 +182,18 @@ CANCEL = Statement(
 
 
 def _resume(row: RowState, sentence: Sentence, scope: Scope) -> None:
-    row.add(plan.Resume(sentence.at, _qp(row, sentence, scope)), sentence)
+    qp = _qp(row, sentence, scope)
+    look_unreceived(row, qp)
+    row.add(plan.Resume(sentence.at, qp), sentence)
+
+
+def look_unreceived(row: RowState, *qps: str | None) -> None:
+    """SENDs that no receive waits for, and that were not cancelled before these QPs go on. Without a QP: before the end
+    of the row."""
+    found = [one for one in row.unreceived if not qps or one.qp in qps]
+    row.unreceived = tuple(one for one in row.unreceived if one not in found)
+    for one in found:
+        row.diagnostics.add(one.fault.diagnostic)
 
 
 RESUME = Statement(

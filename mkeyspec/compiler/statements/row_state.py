@@ -71,6 +71,14 @@ class Brought(NamedTuple):
     """How many steps were before it: requests of one section have the same number."""
 
 
+class Unreceived(NamedTuple):
+    """A SEND of this id on a QP that no receive waits for: nothing is wrong if it is cancelled before it runs."""
+
+    qp: str | None
+    id: int
+    fault: Fault
+
+
 class TurnState(NamedTuple):
     """A turn that is lowered, `span` of its `repeat`; `begin`: the number of steps before it, and before the first."""
 
@@ -110,6 +118,7 @@ class RowState(ABC):
         "steps",
         "turn",
         "undecided",
+        "unreceived",
         "writers",
     )
 
@@ -132,6 +141,7 @@ class RowState(ABC):
         """What statements have written and no statement has looked at since."""
         self.brought: tuple[Brought, ...] = ()
         """What requests write, in order, and no statement has looked at since."""
+        self.unreceived: tuple[Unreceived, ...] = ()
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
         self.writers: dict[Span, plan.At] = {}

@@ -13,7 +13,7 @@ from mkeyspec.compiler.statements import writes
 from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.order import SectionOrder
 from mkeyspec.compiler.statements.request_parts import flag
-from mkeyspec.compiler.statements.row_state import RowState
+from mkeyspec.compiler.statements.row_state import RowState, Unreceived
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, WR_SHOWS, Shape
 from mkeyspec.compiler.statements.statement import Statement
@@ -69,7 +69,7 @@ def _finish(
         if ahead is not None:
             ahead.forget(requests, sentence.at, "abort" if abort else "section", cleared=True)
     else:
-        _pair(row, qp, peer, requests, plan.is_rejected(claim))
+        _pair(row, qp, peer, requests, plan.is_rejected(claim), wait)
     known = row.known(sentence, scope)
     label = row.label(sentence, scope, claim, None if abort else _shows(row, qp, requests, bool(claim)))
     waiting = [one.into for one in row.state.end(row.state.receive_queue(qp, not peer)).receives or ()]
@@ -108,8 +108,9 @@ def _shows(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...], claimed
     return WR_SHOWS if told or claimed else ("errno",)
 
 
-def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool) -> None:
-    """Every SEND (and WRITE with immediate) meets a receive that was posted before it (ibv_post_recv(3))."""
+def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool, wait: bool) -> None:
+    """Every SEND (and WRITE with immediate) meets a receive that was posted before it (ibv_post_recv(3)), or is
+    cancelled on a queue that has stopped."""
     for one in requests:
         if not one.takes_receive():
             continue
@@ -127,7 +128,7 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
             row.state.ends[far] = end._replace(perhaps=end.perhaps - 1)
         else:
             where = "" if qp is None else f" on {qp}"
-            raise fault(
+            found = fault(
                 "MKS0511",
                 "nothing is posted to receive this",
                 row.origin.get(one),
@@ -135,6 +136,9 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
                 help=f"`{'' if peer else 'peer '}recv …{where}` before it",
                 page="ibv_post_recv(3)",
             )
+            if wait or peer or one.options.id is None or not row.state.qp(qp).sig_pipelining:
+                raise found
+            row.unreceived = (*row.unreceived, Unreceived(qp, one.options.id, found))
 
 
 # Rules ------------------------------------------------------------------------------------------
