@@ -65,7 +65,8 @@ def _last_like(now: Run, streams: Sequence[Path]) -> Run | None:
 
 
 def _selection(run: Run) -> tuple[str, ...]:
-    return (run.begin.device, *(option for option in run.begin.options if option not in _NOTHING_ELSE))
+    of = run.begin.judged.rpartition(", of ")[2]  # the run that a bundle was kept in: one of another run has other rows
+    return (run.begin.device, of, *(option for option in run.begin.options if option not in _NOTHING_ELSE))
 
 
 def _is_the_same(file: str, before: Run, now: Run, project: Path) -> bool:

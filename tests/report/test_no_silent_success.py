@@ -78,6 +78,30 @@ def test_a_capability_that_no_device_has(project: Project) -> None:
 
 # LOST ------------------------------------------------------------------------------------------
 
+
+def test_rows_that_another_recording_had_are_not_lost(project: Project) -> None:
+    """The bundle is written again under its name, by a run of fewer rows."""
+    project.put("cases/a.mks", GOOD)
+    for chosen, wanted in ("", "3 passed"), ("[n=1]", "1 passed"):
+        assert project.mkeyspec("run", f"cases/a.mks::passes{chosen}", "--bundle", "a.bundle").code == 0
+        done = project.mkeyspec("judge", "a.bundle")
+        assert wanted in done.out
+        assert "LOST" not in done.out
+        assert done.code == 0
+
+
+def test_rows_of_the_same_recording_are_lost(project: Project) -> None:
+    project.put("cases/a.mks", GOOD)
+    assert project.mkeyspec("run", "cases", "--bundle", "a.bundle").code == 0
+    assert project.mkeyspec("judge", "a.bundle").code == 0
+    (*_, stream) = streams_in(project.path / "reports")
+    *lines, end = stream.read_text().splitlines(keepends=True)
+    more = [line.replace("n=1", "n=9") for line in lines if "passes[n=1]" in line]
+    stream.write_text("".join([*lines, *more, end]))
+    done = project.mkeyspec("judge", "a.bundle")
+    assert done.code == 1
+    assert "LOST: 1 row" in done.out
+
 LOSES = """\
 import pytest
 @pytest.hookimpl(trylast=True)
