@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,10 @@ class Causes:
             self._run.results.pop(record.id, None)
             if record.verdict in _KEPT and case_of(record.id) in self._run.cases:
                 self._run.results[record.id] = record
+
+    def add_all(self, records: Iterable[object]) -> None:
+        for record in records:
+            self.add(record)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:

@@ -83,8 +83,7 @@ class Stream:
         self._waiting.clear()
 
     def _write(self, *records: Record) -> None:
-        for record in records:
-            self._causes.add(record)
+        self._causes.add_all(records)
         if self._writer is not None:
             self._writer.write(*records)
         else:
@@ -105,8 +104,7 @@ class Stream:
         self._write(Start(nodeid))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self.again and not getattr(report, "lost", None):
-            return
+        written = not self.again or bool(getattr(report, "lost", None))
         if report.outcome == "passed" and report.when != "teardown":  # nothing but its duration
             self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
             return
@@ -123,9 +121,12 @@ class Stream:
         if row is not None:
             lines += self._about(row)
             found = _completed(found, row, report.nodeid)
-            if self._writer is None:
+            if self._writer is None and written:
                 self._begin()
-        self._write(*lines, found)
+        if written:
+            self._write(*lines, found)
+        else:  # it is there; the causes are not: they are of all rows
+            self._causes.add_all([*lines, found])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.failed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from mkeyspec.report.reader import Run, case_of, file_of
 from mkeyspec.report.record import WRONG, Result
-from mkeyspec.report.rows import results_of
+from mkeyspec.report.rows import plain, results_of
 
 _MOST = 10
 """GitHub shows ten errors of a step."""
@@ -32,7 +32,7 @@ def gitlab_of(runs: Sequence[Run]) -> str:
     """A JSON array; docs.gitlab.com, "Code Quality report format"."""
     issues = [
         {
-            "description": f"{result.id}: {' '.join(filter(None, (result.code, result.message))) or result.verdict}",
+            "description": plain(f"{result.id}: {' '.join(filter(None, (result.code, result.message))) or result.verdict}"),
             "check_name": result.code or result.verdict,
             "fingerprint": hashlib.sha256(f"{result.id} {result.code}".encode(errors="replace")).hexdigest(),
             "severity": "critical" if result.verdict in ("error", "blocked", "lost") else "major",
@@ -56,7 +56,8 @@ def _line(run: Run, result: Result) -> int:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """What is not printed is written out: a log is shown on a terminal, and a message is the device's."""
+    return plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

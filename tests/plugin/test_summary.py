@@ -74,3 +74,17 @@ def test_a_run_ends_with_its_causes(project: Project, workers: tuple[str, ...]) 
     assert len(causes) == 5
     project.put("tests/test_own.py", "def test_one(): assert 0\ndef test_two(): assert 0\n")
     assert "by cause" not in project.pytest("tests", "cases/c.mks", "-k", "test_one or test_two or other").out
+
+
+def test_the_causes_of_a_run_whose_process_was_killed_are_of_all_its_rows(project: Project) -> None:
+    """The reports come once more, from the journal, and the stream has them: causes are made of all."""
+    project.put("cases/c.mks", CAUSES)
+    dies = "import os\ndef pytest_runtest_teardown(item):\n    if item.name == 'other': os.kill(os.getpid(), 9)\n"
+    project.put("conftest.py", dies)
+    done = project.mkeyspec("run", "cases", "--fault", "crc32_not_inverted")
+    assert "3 failed (3 MKS2202), 1 lost" in done.out
+    causes = done.out.split("mkeyspec: what went wrong, by cause")[1].splitlines()
+    assert "    3  CRC-02: looks like: the final inversion of the CRC is missing" in causes
+    assert any(line.startswith("    1  LAY-05: MKS2012") for line in causes)
+    stream = next(project.path.glob("reports/*/results.ndjson")).read_text("utf-8")
+    assert stream.count('"kind":"result"') == 4

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from mkeyspec.report.annotations import github_of, gitlab_of
 from mkeyspec.report.causes import causes_of
-from mkeyspec.report.reader import read
+from mkeyspec.report.reader import Run, read
 from mkeyspec.report.record import Result, Start
 from mkeyspec.report.rows import results_of
 from mkeyspec.report.text import text_of
@@ -57,6 +61,20 @@ def test_github(tmp_path: Path) -> None:
     assert many.count("\n") == 10
     assert many.splitlines()[-1] == "::error title=mkeyspec::21 more went wrong"
     assert github_of([run_of(tmp_path / "r", row(1))]) == ""
+
+
+@pytest.mark.parametrize("form", [github_of, gitlab_of])
+def test_nothing_of_a_device_reaches_a_log_but_text(tmp_path: Path, form: Callable[[list[Run]], str]) -> None:
+    """Neither a terminal's controls nor a workflow command, wherever they stand."""
+    wrong = failed(1, "\x1b[31mred\r\n::stop-commands::x\n\u202e%0A::add-mask::x\x85::x")
+    wrong = replace(wrong, id=wrong.id.replace("n=1", "n=\x1b]0;x\x07,a::b%\r\n::x"))
+    text = form([run_of(tmp_path / "r", wrong)])
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    if form is github_of:
+        (line,) = text.splitlines()
+        assert line.startswith("::error file=")
+        assert "%0A::stop-commands::x%0A" in line
+        assert "%250A::add-mask" in line
 
 
 def test_gitlab(tmp_path: Path) -> None:
