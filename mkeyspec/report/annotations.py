@@ -32,7 +32,9 @@ def gitlab_of(runs: Sequence[Run]) -> str:
     """A JSON array; docs.gitlab.com, "Code Quality report format"."""
     issues = [
         {
-            "description": plain(f"{result.id}: {' '.join(filter(None, (result.code, result.message))) or result.verdict}"),
+            "description": plain(
+                f"{result.id}: {' '.join(filter(None, (result.code, result.message))) or result.verdict}"
+            ),
             "check_name": result.code or result.verdict,
             "fingerprint": hashlib.sha256(f"{result.id} {result.code}".encode(errors="replace")).hexdigest(),
             "severity": "critical" if result.verdict in ("error", "blocked", "lost") else "major",

@@ -27,7 +27,7 @@ record_text recv register remove rename repeated restrict result result_is retur
 set_number set_tag setuid short signal signed sin sizeof sleep srand static stderr stdin stdout stop strcat strchr
 strcmp strcpy strdup strerror strlen strncpy strspn strstr strtod strtok struct swab switch symlink sync syscall
 system tail targets time timezone tmpfile true truncate try ttyname typedef tzset ualarm ungetc union unix unlink
-unsigned usleep vfork void volatile wait wait_for want wanted while with write y0 y1 yield yn
+unsigned usleep vfork void volatile wait wait_for want wanted while wide with write y0 y1 yield yn
 """
 """Words of C and Python, names of a program's own parts, and those of the headers that it includes."""
 

@@ -11,6 +11,7 @@ from mkeyspec.abi.constants import ALWAYS_OFFERED
 from mkeyspec.device import protocol
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import OFFERS, Profile
+from mkeyspec.device.protocol import Unsupported
 from mkeyspec.device.soft import lab_login
 from mkeyspec.device.soft.personality import VARIABLE
 from mkeyspec.plan import At
@@ -137,7 +138,10 @@ class Trace:
         branch = getattr(step, "branch", None)
         came = branch is None or (branch.at in state.accepted) is branch.accepted
         recorder.force = force
-        self.executor.take(step)
+        try:
+            self.executor.take(step)
+        except Unsupported as unsupported:  # the devices that know it differ in it
+            raise Unsayable(step.at, str(unsupported)) from None
         return Taken(step, self._calls(), self._ruled, self.verdict.failures[before:], came)
 
     def end(self) -> Taken:

@@ -102,6 +102,7 @@ def test_rows_of_the_same_recording_are_lost(project: Project) -> None:
     assert done.code == 1
     assert "LOST: 1 row" in done.out
 
+
 LOSES = """\
 import pytest
 @pytest.hookimpl(trylast=True)

@@ -190,6 +190,49 @@ def test_programs_fail_where_their_cases_do(fault: str, sample: Sample, in_pytho
     assert not [one.id for one in made if not campaign.agrees(cases[one.id], *programs[one.id])]
 
 
+EXTREMES = """\
+mks 1
+case extremes
+    verifies LAY-05
+    memory m = counter(64)
+    peer memory w[64]
+    mkey k
+    write m to w as s
+    peer recv w
+    send m as t, signaled
+    let big = 0xffff_ffff_ffff_ffff
+    expect be64_at(w, 0) >= 0
+    expect be64_at(w, 0) <= big
+    expect be64_at(w, 0) < big
+    expect be64_at(w, 0) > 0
+    expect be64_at(w, 0) in [1, 0x0001020304050607]
+    expect be64_at(w, 0) - 0x0001020304050607 <= 0
+    expect be64_at(w, 0) << 64 == 0
+    expect be64_at(w, 0) >> 64 == 0
+    expect be16_at(w, 0) != 0x1_0000
+    expect k.max_entries >= 0
+    expect k.max_entries <= 65535
+    expect k.max_entries != 65536
+    expect k.lkey <= 0xffffffff
+    expect k.lkey != 0x1_0000_0000
+    expect device.max_qp_wr >= 0
+    expect device.active_mtu <= 0xffffffff
+    expect s.errno == 0
+"""
+
+
+@needs_gcc
+def test_no_comparison_makes_the_compiler_stop(tmp_path: Path) -> None:
+    """A number that no member can have, or that each has, is a warning of C."""
+    source = tmp_path / "extremes.mks"
+    source.write_text(EXTREMES, encoding="utf-8")
+    text = Writer(of(source, "extremes")).text()
+    assert text.count(" expect(") + text.count("\texpect(") == 18
+    file = tmp_path / "extremes.c"
+    file.write_text(text, encoding="utf-8")
+    assert not campaign.compiled([campaign.Made("extremes", file)], whole=True)
+
+
 @needs_gcc
 def test_a_changed_byte_fails(tmp_path: Path) -> None:
     """The check of the checks: of a program whose expected bytes are others."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkeyspec.plan import Comparison, Lacks, Need
-from mkeyspec.repro.c.numbers import device_number
+from mkeyspec.repro.c.numbers import device_number, operand
 from mkeyspec.repro.trace import PERSONALITY
 
 if TYPE_CHECKING:
@@ -49,8 +49,13 @@ def needs_of(needs: Sequence[Need]) -> list[str]:
     found = []
     for need in needs:
         match need:
+            case Comparison(operator=">=", value=0):
+                pass  # a number that the device tells, whatever it is
             case Comparison():
-                found.append(f'needs({device_number(need.live.member)} {need.operator} {need.value}, "{need}");')
+                have, value = device_number(need.live.member), str(need.value)
+                if operand(value, need.operator, have).startswith("wide"):
+                    value = f"wide({value})"
+                found.append(f'needs({have} {need.operator} {value}, "{need}");')
             case Lacks():
                 text = query_of(need.name)
                 if text:

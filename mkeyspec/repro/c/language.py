@@ -140,7 +140,7 @@ class C(Language):
         return f"expect({line}, {condition}, {self.string(what)}, {cast})"
 
     def compared(self, got: str, operator: str, expected: str) -> str:
-        return f"(uint64_t)({got}) {operator} (uint64_t)({expected})"
+        return f"{numbers.operand(got, operator, expected)} {operator} {numbers.operand(expected, operator, got)}"
 
     # Bytes -----------------------------------------------------------------------------------
 

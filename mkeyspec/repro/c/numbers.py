@@ -29,6 +29,12 @@ _DEVICE = {
     "log_max_num_deks": "dv_attr.crypto_caps.log_max_num_deks",
 }
 _WC = {"driver1": "MLX5DV_WC_UMR", "driver2": "MLX5DV_WC_RAW_WQE", "driver3": "MLX5DV_WC_MEMCPY"}
+_NARROW = {
+    32: (".byte_len", "imm_data", "key", "qp_num", "max_msg_sz", "active_mtu", "max_qp_wr", "max_sge"),
+    16: ("_entries",),
+    8: ("crypto_caps", "dci_streams_caps"),
+}
+"""Bits of what is no uint64_t, by what is in its expression."""
 _UNNAMED = {int(Access.FLUSH_GLOBAL), int(Access.FLUSH_PERSISTENT)}
 """Flags that rdma-core 44 has no name for."""
 
@@ -55,6 +61,26 @@ def number(value: int) -> str:
     if isinstance(value, Symbol):
         return _term(value.term)
     return str(value) if -1 << 31 < value < 1 << 16 else hex(value)
+
+
+def operand(text: str, operator: str, other: str) -> str:
+    """One side of a comparison. A constant that the type of the other side can't have, or a 0 that no number is
+    below, is a warning of C (-Wtype-limits): `wide` hides that it is constant."""
+    value, bits = _constant(text), 64
+    if value is None or _constant(other) is not None:
+        return f"(uint64_t)({text})"
+    for narrow, names in _NARROW.items():
+        if any(name in other for name in names):
+            bits = narrow
+    least, most = operator != "==" and operator != "!=" and value == 0, value >= (1 << bits) - 1 or value < 0
+    return f"wide({text})" if least or (most and "errno" not in other) else f"(uint64_t)({text})"
+
+
+def _constant(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
 
 
 def device_number(name: str) -> str:

@@ -612,11 +612,11 @@ def told(name: str, least: int) -> Comparison:
         ("memory m[8]", ()),
         (
             signed("mem crc32c(ones) every 520", "framed(counter(520), crc32c(ones) every 520)"),
-            ("signature.crc32c", "block.520"),
+            ("block_signature", "signature.crc32c", "block.520"),
         ),
         (
             signed("wire t10dif(bg_type=csum) every 512", "counter(512)"),
-            ("signature.t10dif", "signature.csum", "block.512"),
+            ("block_signature", "signature.t10dif", "signature.csum", "block.512"),
         ),
         ("mkey k { crypto; update_tag; remote_invalidate }", ("crypto", "update_tag", "remote_invalidate")),
         ("qp q { type dci }", ("qp.dci",)),

@@ -4,7 +4,7 @@
  * A changed field is found when it is checked.
  *
  * verifies XCHK-02
- * needs signature.crc32c, block.512
+ * needs block_signature, signature.crc32c, block.512
  *
  * cc -Wall -Wextra -Werror repro.c -libverbs -lmlx5 && ./a.out [DEVICE]
  *
@@ -708,6 +708,7 @@ int main(int argc, char **argv)
 {
 	open_device(argc > 1 ? argv[1] : NULL);
 	query_mlx5();
+	needs(dv_attr.sig_caps.block_prot, "block_signature");
 	needs(dv_attr.sig_caps.crc_type & MLX5DV_SIG_CRC_TYPE_CAP_CRC32C, "signature.crc32c");
 	needs(dv_attr.sig_caps.block_size & MLX5DV_BLOCK_SIZE_CAP_512, "block.512");
 
