@@ -53,7 +53,8 @@ class Cause:
 
 
 def causes_of(results: Iterable[tuple[Run, Result]]) -> list[Cause]:
-    """The causes of the rows that went wrong; the one with most rows first."""
+    """The causes of the rows that went wrong; the one with most rows first. Rows that are blocked come after the cause
+    of the row that has left the device unhealthy."""
     everything = list(results)
     wrong = [(run, result) for run, result in everything if result.verdict in WRONG]
     passed = passed_rows(everything)
@@ -65,12 +66,24 @@ def causes_of(results: Iterable[tuple[Run, Result]]) -> list[Cause]:
         if not _near_misses(result):
             said = refusals.said(result)
             key = said if refusals.is_of_step(result) else _title(_requirements([(run, result)]), said)
+            if result.verdict == "blocked":
+                key = f"blocked {result.culprit}"
             others.setdefault(key, []).append((run, result))
     for rows in others.values():
         its = [result for _, result in rows]
         title = _title(_requirements(rows), refusals.title_of(its))
         found.append(Cause(title, (), its, beside(rows, passed)))
-    return sorted(found, key=lambda cause: -len(cause.results))
+    found.sort(key=lambda cause: -len(cause.results))
+    ordered = [cause for cause in found if not _is_blocked(cause)]
+    for cause in filter(_is_blocked, reversed(found)):
+        culprit = cause.results[0].culprit
+        before = (place for place, one in enumerate(ordered) if any(row.id == culprit for row in one.results))
+        ordered.insert(next(before, len(ordered) - 1) + 1, cause)
+    return ordered
+
+
+def _is_blocked(cause: Cause) -> bool:
+    return all(result.verdict == "blocked" for result in cause.results)
 
 
 def _near_misses(result: Result) -> list[str]:

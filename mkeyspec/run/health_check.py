@@ -14,6 +14,8 @@ from mkeyspec.run.outcomes import describe
 from mkeyspec.run.surroundings import PASSED_ON
 
 LENGTH = 256
+SHOWN = 8
+"""Bytes that are told."""
 
 
 def symptom(device: Device, deadline: float) -> str:
@@ -32,8 +34,8 @@ def symptom(device: Device, deadline: float) -> str:
                 return f"the canary transfer was refused with errno {errno}"
             if found := _completed(device, qp, number, deadline):
                 return found
-            if not _arrived(device, target, data):
-                return "the canary transfer arrived changed"
+            if changed := _changed(device, target, data):
+                return f"the canary transfer arrived changed: {changed}"
         device.release(healthy=True)
     except PASSED_ON:
         raise
@@ -53,13 +55,21 @@ def forget_events(device: Device) -> None:
         return
 
 
-def _arrived(device: Device, target: Memory, data: Bytes) -> bool:
-    """Whether the bytes are there, now or within a short time: the writer's completion is not their arrival."""
+def _changed(device: Device, target: Memory, data: Bytes) -> str:
+    """How many bytes differ, and what is where the first one is; "" if they are all there, now or within a short time:
+    the writer's completion is not their arrival."""
+    there = data
     for _ in range(LOOKS):
-        if np.array_equal(device.read(target, LENGTH, LENGTH), data):
-            return True
+        there = device.read(target, LENGTH, LENGTH)
+        if np.array_equal(there, data):
+            return ""
         sleep(QUIET / LOOKS)
-    return False
+    if len(there) != len(data):
+        return f"{len(there)} bytes were read instead of {len(data)}"
+    places = np.flatnonzero(there != data)
+    first = int(places[0])
+    got, wanted = (bytes(one[first : first + SHOWN]).hex(" ") for one in (there, data))
+    return f"{len(places)} of {LENGTH} bytes differ; from byte {first} on it is {got}, and {wanted} was written"
 
 
 def _completed(device: Device, qp: Qp, wr_id: int, deadline: float) -> str:

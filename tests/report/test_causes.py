@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,16 @@ def test_every_row_has_one_cause(tmp_path: Path) -> None:
     assert sorted(ids) == sorted(result.id for result in results)
     for cause in causes:
         assert all(set(cause.looks_like) <= set(result.looks_like) for result in cause.results)
+
+
+def test_rows_that_are_blocked_come_after_what_has_blocked_them(tmp_path: Path) -> None:
+    culprit = failed(1, "the device is not healthy")
+    blocked = [
+        Result(f"{FILE}::d[n={n}]", "blocked", code="MKS2008", message=f"since {culprit.id}", culprit=culprit.id)
+        for n in range(9)
+    ]
+    others = [replace(failed(n, "5 bytes differ"), id=f"{FILE}::e[n={n}]") for n in range(3)]
+    run = run_of(tmp_path / "r", culprit, *blocked, *others)
+    found = causes_of((run, result) for result in results_of(run))
+    assert [len(cause.results) for cause in found] == [3, 1, 9]
+    assert found[1].results[0].id == culprit.id

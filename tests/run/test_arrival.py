@@ -14,6 +14,7 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, QpPair, RawWqe, Read, Send, Write
+from mkeyspec.run.buffer import canary
 from mkeyspec.run.health_check import symptom
 from mkeyspec.run.verdict import Verdict
 from tests.run.text import one, told, verdicts
@@ -220,7 +221,12 @@ def test_bytes_that_never_come_are_missing() -> None:
 
 def test_a_device_that_writes_late_is_healthy() -> None:
     assert symptom(Late(NEVER, reads=3), 0.5) == ""
-    assert symptom(Late(NEVER), 0.5) == "the canary transfer arrived changed"
+    wanted = canary(1, 256)
+    got = symptom(Late(NEVER), 0.5)
+    assert got == (
+        f"the canary transfer arrived changed: {sum(wanted != 0)} of 256 bytes differ; from byte 0 on it is "
+        f"{' '.join(['00'] * 8)}, and {bytes(wanted[:8]).hex(' ')} was written"
+    )
 
 
 class TellsLate(Model):
