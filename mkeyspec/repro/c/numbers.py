@@ -95,6 +95,8 @@ def _term(term: Union[Leaf, Term]) -> str:
             return f"at(&{first.term.of}, {second - GUARD})"
         case Term(operator, (one,)):
             return f"{operator}{_inner(one)}"
+        case Term(">>", (one, int() as other)) if not isinstance(other, Symbol) and other >= 64:
+            return f"{_inner(one)} & 0"  # C defines no shift by all bits of a number
         case Term(operator, (one, other)):
             return f"{_inner(one)} {operator} {_inner(other)}"
         case Leaf():
