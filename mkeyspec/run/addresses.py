@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mkeyspec.abi.constants import MEMBER_BITS
+from mkeyspec import plan
+from mkeyspec.abi.constants import MEMBER_BITS, SendFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import Options
 from mkeyspec.run.buffer import inside
@@ -93,6 +94,31 @@ class Addresses:
         if buffer is not None and rkey == buffer.memory.rkey:
             inside(buffer, addr, length, meant=addr != at or bool(part.but))
         return addr, rkey, named
+
+    def is_key(self, name: str, key: int, *, remote: bool = False) -> bool:
+        """Whether a key is that of the buffer or mkey `name`."""
+        buffer, mkey = self.state.buffers.get(name), self.state.mkeys.get(name)
+        owner = buffer.memory if buffer is not None else mkey.handle if mkey is not None else None
+        return owner is None or key == (owner.rkey if remote else owner.lkey)
+
+    def is_astray(self, wr: plan.Wr, request: protocol.WorkRequest) -> bool:
+        """Whether the first local key of a request, its remote key, or its address of a DCT is not that of what `wr`
+        names. The message then fails before its first byte, if it fails."""
+        remote, local, dct = wr.remote(), wr.local()[:1], wr.options.dct
+        match request:
+            case protocol.Send() | protocol.Write() | protocol.Read():
+                sges = request.sges[:1] if not request.flags & SendFlag.INLINE else ()
+            case protocol.FetchAdd() | protocol.CompareSwap():
+                sges = (request.sge,)
+            case _:
+                return False
+        if dct is not None and request.dc is not None and (request.dc.dct, request.dc.key) != self.state.dcts[dct]:
+            return True
+        if any(not self.is_key(part.name, sge.lkey) for part, sge in zip(local, sges, strict=False)):
+            return True
+        if remote is None or isinstance(request, protocol.Send):
+            return False
+        return not self.is_key(remote.name, request.rkey, remote=True)
 
     def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
         if options.dct is None:

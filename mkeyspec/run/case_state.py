@@ -15,6 +15,7 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
+from mkeyspec.run.course import Course
 from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.surroundings import Surroundings
@@ -131,6 +132,7 @@ class CaseState:
         """Statements with a claim that nothing has refused."""
         self.not_posted: set[At] = set()
         """Those that were refused at complete: nothing of them moves."""
+        self.course = Course()
         self.snapshots: dict[str, bytes] = {}
         """Bytes that a `let` of the case took, by the name in the plan."""
         self.wires: dict[str, WireView] = {}

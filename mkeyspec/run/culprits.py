@@ -12,18 +12,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from typing import NamedTuple
+
 from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.run.course import UNKNOWN, Course
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import is_known
 
 Span = tuple[str, int, int]
 """Bytes [start, end) of a buffer."""
 
-Moved = tuple[plan.At, tuple[Span, ...], frozenset[str]]
-"""A statement that moved data: its location, the bytes it may write, the buffers it may read."""
+
+class Moved(NamedTuple):
+    """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads one
+    piece of memory and writes one."""
+
+    at: plan.At
+    written: tuple[Span, ...]
+    read: frozenset[str]
+    in_one: bool = False
+
 
 NOTHING: frozenset[str] = frozenset()
 ANY = "*"
@@ -52,7 +63,7 @@ def unnamed(at: plan.At) -> str:
 
 def suspects(steps: Sequence[plan.Step], name: str, since: int) -> Suspects:
     """The statements that may have caused a change of the buffer `name`, of those from number `since` on."""
-    moved = [(entry[0], _names(entry[1]), entry[2]) for number, entry in moves(steps) if number >= since]
+    moved = [(entry.at, _names(entry.written), entry.read) for number, entry in moves(steps) if number >= since]
     every = tuple(dict.fromkeys(at for at, _, _ in moved))
     for label, kind in (("maybe by", 1), ("read by", 2)):
         found = tuple(dict.fromkeys(entry[0] for entry in moved if name in entry[kind] or ANY in entry[kind]))
@@ -65,18 +76,20 @@ def _names(spans: Iterable[Span]) -> frozenset[str]:
     return frozenset(name for name, _, _ in spans)
 
 
-def reach(steps: Sequence[plan.Step]) -> tuple[Span, ...]:
+def reach(steps: Sequence[plan.Step], course: Course = UNKNOWN) -> tuple[Span, ...]:
     """The bytes that the last of these steps may write."""
     last = len(steps) - 1
-    return tuple(span for number, (_, written, _) in moves(steps) if number == last for span in written)
+    return tuple(span for number, entry in moves(steps, course) if number == last for span in entry.written)
 
 
-def moves(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Moved]]:
-    """What these steps may have moved, each with the number of its step."""
-    reach = MkeyReach(steps)
+def moves(steps: Sequence[plan.Step], course: Course = UNKNOWN) -> Iterator[tuple[int, Moved]]:
+    """What these steps may have moved, each with the number of its step; with a `course`, without what is known to have
+    moved nothing."""
+    reach = MkeyReach(steps, course)
     for number, step in enumerate(steps):
         for entry in reach.take(step):
-            yield number, entry
+            if course.may_have_moved(entry.at):
+                yield number, entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,8 @@ class _Through:
 class MkeyReach:
     """The bytes that each mkey reaches and the receives that wait, computed from the steps."""
 
-    def __init__(self, steps: Sequence[plan.Step]) -> None:
+    def __init__(self, steps: Sequence[plan.Step], course: Course = UNKNOWN) -> None:
+        self.course = course
         self.mkeys: dict[str, tuple[Part, ...]] = {}
         """In the order of the layout; every part that the key may reach."""
         self._known: dict[tuple[str, int], _Through] = {}
@@ -129,16 +143,19 @@ class MkeyReach:
                     self.dcis.add(step.name)
             case plan.Receive():
                 part = replace(step.part, length=step.data.length)
-                yield step.at, self.bytes_of((part,), step.options.but), frozenset((unnamed(step.at),))
+                written = self.bytes_of((part,), step.options.but)
+                yield Moved(step.at, written, frozenset((unnamed(step.at),)), len(written) == 1)
             case plan.Transmit():
-                yield step.at, ((unnamed(step.at), 0, WHOLE),), _names(self.bytes_of((step.part,)))
+                read = self.bytes_of((step.part,))
+                yield Moved(step.at, ((unnamed(step.at), 0, WHOLE),), _names(read), len(read) == 1)
             case plan.Recv():
                 waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
                 waiting.append(self.bytes_of(step.into, step.options.but))
             case plan.Post():
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
-                    yield from self.request(request, step, refused)
+                    if self.course.was_posted(request.at):
+                        yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
             case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():
@@ -149,6 +166,12 @@ class MkeyReach:
                 pass
             case _:
                 assert_never(step)
+        match step:
+            case plan.Transmit() | plan.Receive() | plan.Post() | plan.Poll() if step.at in self.course.lost:
+                for peer in (False, True):
+                    self.receives.pop((step.qp, peer), None)
+            case _:
+                pass
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
         match request:
@@ -158,16 +181,17 @@ class MkeyReach:
             case plan.MrList() | plan.MrInterleaved():
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
-                yield request.at, self.received(request, step), _names(self.bytes_of(request.data))
+                written, read = self.received(request, step), self.bytes_of(request.data)
+                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
             case plan.Memcpy() if request.source.length == 0:
-                yield request.at, (), _names(self.bytes_of(request.reads()))
+                yield Moved(request.at, (), _names(self.bytes_of(request.reads())))
             case plan.Addressed() | plan.Memcpy():
                 if request.takes_receive():
                     self.received(request, step)
-                written = self.bytes_of(request.writes(), request.options.but)
-                yield request.at, written, _names(self.bytes_of(request.reads()))
+                written, read = self.bytes_of(request.writes(), request.options.but), self.bytes_of(request.reads())
+                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
             case plan.RawWqe():
-                yield request.at, ((ANY, 0, WHOLE),), NOTHING
+                yield Moved(request.at, ((ANY, 0, WHOLE),), NOTHING)
             case plan.StraySetter() | plan.Invalidate():
                 pass
             case _:

@@ -68,15 +68,15 @@ class _Walk:
             waiting.append(self._keys(part.name for part in step.into))
         elif isinstance(step, (plan.Transmit, plan.Receive)):
             changes = frozenset({TARGETS}) if step.options.dct is not None else NOTHING
-            for at, written, read in moved:
+            for one in moved:
                 uses = self._keys([step.part.name])
-                yield Touched(at, read, frozenset(name for name, _, _ in written), uses, changes)
+                yield Touched(one.at, one.read, frozenset(name for name, _, _ in one.written), uses, changes)
 
     def _request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Touched:
         reads, writes = set[str](), set[str]()
-        for _, written, read in list(self.reach.request(request, step, refused)):
-            reads |= read
-            writes |= {name for name, _, _ in written}
+        for one in list(self.reach.request(request, step, refused)):
+            reads |= one.read
+            writes |= {name for name, _, _ in one.written}
         uses = self._keys(end.part.name for end in request.ends())
         changes = set(request.changes())
         if request.takes_receive():

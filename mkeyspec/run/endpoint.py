@@ -87,6 +87,8 @@ class OpenReceive:
     signed: tuple[MkeyState, ...] = ()
     own: bool = False
     label: Label | None = None
+    astray: bool = False
+    """Its first key is not that of the object which it names."""
     due: Due | None = None
     """Set when a message for it was posted."""
     place: int = 0
@@ -242,6 +244,7 @@ class End:
             self.failed = True
             if due.queue == "send" and lane is not None:
                 self.stopped.setdefault(lane, due.position)
+        due.flushed = due.failed and completion.status == FLUSH and self.is_after_failure(due)
         self.arrived.append(due)
         self._pair_again(due)
 

@@ -86,6 +86,12 @@ class Due(Entry):
     """Its position among the requests of its queue."""
     overtaken: bool = field(default=False, init=False)
     """Its completion came after that of a later request of its queue."""
+    astray: bool = False
+    """A key of it is not that of the object which it names."""
+    flushed: bool = field(default=False, init=False)
+    """It came back unexecuted: a request before it in its lane had failed."""
+    unmoved: bool = field(default=False, init=False)
+    """It broke a rule for which it fails before its first byte (`course`)."""
 
     @property
     def over(self) -> bool:
@@ -95,6 +101,16 @@ class Due(Entry):
     @property
     def failed(self) -> bool:
         return self.got is not None and self.got.status != SUCCESS
+
+    @property
+    def still(self) -> bool:
+        """Whether it is known to have moved no byte."""
+        return self.cancelled or self.flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
+
+    @property
+    def _met_astray(self) -> bool:
+        """Whether the receive that its message is paired with has a key that is not its buffer's."""
+        return self.takes is not None and self.takes.receive is not None and self.takes.receive.astray
 
     @property
     def counts(self) -> bool:

@@ -44,8 +44,8 @@ class Extent:
     def add_unseen(self, state: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
         """Add all bytes that some step may have written and that were not compared since. `steps`: the first ones
         only."""
-        for number, (_, written, _) in culprits.moves(state.taken if steps is None else steps):
-            for buffer, start, end in _resolve(state, written):
+        for number, entry in culprits.moves(state.taken if steps is None else steps, state.course):
+            for buffer, start, end in _resolve(state, entry.written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
                 mask[start:end] |= buffer.looked()[start:end] <= number
 

@@ -21,6 +21,7 @@ def post(state: CaseState, addresses: Addresses, step: plan.Recv) -> Attempt | N
         signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
     wr_id = state.number() if step.options.id is None else step.options.id
     receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
+    receive.astray = bool(sges) and not addresses.is_key(step.into[0].name, sges[0].lkey)
     if step.label is not None:
         receive.label = state.labels.setdefault(step.label, Label())
     refused = section.post_receive(state, end, receive)

@@ -48,6 +48,8 @@ class Planned:
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
+    astray: bool = False
+    """Its first local key, its remote key or its address of a DCT is not that of what it names, by a `but`."""
     domains: tuple[Domain | None, Domain | None] | None = None
     """Of a configuration: the signature that it leaves, memory and wire."""
 
@@ -146,6 +148,7 @@ class RequestBuilder:
             case _:
                 assert_never(wr)
         but.done("a work request")
+        planned.astray = self.addresses.is_astray(wr, planned.request)
         return planned
 
     def _configuration(

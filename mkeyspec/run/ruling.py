@@ -9,6 +9,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
 from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.course import BEFORE_THE_FIRST_BYTE
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.extent import Extent
@@ -71,7 +72,8 @@ class Rulings:
             self.over = True
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at}"
-            self.excused.add(state, culprits.reach(state.taken))
+            self._untouched(attempt, done)
+            self.excused.add(state, culprits.reach(state.taken, state.course))
             self.excused.add_unseen(state)  # those who would have looked are not run
             return False
         if failure is not None:
@@ -82,13 +84,33 @@ class Rulings:
         if attempt.phase is not None and end is not None:
             for left in reset.recover(state, end, attempt, done, plan.is_undecided(claimed)):
                 self.fail(left)
-        if attempt.phase == "complete":
-            state.not_posted.add(attempt.at)
-            for moved in teardown_checks.moved(state, attempt.at):
-                self.fail(moved)
+            if attempt.phase == "completion":
+                state.course.lost.add(attempt.at)
+                self._before_the_first_byte(attempt.at, ruling.outcome)
+        self._untouched(attempt, done)
         if claimed and ruling.outcome is not None and ruling.outcome.succeeds():
             state.accepted.add(attempt.at)
         return True
+
+    def _untouched(self, attempt: Attempt, done: Section | None) -> None:
+        """What was refused or aborted as a whole has moved nothing."""
+        aborted = done is not None and done.aborted
+        if attempt.phase == "complete":
+            self.state.not_posted.add(attempt.at)
+        elif not aborted:
+            return
+        for moved in teardown_checks.moved(self.state, attempt.at, "aborted" if aborted else "refused"):
+            self.fail(moved)
+
+    def _before_the_first_byte(self, at: plan.At, outcome: plan.Outcome | None) -> None:
+        """Mark the requests of the statement at `at` that failed for a key, and so before their first byte."""
+        if not plan.is_rejection(outcome) or outcome.rule not in BEFORE_THE_FIRST_BYTE:
+            return
+        last = len(self.state.taken) - 1
+        for number, entry in culprits.moves(self.state.taken):
+            if number == last and entry.in_one:
+                for due in self.state.course.stopped_by(entry.at):
+                    due.unmoved = True
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""

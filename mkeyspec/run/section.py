@@ -34,6 +34,8 @@ class Section:
     dues: list[Due] = field(default_factory=list)
     listed: int | None = None
     """How many completions the claim lists, of the send queue."""
+    aborted: bool = False
+    """It was ended by ibv_wr_abort: nothing of it is posted."""
     breaking: tuple[int, ...] | None = None
     """An error completion is claimed: the requests that break a rule, () if they are unknown."""
 
@@ -69,6 +71,8 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         for entry in () if end.number_of else state.events:
             entry.early = entry.early or state.pair_of(entry.event.qp) is end.pair
     drained = end.drained
+    state.course.ask(planned.at for planned in section.planned if planned.opcode)
+    section.aborted = abort
     try:
         errno = state.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
         reason = errno_name(errno) if errno else ""
@@ -91,7 +95,9 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.answer is not None:  # by the signatures that the requests before it leave
             due.byte_lens = byte_lens(*planned.answer)
         due.dc, due.drained, due.events = planned.dc, drained, len(state.events)
+        due.astray = planned.astray
         end.owe(due)
+        state.course.post(due)
         if planned.opcode == "driver1":
             end.configurations.add(due.wr_id)
         section.dues.append(due)

@@ -138,9 +138,9 @@ def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: 
     return _unnamed(state, buffer, got, where) if len(where) else None
 
 
-def moved(state: CaseState, at: At) -> Iterator[Failure]:
-    """What changed of the bytes that the last step would write, which was refused before anything of it was posted,
-    and that no earlier step may have written."""
+def moved(state: CaseState, at: At, how: str) -> Iterator[Failure]:
+    """What changed of the bytes that the last step would write, which was refused or aborted (`how`) before anything of
+    it was posted, and that no earlier step may have written."""
     would, earlier = Extent(), Extent()
     would.add(state, reach(state.taken))
     earlier.add_unseen(state, state.taken[:-1])
@@ -156,7 +156,7 @@ def moved(state: CaseState, at: At) -> Iterator[Failure]:
             name_of = partial("{}[{}]".format, buffer.name)
             details = difference.describe(want, got, where, reason=buffer.reason, name_of=name_of)
             name, count = buffer.name, len(where)
-            message = f"{count} bytes of `{name}` changed, and the section that would write them was refused"
+            message = f"{count} bytes of `{name}` changed, and the section that would write them was {how}"
             yield Failure("MKS2103", at, message, details, hard=True)
 
 

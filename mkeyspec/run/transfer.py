@@ -82,6 +82,8 @@ def transmit(state: CaseState, addresses: Addresses, step: Transmit) -> Transfer
         if imm is not None:
             planned.delivers = count
             refused = _receive(state, pair.peer, step.at, (), mkey=False)
+    there = step.by == "peer_read"
+    planned.astray = not addresses.is_key(step.part.name, rkey if there else lkey, remote=there)
     what = f"transmit {step.part.name} by {step.by}"
     done = _run(state, Section(step.at, what, end, (planned,)), step, refused, passive=step.by == "peer_read")
     if done[1].phase is None and done[1].fault is None:
@@ -134,6 +136,8 @@ def receive(state: CaseState, addresses: Addresses, step: Receive) -> Transfer:
         if imm is not None:
             planned.delivers = step.data.length
             refused = _receive(state, pair.owner, step.at, (), mkey=False, signed=signed)
+    there = step.by not in ("recv", "read")
+    planned.astray = not addresses.is_key(step.part.name, rkey if there else lkey, remote=there)
     what = f"receive into {step.part.name} by {step.by}"
     return _run(state, Section(step.at, what, end, (planned,)), step, refused, passive=passive)
 

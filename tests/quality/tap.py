@@ -156,6 +156,8 @@ class Tap:
         """The case is over: what follows is the rig's canary, and nothing of the row."""
         self.posted: dict[int, list[int]] = {}
         """wr_ids by QP handle."""
+        self.aborting = False
+        """Whether the section that is posted is aborted."""
 
     # Steps -----------------------------------------------------------------------------------
 
@@ -249,6 +251,7 @@ class Tap:
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
         self.posted.setdefault(qp.handle, []).extend(one.wr_id for one in requests if hasattr(one, "wr_id"))
+        self.aborting = abort
         found: int = self._call("post", self.device.post, qp, requests, abort=abort)
         return found
 

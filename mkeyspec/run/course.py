@@ -1,0 +1,57 @@
+"""What became of the requests of a case: which of them can't have moved a byte.
+
+A section that was refused or aborted is not posted. A request that is flushed behind a failed one, or cancelled, is not
+carried out. One that fails because a key of it belongs to nothing, or because a right is missing, fails before its
+first byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mkeyspec.plan import At
+from mkeyspec.run.evidence import Due
+
+BEFORE_THE_FIRST_BYTE = frozenset({
+    "access_right", "bad_lkey", "crypto_keytag", "crypto_missing", "destroyed_dek", "destroyed_key", "foreign_pd",
+    "invalidated_key", "no_layout", "update_tag",
+})  # fmt: skip
+"""Rules of a key, which a request breaks before its first byte if all of its bytes go through that key alone. A message
+that breaks a rule about lengths may have moved a part."""
+
+
+class Course:
+    """`lost`: the steps after which a pair was connected again, so that its waiting receives are gone."""
+
+    __slots__ = ("_dues", "lost")
+
+    def __init__(self) -> None:
+        self._dues: dict[At, list[Due]] = {}
+        """Of each place, the requests that were posted."""
+        self.lost: set[At] = set()
+
+    def ask(self, places: Iterable[At]) -> None:
+        """Requests of these places are handed to the driver."""
+        for at in places:
+            self._dues.setdefault(at, [])
+
+    def post(self, due: Due) -> None:
+        """The driver took this one."""
+        self._dues[due.at].append(due)
+
+    def was_posted(self, at: At) -> bool:
+        """False only of what is known to have been refused or aborted."""
+        return self._dues.get(at) != []
+
+    def may_have_moved(self, at: At) -> bool:
+        """Whether a request of this place may have moved a byte."""
+        dues = self._dues.get(at)
+        return dues is None or not all(due.still for due in dues)
+
+    def stopped_by(self, at: At) -> list[Due]:
+        """The requests of this place that failed by themselves."""
+        return [due for due in self._dues.get(at, ()) if due.failed and not due.flushed]
+
+
+UNKNOWN = Course()
+"""Of steps that were not carried out yet."""

@@ -1,0 +1,91 @@
+"""Devices that are wrong in one way, or right in an unusual one, the case that each is run with, and its verdict.
+
+`devices.toml` is the table. A device is a `Disturbance` (tests/quality/tap.py) around the model, entered here under
+`@device`. The tests are in `test_devices.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mkeyspec.run.departures import Expectations
+from tests.quality.subject import PROFILE, Bench, Outcome, Row, model, rows
+from tests.quality.tap import Disturbance
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = Path(__file__).with_name("devices.toml")
+
+Make = Callable[[], Disturbance]
+DEVICES: dict[str, Make] = {"undisturbed": Disturbance}
+
+
+def device(name: str) -> Callable[[Make], Make]:
+    """Enter a device under this name."""
+
+    def enter(make: Make) -> Make:
+        assert name not in DEVICES, name
+        DEVICES[name] = make
+        return make
+
+    return enter
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`verdict`: pass, known, or the code of the first failure. `why`: what forbids what the device does, or permits it.
+    `known`: departures that are listed for the device. `slow`: it may take its time; a right one must be waited for."""
+
+    device: str
+    case: str
+    verdict: str
+    why: str
+    known: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.device}-{self.case}"
+
+    @property
+    def right(self) -> bool:
+        return not self.verdict.startswith("MKS")
+
+
+@cache
+def table() -> tuple[dict[str, str], list[Trial]]:
+    """The text of each case by its name, and the trials."""
+    from tests.quality import devices_bytes, devices_completions  # noqa: F401
+
+    read = tomllib.loads(FILE.read_text("utf-8"))
+    trials = []
+    for entry in read["trial"]:
+        known = tuple(entry.pop("known", ()))
+        cases = entry.pop("case")
+        trials += [Trial(case=case, known=known, **entry) for case in ([cases] if isinstance(cases, str) else cases)]
+    return read["case"], trials
+
+
+def row_of(case: str, folder: Path) -> Row:
+    """The one row of this case."""
+    text = table()[0][case]
+    path = folder / f"{case}.mks"
+    path.write_text(f'mks 1\nsuite "devices"\ncase {case}\n    verifies CFG-18\n{text}', "utf-8")
+    (row,) = rows([path])
+    return row
+
+
+def run(trial: Trial, folder: Path) -> tuple[str, Outcome, Disturbance]:
+    """The verdict, as the table writes it."""
+    listed = {id: ("devices.toml", "as the case says") for id in trial.known}
+    disturbance = DEVICES[trial.device]()
+    outcome = Bench(model, 0.05, expectations=Expectations(listed), profile=PROFILE).run(
+        row_of(trial.case, folder), disturbance, slow=trial.right
+    )
+    return (outcome.text.partition(" ")[0] if outcome.status == "fail" else outcome.status), outcome, disturbance
