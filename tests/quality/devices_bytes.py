@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from errno import EINVAL
 from functools import partial
 from typing import Any
 
 from mkeyspec.device.protocol import (
     Atomic,
+    Completion,
     Configure,
     Memory,
     MrList,
@@ -20,9 +22,10 @@ from mkeyspec.device.protocol import (
     Write,
 )
 from tests.quality.devices import device
+from tests.quality.subject import GUARD
 from tests.quality.tap import Disturbance, Tap
 
-TOUCHES = frozenset({"post", "post_recv", "write", "memory", "reconnect"})
+TOUCHES = frozenset({"events", "post", "post_recv", "write", "memory", "reconnect"})
 """Calls before which a late device does what it has kept."""
 
 WRONG = 0xFF00
@@ -154,3 +157,36 @@ device("carries_out_second")(partial(Carries, second))
 for _name, _chosen in (("aborted", aborted), ("refused", refused), ("failed", all_that_wait), ("flushed", after_the_first)):
     device(f"carries_out_{_name}")(partial(Carries, _chosen))
     device(f"carries_out_{_name}_late")(partial(Carries, _chosen, late=True))
+
+
+class Refuses(Carries):
+    """The driver refuses each section with a configuration (X-DIFF-08); `completes`: and tells a completion of it;
+    `elsewhere`: and changes the first byte of the first buffer."""
+
+    def __init__(self, chosen: Chosen, *, late: bool = False, completes: bool = False, elsewhere: bool = False) -> None:
+        super().__init__(chosen, late=late)
+        self.completes, self.elsewhere = completes, elsewhere
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name != "post" or tap.aborting or not any(isinstance(one, Configure) for one in args[1]):
+            return super().call(tap, name, number, go, args)
+        self.done = True
+        found = super().call(tap, name, number, lambda: EINVAL, args)
+        if self.completes:
+            request = args[1][-1]
+            tap.arrived(tap.numbers[args[0].handle], args[0].handle, Completion(args[0], "send", request.wr_id, "success"))
+        if self.elsewhere:
+            tap.flip(0, GUARD)
+        return found
+
+
+def nothing(tap: Tap, requests: Sequence[WorkRequest], errno: int) -> Sequence[WorkRequest]:
+    return ()
+
+
+device("refuses_configurations")(partial(Refuses, nothing))
+device("refuses_and_carries_out")(partial(Refuses, refused))
+device("refuses_and_carries_out_late")(partial(Refuses, refused, late=True))
+device("refuses_and_carries_out_aborted")(partial(Refuses, aborted))
+device("refuses_and_completes")(partial(Refuses, nothing, completes=True))
+device("refuses_and_writes_elsewhere")(partial(Refuses, nothing, elsewhere=True))
