@@ -3,8 +3,8 @@
 Unsignaled requests have a completion only if they fail, and an extra completion may come late. A marker is a signaled
 RDMA write of length zero after all other requests. Its completion shows that no other completion of the send queue
 can follow. It is posted at the end of a case, before a reset, and where a statement lists its exact completions. If
-the other end has received something and has no waiting receive, the marker is a SEND with a receive of its own, for
-that queue.
+the other end has received something, the marker is a SEND, for that queue: with a receive of its own where none waits,
+and at the end of a case with the first that waits.
 
 A marker is not possible on some services (UD, XRC, raw packets, a DCI without a target, a queue that may be drained)
 and after a section that the driver refused. There a bounded time without new completions is used instead. The verdict
@@ -42,10 +42,16 @@ MOST_SEEN = 1000
 MARKED = frozenset({"rc", "uc"})
 """QP types that take a plain RDMA write."""
 
+MARKED_BY_MESSAGE = frozenset({"rc", "uc", "dci"})
+"""QP types that take a SEND."""
 
-def exact(state: CaseState, end: End, at: At) -> Failure | None:
-    """The statement at `at` lists its exact completions: none of them may come after this."""
+
+def exact(state: CaseState, end: End, at: At, *, both: bool = False) -> Failure | None:
+    """The statement at `at` lists its exact completions: none of them may come after this. `both`: of the receive queue
+    too, which the other end's messages fill."""
     marked, failure = _end_here(state, end, at)
+    if both and failure is None and end.received and _takes_send(end.other):
+        failure = _end_here(state, end.other, at)[1]
     if marked:
         look(state, end, GRACE)
     return failure
@@ -67,7 +73,16 @@ def before(state: CaseState, end: End, at: At) -> Failure | None:
             sent = [due for due in side.send if due.signaled and due.got is None]
             met = [due for due in side.other.recv if due.got is None and due.request is not None and side.is_own(due)]
             wait.for_dues(state, side, sent, met)
+        received(state, side.other, at)
     return None
+
+
+def received(state: CaseState, end: End, at: At) -> None:
+    """Completions of receives were seen here, and no message of the rig closed the queue: wait for a quiet time."""
+    if end.received and not end.pair.failed and not any(one.broken for one in end.pair.ends):
+        look(state, end, QUIET)
+        _note(state, end, at)
+        end.received = False
 
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
@@ -131,18 +146,21 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
     return rest(state, step.at, [one for number, one in touched(state.taken) if number == last], own)
 
 
-def is_unmarked(end: End) -> bool:
+def is_unmarked(end: End, *, spare: bool = False) -> bool:
     """Whether requests of this queue, or receives of the other one, were completed and no marker has come after."""
-    return end.used is not None or (bool(end.other.received or end.remote) and _takes_send(end))
+    return end.used is not None or (bool(end.other.received or end.remote) and _takes_send(end, spare=spare))
 
 
-def _takes_send(end: End) -> bool:
-    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed."""
+def _takes_send(end: End, *, spare: bool = False) -> bool:
+    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed. `spare`: the
+    case is over, and nobody needs its receives any more; but one through an mkey may fail whatever comes."""
+    waiting = end.other.receives
     return (
-        end.pair.attributes.type == "rc"
+        end.pair.attributes.type in MARKED_BY_MESSAGE
+        and not (end.pair.attributes.type == "dci" and end.side == "peer")
         and end.pair.attributes.max_recv_wr > 0
         and not end.pair.failed
-        and not end.other.receives
+        and (not waiting or (spare and not waiting[0].names_mkey))
         and not any(one.broken or one.failed for one in end.pair.ends)
     )
 
@@ -248,25 +266,31 @@ def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
     return []
 
 
-def mark(state: CaseState, end: End, at: At, *, closing: bool) -> tuple[bool, list[Failure]]:
-    """Post markers and wait for them. Whether they came back, and what is wrong if one did not."""
+def mark(
+    state: CaseState, end: End, at: At, *, closing: bool, spare: bool = False
+) -> tuple[bool, list[Failure]]:
+    """Post markers and wait for them. Whether they came back, and what is wrong if one did not. `spare`: receives that
+    wait may be used up."""
     addresses = _addresses(state, end)
     when = "at the end of the case" if closing else f"before {at}"
     latest = at if closing or end.used is None else end.used
     if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
         return False, []
+    unheard = bool(end.other.received or end.remote)
     for dc in addresses:
         marker = Due(at, "send", state.number(), "rdma_write", dc=dc)
         request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
         receive = Due(at, "recv", state.number(), "recv", byte_lens=(0,), request=marker)
         # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
-        by_message = (end.other.received or end.remote) and _takes_send(end) and (closing or not end.quiet())
-        if by_message and (refused := _receive(state, end.other, receive)):
+        by_message = unheard and _takes_send(end, spare=spare) and (closing or not end.quiet())
+        if by_message and end.other.receives:
+            receive = _meet(end.other, receive)
+        elif by_message and (refused := _receive(state, end.other, receive)):
             message = f"the QP takes no more receives {when} ({refused})"
             return False, [Failure("MKS2204", latest, message, hard=True)]
         if by_message:
             marker.opcode = "send"
-            request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)
+            request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, dc)
         if end.wqes >= end.pair.attributes.max_send_wr:  # what is polled makes room
             owed = [due for due in end.send if due.signaled]
             wait.until(state, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: state.poll(end))  # type: ignore[misc]
@@ -336,14 +360,25 @@ def _receive(state: CaseState, end: End, due: Due) -> str:
     return ""
 
 
+def _meet(end: End, marker: Due) -> Due:
+    """The marker's message will take the first receive that waits here."""
+    receive = end.receives.popleft()
+    due = Due(receive.at, "recv", receive.wr_id, "recv", byte_lens=(0,), request=marker.request)
+    due.receive, receive.due = receive, due
+    end.owe(due)
+    end.markers.add(due.wr_id)
+    due.mark_judged("marker")
+    return due
+
+
 def _received(state: CaseState, end: End, due: Due) -> Failure | None:
-    """Wait for the receive of a marker, and what is wrong with it."""
+    """Wait for the receive of a marker, and what is wrong with it. A UC may lose a message."""
     other = end.other
     if due.request is not None and due.request.succeeded:
         wait.until(state, lambda: due.got is not None, lambda: state.poll(other))
     if due.got is None:
         other.recv.remove(due)
-        sent = due.request is not None and due.request.succeeded
+        sent = due.request is not None and due.request.succeeded and end.pair.attributes.type != "uc"
         return late(state, other, due, "the receive of the closing message") if sent else None
     other.received = False
     return misfit(due, "the closing message") if due.request is not None and due.request.succeeded else None

@@ -234,8 +234,8 @@ class End:
             text = f"`{due.opcode}` was posted when sq_drained had come, and was carried out before a resume"
             self.strange.append((due.at, text))
         if due.queue == "recv":
-            self.received = True
             sender = due.request.end if due.request is not None else None
+            (self if sender is None else sender.other).received = True
             if sender is not None and due.request is not None:
                 sender.was_heard(due.request.position)
         due.got = completion

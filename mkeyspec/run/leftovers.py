@@ -35,17 +35,19 @@ def settle(
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
         healthy = patient and not missing and not end.broken and not pair.failed
         idle = healthy and reset is None and drain.is_idle(state, end)
-        unmarked = healthy and drain.is_unmarked(end)
+        unmarked = healthy and drain.is_unmarked(end, spare=reset is None)
         if end.quiet() or unmarked or idle:
             at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
             if not patient or end is refused or pair.attributes.sig_pipelining:
                 if patient or end.quiet():
                     drain.quiet(state, end, at)
                 continue
-            marked, wrong = drain.mark(state, end, at, closing=True)
+            marked, wrong = drain.mark(state, end, at, closing=True, spare=reset is None)
             failures += wrong
             if not marked and not wrong and (end.quiet() or unmarked):
                 drain.quiet(state, end, at)
+        if healthy and reset is None and not failures:
+            drain.received(state, end.other, end.used or pair.at)
     for end in pair.ends:
         state.poll(end)
         if reset is not None:

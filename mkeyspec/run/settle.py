@@ -95,7 +95,7 @@ def poll(state: CaseState, at: At, end: End, lists: Sequence[tuple[Entry, ...]])
         return attempt
     want = max(len(entries) for entries in lists)
     wait.until(state, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: state.poll(end))
-    attempt.fault = drain.exact(state, end, at)
+    attempt.fault = drain.exact(state, end, at, both=True)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
     attempt.listed = came
     failed = [due for due in arrange(lists[0], came) if due.failed]

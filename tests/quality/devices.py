@@ -40,8 +40,8 @@ def device(name: str) -> Callable[[Make], Make]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """`verdict`: pass, known, or the code of the first failure. `why`: what forbids what the device does, or permits it.
-    `known`: departures that are listed for the device. `slow`: it may take its time; a right one must be waited for."""
+    """`verdict`: as of an `Outcome`, or the code of the first failure; where time decides which, "A or B". `why`: what
+    forbids what the device does, or permits it. `known`: departures that are listed for the device."""
 
     device: str
     case: str

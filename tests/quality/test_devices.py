@@ -12,7 +12,7 @@ from tests.quality.devices import DEVICES, Trial, run, table
 @pytest.mark.parametrize("trial", table()[1], ids=lambda trial: trial.id)
 def test_the_verdict_of_a_device(trial: Trial, tmp_path: Path) -> None:
     verdict, outcome, disturbance = run(trial, tmp_path)
-    assert verdict == trial.verdict, outcome.text
+    assert verdict in trial.verdict.split(" or "), outcome.text
     assert disturbance.done, "the device did nothing of its own"
 
 
