@@ -16,8 +16,9 @@ from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.course import Course
-from mkeyspec.run.endpoint import End, Label, OpenReceive, Pair, Unobserved
+from mkeyspec.run.endpoint import End, OpenReceive, Pair
 from mkeyspec.run.evidence import Due, Event, Use
+from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.bytestring import ByteString

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-
 from typing import NamedTuple
 
 from typing_extensions import assert_never
@@ -27,8 +26,8 @@ Span = tuple[str, int, int]
 
 
 class Moved(NamedTuple):
-    """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads one
-    piece of memory and writes one."""
+    """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads
+    one piece of memory and writes one."""
 
     at: plan.At
     written: tuple[Span, ...]

@@ -23,9 +23,10 @@ from mkeyspec.run import wait
 from mkeyspec.run.case_state import CaseState, errno_name
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.dependence import Touched, meet, touched
-from mkeyspec.run.endpoint import End
+from mkeyspec.run.endpoint import End, OpenReceive
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import describe
+from mkeyspec.run.pairing import PLACES
 from mkeyspec.run.verdict import Failure
 
 QUIET = 5e-3
@@ -82,7 +83,7 @@ def received(state: CaseState, end: End, at: At) -> None:
     if end.received and not end.pair.failed and not any(one.broken for one in end.pair.ends):
         look(state, end, QUIET)
         _note(state, end, at)
-        end.received = False
+        end.received.clear()
 
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
@@ -148,12 +149,13 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
 
 def is_unmarked(end: End, *, spare: bool = False) -> bool:
     """Whether requests of this queue, or receives of the other one, were completed and no marker has come after."""
-    return end.used is not None or (bool(end.other.received or end.remote) and _takes_send(end, spare=spare))
+    spoken = bool(end.other.received) or (bool(end.remote) and end.pair.attributes.type != "dci")
+    return end.used is not None or (spoken and _takes_send(end, spare=spare))
 
 
 def _takes_send(end: End, *, spare: bool = False) -> bool:
-    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed. `spare`: the
-    case is over, and nobody needs its receives any more; but one through an mkey may fail whatever comes."""
+    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed. `spare`:
+    the case is over, and nobody needs its receives any more; but one through an mkey may fail whatever comes."""
     waiting = end.other.receives
     return (
         end.pair.attributes.type in MARKED_BY_MESSAGE
@@ -206,6 +208,8 @@ def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None =
             for _ in range(2):  # the first is no message after unsignaled requests
                 if not _is_unheard(end, writers) or not _takes_send(end) or pair.attributes.sig_pipelining:
                     break
+                if pair.attributes.type == "dci":
+                    break  # which writes a message is after depends on its stream
                 if failure := mark(state, end, at, closing=False)[1]:
                     return failure[0]
             if _is_unheard(end, writers):
@@ -266,9 +270,7 @@ def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
     return []
 
 
-def mark(
-    state: CaseState, end: End, at: At, *, closing: bool, spare: bool = False
-) -> tuple[bool, list[Failure]]:
+def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = False) -> tuple[bool, list[Failure]]:
     """Post markers and wait for them. Whether they came back, and what is wrong if one did not. `spare`: receives that
     wait may be used up."""
     addresses = _addresses(state, end)
@@ -276,13 +278,15 @@ def mark(
     latest = at if closing or end.used is None else end.used
     if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
         return False, []
-    unheard = bool(end.other.received or end.remote)
-    for dc in addresses:
+    for number, dc in enumerate((*addresses, *addresses)):
         marker = Due(at, "send", state.number(), "rdma_write", dc=dc)
         request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
         receive = Due(at, "recv", state.number(), "recv", byte_lens=(0,), request=marker)
         # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
-        by_message = unheard and _takes_send(end, spare=spare) and (closing or not end.quiet())
+        wanted = dc in end.other.received or (bool(end.remote) and dc is None)
+        by_message = wanted and _takes_send(end, spare=spare) and (closing or not end.quiet())
+        if number >= len(addresses) and not by_message:
+            continue
         if by_message and end.other.receives:
             receive = _meet(end.other, receive)
         elif by_message and (refused := _receive(state, end.other, receive)):
@@ -354,6 +358,7 @@ def _receive(state: CaseState, end: End, due: Due) -> str:
         errno = refusal.errno
     if errno:
         return errno_name(errno)
+    due.receive = OpenReceive(due.at, due.wr_id, (), own=True, due=due, place=next(PLACES))
     end.owe(due)
     end.markers.add(due.wr_id)
     due.mark_judged("marker")
@@ -380,5 +385,6 @@ def _received(state: CaseState, end: End, due: Due) -> Failure | None:
         other.recv.remove(due)
         sent = due.request is not None and due.request.succeeded and end.pair.attributes.type != "uc"
         return late(state, other, due, "the receive of the closing message") if sent else None
-    other.received = False
+    if due.request is not None:
+        other.received.discard(due.request.dc)
     return misfit(due, "the closing message") if due.request is not None and due.request.succeeded else None

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mkeyspec.device.protocol import Completion, QpAttributes, QpPair, Sge, Side
+from mkeyspec.device.protocol import Completion, DcAddress, QpAttributes, QpPair, Sge, Side
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.label import Label
 from mkeyspec.run.pairing import follow, in_order, move_up
 
 if TYPE_CHECKING:
@@ -30,49 +31,6 @@ Lane = tuple[str, int]
 
 CONFIGURATION_WQES = 3
 """Most WQEs of one configuration: itself, and one for each domain of its signature (X-LIM-05)."""
-
-
-class Unobserved(LookupError):
-    """A live value that is not known: the step was refused before it had one."""
-
-
-class Label:
-    """What a labelled step left: members known at once, and completions that may still come."""
-
-    __slots__ = ("dues", "members")
-
-    def __init__(self, dues: tuple[Due, ...] = (), **members: int | str) -> None:
-        self.dues = list(dues)
-        self.members: dict[str, int | str] = dict(members)
-
-    def read(self, member: str) -> int | str:
-        if member in self.members:
-            return self.members[member]
-        arrived = [due.got for due in self.dues if due.got is not None]
-        if not arrived:
-            if member == "status" and self.dues and all(due.passed and due.succeeded for due in self.dues):
-                return SUCCESS  # none of these asked for a completion
-            raise Unobserved(member)
-        failed = next((c for c in arrived if c.status != SUCCESS), None)
-        last = failed or arrived[-1]
-        value: int | str | None
-        if member == "status":
-            return last.status
-        if failed is not None and member != "id":
-            raise Unobserved(member)  # of an error only these two are defined
-        if member == "byte_len":
-            value = next((due.got.byte_len for due in reversed(self.dues) if due.got is not None and due.counts), None)
-        elif member == "imm":
-            value = last.imm
-        elif member == "id":
-            value = last.wr_id
-        elif member == "opcode":
-            value = last.opcode
-        else:
-            raise Unobserved(member)  # the compiler lets none pass
-        if value is None:
-            raise Unobserved(member)
-        return value
 
 
 @dataclass(slots=True, eq=False)
@@ -157,8 +115,8 @@ class End:
         """wr_id to the location of the request in the case, for messages."""
         self.used: At | None = None
         """The latest request of the send queue, if no marker came after it."""
-        self.received = False
-        """A receive has completed, and no marker has come after it."""
+        self.received: set[DcAddress | None] = set()
+        """To where the messages were sent that have completed receives here, if no marker has come after them."""
         self.remote = 0
         """The place of the latest request that wrote to the other end's memory or used a key of it, if no message after
         it was received: only that tells the other end that it is over (`drain.heard`)."""
@@ -177,13 +135,28 @@ class End:
         """Share the state with `other`: the targets of two DCIs have one receive queue."""
         self.recv, self.receives, self.arrived, self.strange = other.recv, other.receives, other.arrived, other.strange
         self.number_of, self.markers, self.configurations = other.number_of, other.markers, other.configurations
+        self.last = other.last
 
     def lane(self, due: Due) -> Lane | None:
-        """The ordered lane of a request: for a DCI with streams, the stream; None for receives that several DCIs
-        use."""
+        """The ordered lane of a request: for a DCI with streams, the stream. Of a receive that several DCIs use, that
+        of its message; None if messages of several lanes were on their way, which may each have taken it."""
         if due.queue == "recv":
-            return None if self.shared else ("recv", 0)
+            return ("recv", 0) if not self.shared else None if due.mixed else self._sender(due)
         return ("send", (due.dc.stream or 0) if due.dc is not None and self.pair.attributes.streams else 0)
+
+    def _sender(self, due: Due) -> Lane | None:
+        """The lane that the message of a receive comes from, among those of all DCIs."""
+        end = due.request.end if due.request is not None else None
+        if end is None or due.request is None:
+            return None
+        lane = end.lane(due.request)
+        return None if lane is None else (f"recv of {end.qp.handle}", lane[1])
+
+    def _place(self, due: Due) -> int:
+        """Its place in its lane: a receive's in the shared receive queue, whoever sent the message; 0: not known."""
+        if due.queue == "recv" and self.shared:
+            return due.receive.place if due.receive is not None else 0
+        return due.position
 
     def is_after_failure(self, due: Due) -> bool:
         """Whether it is flushed, with a completion of its own, signaled or not."""
@@ -209,6 +182,9 @@ class End:
         if due.queue == "send":
             self.used, due.end = due.at, self
             self.unfreed.append((due.position, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
+        for other in self.recv if due.queue == "recv" and self.shared else ():
+            if self._sender(other) != self._sender(due):
+                other.mixed = due.mixed = True
         (self.send if due.queue == "send" else self.recv).append(due)
 
     def deliver(self, completion: Completion) -> None:
@@ -222,12 +198,12 @@ class End:
             due = line.popleft()
         else:
             due = self._find(line, completion) or self._unowed(completion)
-        lane = self.lane(due)
-        if due.position and lane is not None:
-            if due.position < self.last.get(lane, 0):
+        lane, place = self.lane(due), self._place(due)
+        if place and lane is not None:
+            if place < self.last.get(lane, 0):
                 due.overtaken = True
             else:
-                self.last[lane] = due.position
+                self.last[lane] = place
         if due.queue == "send" and due.position:
             self.unfreed = [one for one in self.unfreed if one[0] > due.position]
         if due.drained and self.drained and completion.status == SUCCESS:
@@ -235,7 +211,7 @@ class End:
             self.strange.append((due.at, text))
         if due.queue == "recv":
             sender = due.request.end if due.request is not None else None
-            (self if sender is None else sender.other).received = True
+            (self if sender is None else sender.other).received.add(due.request.dc if due.request is not None else None)
             if sender is not None and due.request is not None:
                 sender.was_heard(due.request.position)
         due.got = completion
@@ -389,7 +365,8 @@ class Pair:
             end.qp = qp
             end.used = None
             end.drained = False
-            end.failed = end.received = False
+            end.failed = False
+            end.received.clear()
             end.stopped.clear()
             end.unfreed.clear()
             if not end.shared:  # which no reset of a DCI empties

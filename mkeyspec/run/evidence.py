@@ -86,6 +86,8 @@ class Due(Entry):
     """Its position among the requests of its queue."""
     overtaken: bool = field(default=False, init=False)
     """Its completion came after that of a later request of its queue."""
+    mixed: bool = field(default=False, init=False)
+    """Of a receive of the shared receive queue: messages of another sender or stream were on their way with its own."""
     astray: bool = False
     """A key of it is not that of the object which it names."""
     flushed: bool = field(default=False, init=False)

@@ -30,7 +30,8 @@ from mkeyspec.run.buffer import GUARD, Beyond, inside
 from mkeyspec.run.case_state import CaseState, Less
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
-from mkeyspec.run.endpoint import End, Label, Unobserved
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.request import RequestBuilder
 from mkeyspec.run.ruling import Rulings

@@ -10,7 +10,7 @@ import numpy as np
 from mkeyspec.plan import Content, Observed, Wire
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
 from mkeyspec.run.case_state import CaseState, WireView
-from mkeyspec.run.endpoint import Unobserved
+from mkeyspec.run.label import Unobserved
 
 _RANGE = re.compile(r"(\w+)\[(0x[0-9a-fA-F]+|[0-9]+) *(?:\+:|\.\.)[^\[\]]*\]\Z")
 """A part of something by plain numbers, as the case writes it."""

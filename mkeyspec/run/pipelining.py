@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from mkeyspec.plan import Cancel, Resume
 from mkeyspec.run import drain
 from mkeyspec.run.case_state import CaseState, errno_name
-from mkeyspec.run.endpoint import End, Label
+from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due
+from mkeyspec.run.label import Label
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
 

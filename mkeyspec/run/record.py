@@ -6,7 +6,7 @@ from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.run import expectations
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.endpoint import Unobserved
+from mkeyspec.run.label import Unobserved
 
 LONGEST_RECORD = 64
 """Bytes of a recorded byte string that are written out."""

@@ -15,7 +15,7 @@ from mkeyspec.device.protocol import Unsupported
 from mkeyspec.reference.layout import Segment
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.culprits import DEEPEST, unnamed
-from mkeyspec.run.endpoint import Unobserved
+from mkeyspec.run.label import Unobserved
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Live, NoValue, is_known, place_of
 from mkeyspec.value.signature import Domain

@@ -83,7 +83,7 @@ def row_of(case: str, folder: Path) -> Row:
 
 def run(trial: Trial, folder: Path) -> tuple[str, Outcome, Disturbance]:
     """The verdict, as the table writes it."""
-    listed = {id: ("devices.toml", "as the case says") for id in trial.known}
+    listed = dict.fromkeys(trial.known, ("devices.toml", "as the case says"))
     disturbance = DEVICES[trial.device]()
     outcome = Bench(model, 0.05, expectations=Expectations(listed), profile=PROFILE).run(
         row_of(trial.case, folder), disturbance, slow=trial.right

@@ -154,7 +154,8 @@ def second(tap: Tap, requests: Sequence[WorkRequest], errno: int) -> Sequence[Wo
 
 
 device("carries_out_second")(partial(Carries, second))
-for _name, _chosen in (("aborted", aborted), ("refused", refused), ("failed", all_that_wait), ("flushed", after_the_first)):
+CHOSEN = {"aborted": aborted, "refused": refused, "failed": all_that_wait, "flushed": after_the_first}
+for _name, _chosen in CHOSEN.items():
     device(f"carries_out_{_name}")(partial(Carries, _chosen))
     device(f"carries_out_{_name}_late")(partial(Carries, _chosen, late=True))
 
@@ -174,7 +175,9 @@ class Refuses(Carries):
         found = super().call(tap, name, number, lambda: EINVAL, args)
         if self.completes:
             request = args[1][-1]
-            tap.arrived(tap.numbers[args[0].handle], args[0].handle, Completion(args[0], "send", request.wr_id, "success"))
+            tap.arrived(
+                tap.numbers[args[0].handle], args[0].handle, Completion(args[0], "send", request.wr_id, "success")
+            )
         if self.elsewhere:
             tap.flip(0, GUARD)
         return found

@@ -30,3 +30,23 @@ class ReceiveAgain(Disturbance):
 
 for _microseconds in (300, 3000):
     device(f"receive_again_{_microseconds}us")(partial(ReceiveAgain, _microseconds / 1e6))
+
+
+class ReceivesSwapped(Disturbance):
+    """The first receive of 64 bytes is told after the next receive of its queue."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Held] = []
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue == "recv" and not self.done and not self.kept and completion.byte_len == 64:
+            self.kept.append(Held(completion))
+            return ()
+        if queue == "recv" and self.kept:
+            self.done = True
+            return (Held(completion), self.kept.pop())
+        return (Held(completion),)
+
+
+device("receives_swapped")(ReceivesSwapped)

@@ -162,6 +162,14 @@ def alike(one: Completion, other: Completion) -> bool:
     return (one.queue, one.wr_id, one.status, one.opcode) == (other.queue, other.wr_id, other.status, other.opcode)
 
 
+def of_several(subject: Subject, seen: Seen) -> bool:
+    """A receive of the queue that DCTs share, in a row with several DCIs or streams: which message is first is open."""
+    types = subject.record.types
+    initiators = {owner for _, owner, _ in subject.record.pairs if types[owner].type == "dci"}
+    several = len(initiators) > 1 or any(types[qp].streams for qp in initiators)
+    return several and seen.queue == "recv" and types[seen.qp].type == "dci"
+
+
 @places("swapped")
 def swapped(subject: Subject) -> Iterator[Place]:
     seen = {at(one): one for one in subject.record.seen}
@@ -169,7 +177,7 @@ def swapped(subject: Subject) -> Iterator[Place]:
         second = seen.get((qp, queue, place + 1))
         if second is None or second.step != first.step or alike(first.completion, second.completion):
             continue
-        if not far(subject, first):
+        if not far(subject, first) and not of_several(subject, first):
             yield Place(first.step, f"{told(first)} comes after the next", partial(Swap, (qp, queue, place)))
 
 
