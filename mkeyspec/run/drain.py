@@ -264,9 +264,9 @@ def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
     if kind in MARKED:
         return [None]
     if kind == "dci" and end.side == "owner" and not end.pair.failed and not end.broken:
-        used = {due.dc: None for due in (*end.send, *end.arrived[-8:]) if due.dc is not None}
+        used = dict.fromkeys((*end.lanes, *end.other.received))
         known = dict(state.dcts.values())
-        return [dc for dc in used if known.get(dc.dct) == dc.key]
+        return [dc for dc in used if dc is not None and known.get(dc.dct) == dc.key]
     return []
 
 
@@ -334,6 +334,8 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = Fal
             message = f"the QP had failed {when}: the rig's request came back with {marker.got.status}"
             return True, [Failure("MKS2204", latest, message, (("got", describe(marker.got)),), hard=not closing)]
         end.used = None
+        if dc is not None:
+            end.lanes.pop(dc, None)
         lost = []
         for due in [due for due in end.send if not due.signaled]:
             if dc is None or due.dc == dc:

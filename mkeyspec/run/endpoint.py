@@ -64,6 +64,7 @@ class End:
         "drained",
         "failed",
         "header",
+        "lanes",
         "last",
         "markers",
         "number_of",
@@ -115,6 +116,8 @@ class End:
         """wr_id to the location of the request in the case, for messages."""
         self.used: At | None = None
         """The latest request of the send queue, if no marker came after it."""
+        self.lanes: dict[DcAddress, None] = {}
+        """Of a DCI: to where requests were posted, if no marker has come after them."""
         self.received: set[DcAddress | None] = set()
         """To where the messages were sent that have completed receives here, if no marker has come after them."""
         self.remote = 0
@@ -181,6 +184,8 @@ class End:
         due.position = self._positions
         if due.queue == "send":
             self.used, due.end = due.at, self
+            if due.dc is not None:
+                self.lanes[due.dc] = None
             self.unfreed.append((due.position, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
         for other in self.recv if due.queue == "recv" and self.shared else ():
             if self._sender(other) != self._sender(due):
@@ -367,6 +372,7 @@ class Pair:
             end.drained = False
             end.failed = False
             end.received.clear()
+            end.lanes.clear()
             end.stopped.clear()
             end.unfreed.clear()
             if not end.shared:  # which no reset of a DCI empties

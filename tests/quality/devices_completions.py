@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
+from typing import Any
 
 from mkeyspec.device.protocol import Completion
 from tests.quality.devices import device
@@ -50,3 +51,37 @@ class ReceivesSwapped(Disturbance):
 
 
 device("receives_swapped")(ReceivesSwapped)
+
+
+class FirstStreamAgain(Disturbance):
+    """The completion of the request 77 comes once more, 3 ms later. What is after it in its stream waits for that, and
+    other streams don't."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streams: dict[int, object] = {}
+        self.waiting: list[Completion] = []
+        self.since = 0.0
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name == "post":
+            self.streams |= {one.wr_id: one.dc.stream for one in args[1] if getattr(one, "dc", None) is not None}
+        return go()
+
+    def polled(self, tap: Tap, qp: int, found: list[Completion]) -> list[Completion]:
+        told = []
+        for one in found:
+            if self.waiting and self.streams.get(one.wr_id) == self.streams[77] and one.queue == "send":
+                self.waiting.append(one)
+                continue
+            told.append(one)
+            if one.wr_id == 77:
+                self.done, self.since = True, monotonic() + 0.003
+                self.waiting.append(one)
+        if self.waiting and monotonic() >= self.since and qp == tap.numbers[self.waiting[0].qp.handle]:
+            told += self.waiting
+            self.waiting = []
+        return told
+
+
+device("first_stream_again")(FirstStreamAgain)
