@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mkeyspec import plan
 from mkeyspec.abi.constants import MEMBER_BITS, SendFlag
 from mkeyspec.device import protocol
@@ -83,6 +85,14 @@ class Addresses:
             if buffer is not None and sges[0].lkey == buffer.memory.lkey:
                 inside(buffer, sges[0].addr, sges[0].length, meant=True)
         return tuple(sges), named
+
+    def fills(self, parts: Sequence[Part], sges: Sequence[protocol.Sge]) -> tuple[tuple[MkeyState | None, int], ...]:
+        """The pieces of a message that fills these (`case_state.byte_lens`)."""
+        mkeys = [self.state.mkeys.get(part.name) for part in parts]
+        return tuple(
+            (mkey if mkey is not None and mkey.signed else None, sge.length)
+            for mkey, sge in zip(mkeys, sges, strict=True)
+        )
 
     def remote(self, part: Part, but: Members, length: int) -> tuple[int, int, bool]:
         """(remote address, rkey, whether it is an mkey) of a request that moves `length` bytes."""

@@ -62,17 +62,23 @@ class MkeyState:
         return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
 
 
-def byte_lens(signed: Sequence[MkeyState], length: int) -> tuple[int, ...]:
-    """The allowed values of byte_len for `length` wire bytes that fill these signature mkeys: the count on the wire
-    or in memory (X-OPEN-17); () where that is unknown."""
-    if not signed:
-        return (length,)
-    if len(signed) > 1:
-        return ()
-    memory, wire = signed[0].domains
-    data = length - (length // wire.frame) * wire.signature.field_size if wire is not None else length
-    stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
-    return tuple(dict.fromkeys((length, stored)))
+def byte_lens(fills: Sequence[tuple[MkeyState | None, int]], length: int) -> tuple[int, ...]:
+    """The allowed values of byte_len for `length` wire bytes that fill these pieces in turn: each the signature mkey
+    that it is of, or None, and its wire bytes. Of each such mkey the count on the wire or in memory (X-OPEN-17)."""
+    of_key: Counter[MkeyState] = Counter()
+    left = length
+    for mkey, room in fills:
+        part = min(room, left)
+        left -= part
+        if mkey is not None:
+            of_key[mkey] += part
+    found = [length]
+    for mkey, part in of_key.items():
+        memory, wire = mkey.domains
+        data = part - (part // wire.frame) * wire.signature.field_size if wire is not None else part
+        stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
+        found += [one + stored - part for one in found]
+    return tuple(dict.fromkeys(found))
 
 
 _START = At(1, 1)

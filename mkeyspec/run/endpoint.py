@@ -35,14 +35,15 @@ CONFIGURATION_WQES = 3
 
 @dataclass(slots=True, eq=False)
 class OpenReceive:
-    """A receive that was posted. `signed`: the signature mkeys that it fills; whether byte_len then counts the wire
-    or the memory is open (X-OPEN-17). `own`: posted by a short form, not by the case."""
+    """A receive that was posted. `fills`: its pieces in turn, each the signature mkey that it is of, or None, and its
+    wire bytes; whether byte_len counts the wire or the memory of one is open (X-OPEN-17). `own`: posted by a short
+    form, not by the case."""
 
     at: At
     wr_id: int
     sges: tuple[Sge, ...]
     names_mkey: bool = False
-    signed: tuple[MkeyState, ...] = ()
+    fills: tuple[tuple[MkeyState | None, int], ...] = ()
     own: bool = False
     label: Label | None = None
     astray: bool = False

@@ -17,11 +17,9 @@ def post(state: CaseState, addresses: Addresses, step: plan.Recv) -> Attempt | N
     addresses.named = []
     sges = tuple(addresses.sge(part) for part in step.into)
     named = [addresses.names_mkey(part.name) for part in step.into]
-    signed = tuple(mkey for mkey in addresses.named if mkey.signed)
-    if signed and len(step.into) > 1:
-        signed = (*signed, *signed)  # pieces of different counts: byte_len is unknown
+    fills = addresses.fills(step.into, sges)
     wr_id = state.number() if step.options.id is None else step.options.id
-    receive = OpenReceive(step.at, wr_id, sges, any(named), signed)
+    receive = OpenReceive(step.at, wr_id, sges, any(named), fills)
     receive.astray = bool(sges) and not addresses.is_key(step.into[0].name, sges[0].lkey)
     if step.label is not None:
         receive.label = state.labels.setdefault(step.label, Label())

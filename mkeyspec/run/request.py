@@ -43,8 +43,8 @@ class Planned:
     imm: int | None = None
     invalidated: int | None = None
     byte_lens: tuple[int, ...] = ()
-    answer: tuple[tuple[MkeyState, ...], int] | None = None
-    """What the response fills: the signature mkeys of the requester's side, and the number of wire bytes."""
+    answer: tuple[tuple[tuple[MkeyState | None, int], ...], int] | None = None
+    """What the response fills (`case_state.byte_lens`), and the number of wire bytes."""
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
@@ -117,7 +117,7 @@ class RequestBuilder:
                 )
             case plan.Read():
                 sges, local = addresses.sges(wr.into, but)
-                planned.answer = self._answer(sges)
+                planned.answer = (addresses.fills(wr.into, sges), sum(sge.length for sge in sges))
                 addr, rkey, far = addresses.remote(wr.source, but, sum(sge.length for sge in sges))
                 planned.names_mkey = local or far
                 planned.request = protocol.Read(wr_id, flags, sges, addr, rkey, addresses.dc(options, but))
@@ -187,17 +187,10 @@ class RequestBuilder:
     def _atomic(self, wr: plan.Atomic, planned: Planned, but: Members) -> tuple[protocol.Sge, int, int]:
         """The SGE of the old value, and the remote address with its key."""
         sges, local = self.addresses.sges((wr.into,), but)
-        planned.answer = self._answer(sges)
+        planned.answer = (self.addresses.fills((wr.into,), sges), sum(sge.length for sge in sges))
         addr, rkey, far = self.addresses.remote(wr.source, but, plan.ATOMIC_BYTES)
         planned.names_mkey = local or far
         return sges[0], addr, rkey
-
-    def _answer(self, sges: tuple[protocol.Sge, ...]) -> tuple[tuple[MkeyState, ...], int]:
-        """What the response fills: so far the request has named only mkeys of its own side."""
-        signed = tuple(mkey for mkey in self.addresses.named if mkey.signed)
-        if len(sges) > 1:
-            signed *= 2  # pieces of different counts: byte_len is unknown
-        return signed, sum(sge.length for sge in sges)
 
 
 _NOTHING = protocol.RawWqe(0, 0, b"")

@@ -67,7 +67,12 @@ class Rulings:
         elif failure is None and ruling.departure is None and done is not None and done.listed is not None:
             failure = section_faults.besides_list(state, done, attempt)
         self.mention(attempt.at, known, ruling.fits or failure is not None)
-        if ruling.departure is not None:
+        if ruling.departure is not None and known is not None:
+            if known.outcome is not None and (entries := known.outcome.listed()) is not None and end is not None:
+                other = section_faults.around_list(end, attempt, entries)
+                if other is not None:
+                    self.fail(outcomes.depart(other, known, False, self.expectations).failure or other)
+                    return False
             self._depart(ruling.departure)
             self.over = True
             if attempt.phase == "completion" and end is not None:

@@ -148,7 +148,7 @@ def owe(end: End, planned: Planned, request: Due) -> None:
     header = GRH if end.pair.attributes.type == "ud" else 0
 
     def lengths(taken: OpenReceive) -> tuple[int, ...]:
-        return tuple(header + length for length in byte_lens(taken.signed, planned.delivers or 0))
+        return tuple(header + length for length in byte_lens(taken.fills, planned.delivers or 0))
 
     due = Due(
         receive.at,

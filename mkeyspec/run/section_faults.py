@@ -6,6 +6,7 @@ succeed, later ones are flushed, and the other end gets an error or nothing.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 from mkeyspec.abi.constants import STATUS_CLASS
@@ -177,14 +178,25 @@ def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failu
         if due.got is None or due.got.status != SUCCESS:
             continue
         named = ("id", "opcode", *(name for name, _ in entry.members))
-        if due.stray:
+        owed = _echoed(end, due) if due.stray else due
+        if owed is None:
             if any(name == "id" for name, _ in entry.members):
                 continue  # the case says which one it is
             message = f"a completion of `{attempt.what}` is of no request that owes one"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
-        if (fault := misfit(due, attempt.what, named)) is not None:
+        if (fault := misfit(owed, attempt.what, named)) is not None:
             return fault
     return None
+
+
+def _echoed(end: End, stray: Due) -> Due | None:
+    """For a completion that no request owes, and that has the id of one which has come: what that request gives."""
+    origin = next((due for due in end.arrived if due.wr_id == stray.wr_id and due.queue == stray.queue), None)
+    if origin is None or origin is stray or origin.stray:
+        return None
+    owed = copy(origin)
+    owed.got, owed.overtaken = stray.got, False
+    return owed
 
 
 def besides_list(state: CaseState, section: Section, attempt: Attempt) -> Failure | None:

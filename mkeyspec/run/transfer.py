@@ -33,9 +33,9 @@ def _receive(
     sges: tuple[protocol.Sge, ...],
     *,
     mkey: bool,
-    signed: tuple[MkeyState, ...] = (),
+    fills: tuple[tuple[MkeyState | None, int], ...] = (),
 ) -> str:
-    receive = PostedReceive(at, state.number(), sges, mkey, signed, own=True)
+    receive = PostedReceive(at, state.number(), sges, mkey, fills, own=True)
     return sections.post_receive(state, end, receive)
 
 
@@ -117,26 +117,26 @@ def receive(state: CaseState, addresses: Addresses, step: Receive) -> Transfer:
     local = (protocol.Sge(addr, count, lkey),)
     sent = (protocol.Sge(source.addr, step.data.length, source.memory.lkey),)
     configured = state.mkeys.get(step.part.name)
-    signed = (configured,) if configured is not None and configured.signed else ()
+    fills = ((configured if configured is not None and configured.signed else None, 1 << 62),)
     refused = ""
     passive = False
     if step.by == "recv":
         end = pair.peer
-        refused = _receive(state, pair.owner, step.at, local, mkey=mkey, signed=signed)
+        refused = _receive(state, pair.owner, step.at, local, mkey=mkey, fills=fills)
         request: protocol.WorkRequest = protocol.Send(wr_id, flags, sent, imm, None, addresses.dc(step.options))
         planned = Planned(step.at, request, "send", wr_id, True, False, delivers=step.data.length, imm=imm, mkeys=mkeys)
     elif step.by == "read":
         end = pair.owner
         request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, mkeys=mkeys)
-        planned.byte_lens = byte_lens(signed, count)
+        planned.byte_lens = byte_lens(fills, count)
     else:
         end, passive = pair.peer, True
         request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_write", wr_id, True, mkey, imm=imm, by_write=True, mkeys=mkeys)
         if imm is not None:
             planned.delivers = step.data.length
-            refused = _receive(state, pair.owner, step.at, (), mkey=False, signed=signed)
+            refused = _receive(state, pair.owner, step.at, (), mkey=False, fills=fills)
     there = step.by not in ("recv", "read")
     planned.astray = not addresses.is_key(step.part.name, rkey if there else lkey, remote=there)
     what = f"receive into {step.part.name} by {step.by}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -85,3 +86,42 @@ class FirstStreamAgain(Disturbance):
 
 
 device("first_stream_again")(FirstStreamAgain)
+
+
+class Lengths(Disturbance):
+    """byte_len of what brings more than 512 bytes is another."""
+
+    def __init__(self, change: Callable[[int], int]) -> None:
+        super().__init__()
+        self.change = change
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.byte_len <= 512:
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, byte_len=self.change(completion.byte_len))),)
+
+
+device("other_lengths")(partial(Lengths, lambda length: 2 * length + 100))
+device("one_byte_less")(partial(Lengths, lambda length: length - 1))
+device("memory_lengths")(partial(Lengths, lambda length: length + 4 * (length // 512)))
+
+
+class ToldTwice(Disturbance):
+    """A configuration has two completions (X-BUG-04); the second has other members."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__()
+        self.members = members
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.opcode != "driver1":
+            return (Held(completion),)
+        self.done = True
+        return (Held(completion), Held(replace(completion, **self.members)))
+
+
+device("told_twice")(ToldTwice)
+device("told_twice_with_imm")(partial(ToldTwice, imm=7))
+device("told_twice_with_rkey")(partial(ToldTwice, invalidated_rkey=99))
+device("told_twice_with_another_id")(partial(ToldTwice, wr_id=0xDEADBEEF))
