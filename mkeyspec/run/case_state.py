@@ -25,6 +25,9 @@ from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
 from mkeyspec.value.signature import Domain
 
+BOUNDARY = 64
+"""What `misaligned` counts from, in bytes."""
+
 FIRST_WR_ID = 1 << 32
 """The first wr_id of the rig. Messages distinguish it from the `id n` of a case."""
 
@@ -89,7 +92,7 @@ many other events excused."""
 
 
 class Less(Exception):
-    """The device granted less than was requested; `str()` names what."""
+    """The device gave less than was requested, or something else; `str()` names what."""
 
 
 @dataclass(slots=True, eq=False)
@@ -206,6 +209,10 @@ class CaseState:
         memory = self.device.memory(
             side, length + 2 * GUARD, access=int(MR_ACCESS) if access is None else access, misaligned=misaligned, pd=pd
         )
+        given, asked = (memory.length, memory.addr % BOUNDARY), (length + 2 * GUARD, misaligned % BOUNDARY)
+        if given != asked or memory.side != side:
+            text = "{} bytes, {} bytes after a boundary of 64"
+            raise Less(f"`{name}` was registered as {text.format(*given)}, and {text.format(*asked)} was asked for")
         self._canary += 1
         buffer = Buffer(name, at, memory, length, self._canary, data, self.taken)
         self.device.write(memory, 0, buffer.content)

@@ -8,7 +8,7 @@ from typing import Any
 from mkeyspec import plan
 from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
-from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
+from mkeyspec.run.case_state import CaseState, Less, MkeyState, errno_name
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.login import wrapped_key
 from mkeyspec.run.outcomes import Attempt
@@ -160,4 +160,12 @@ def destroy(state: CaseState, step: plan.Destroy) -> Attempt:
 def retag(state: CaseState, step: plan.Retag) -> None:
     configured = state.mkeys[step.mkey]
     configured.earlier.append((configured.handle.lkey, configured.handle.rkey))
-    configured.handle = state.device.retag(configured.handle, state.member(step.tag, "tag"))
+    tag = state.member(step.tag, "tag")
+    handle = state.device.retag(configured.handle, tag)
+    for name, before, now in (
+        ("lkey", configured.handle.lkey, handle.lkey),
+        ("rkey", configured.handle.rkey, handle.rkey),
+    ):
+        if now != (wanted := before & ~0xFF | tag):
+            raise Less(f"the {name} of `{step.mkey}` is {now:#x} after `retag`, and {wanted:#x} was asked for")
+    configured.handle = handle

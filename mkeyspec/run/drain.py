@@ -149,8 +149,14 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
 
 def is_unmarked(end: End, *, spare: bool = False) -> bool:
     """Whether requests of this queue, or receives of the other one, were completed and no marker has come after."""
-    spoken = bool(end.other.received) or (bool(end.remote) and end.pair.attributes.type != "dci")
+    spoken = bool(end.other.received) or _tells_arrival(end)
     return end.used is not None or (spoken and _takes_send(end, spare=spare))
+
+
+def _tells_arrival(end: End) -> bool:
+    """Whether a message can show that what an RDMA WRITE brings has arrived. On UC it may be before it, and on a DCI
+    the order depends on the stream."""
+    return bool(end.remote) and end.pair.attributes.type == "rc"
 
 
 def _takes_send(end: End, *, spare: bool = False) -> bool:
@@ -206,10 +212,9 @@ def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None =
             if end.side == side:
                 continue
             for _ in range(2):  # the first is no message after unsignaled requests
-                if not _is_unheard(end, writers) or not _takes_send(end) or pair.attributes.sig_pipelining:
+                sends = _tells_arrival(end) and _takes_send(end) and not pair.attributes.sig_pipelining
+                if not _is_unheard(end, writers) or not sends:
                     break
-                if pair.attributes.type == "dci":
-                    break  # which writes a message is after depends on its stream
                 if failure := mark(state, end, at, closing=False)[1]:
                     return failure[0]
             if _is_unheard(end, writers):
@@ -283,7 +288,7 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = Fal
         request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
         receive = Due(at, "recv", state.number(), "recv", byte_lens=(0,), request=marker)
         # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
-        wanted = dc in end.other.received or (bool(end.remote) and dc is None)
+        wanted = dc in end.other.received or _tells_arrival(end)
         by_message = wanted and _takes_send(end, spare=spare) and (closing or not end.quiet())
         if number >= len(addresses) and not by_message:
             continue

@@ -64,6 +64,7 @@ class End:
         "configurations",
         "drained",
         "failed",
+        "flushes",
         "header",
         "lanes",
         "last",
@@ -108,6 +109,8 @@ class End:
         """Everything before it in `arrived` is judged."""
         self.failed = False
         """One of its queues has had an error of its own: the QP is in the error state, and flushes all that it has."""
+        self.flushes = False
+        """The error flushes receives: an unreliable QP whose request failed only stops sending (IBTA 10.3.1, SQE)."""
         self.stopped: dict[Lane, int] = {}
         """For each lane, the position of the request that failed: later requests are flushed, signaled or not."""
         self.unfreed: list[tuple[int, int]] = []
@@ -218,12 +221,13 @@ class End:
         if due.queue == "recv":
             sender = due.request.end if due.request is not None else None
             (self if sender is None else sender.other).received.add(due.request.dc if due.request is not None else None)
-            if sender is not None and due.request is not None:
+            if sender is not None and due.request is not None and not sender.pair.attributes.streams:
                 sender.was_heard(due.request.position)
         due.got = completion
         due.succeeded = completion.status == SUCCESS
         if due.failed and completion.status != FLUSH:
             self.failed = True
+            self.flushes = self.flushes or due.queue == "recv" or self.pair.attributes.type == "rc"
             if due.queue == "send" and lane is not None:
                 self.stopped.setdefault(lane, due.position)
         due.flushed = due.failed and completion.status == FLUSH and self.is_after_failure(due)
@@ -371,7 +375,7 @@ class Pair:
             end.qp = qp
             end.used = None
             end.drained = False
-            end.failed = False
+            end.failed = end.flushes = False
             end.received.clear()
             end.lanes.clear()
             end.stopped.clear()

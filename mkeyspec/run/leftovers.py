@@ -108,8 +108,8 @@ def _must_come(end: End, due: Due) -> bool:
 def _flushes(state: CaseState, pair: Pair) -> list[Failure]:
     """Receives that wait at a QP in the error state are flushed (IBTA 10.3.1.7)."""
     failures = []
-    for end in pair.ends if pair.attributes.type == "rc" else ():
-        if end.failed and end.receives:
+    for end in pair.ends if pair.attributes.type in ("rc", "uc", "ud") else ():
+        if end.flushes and end.receives:
             wait.until(state, lambda end=end: not end.receives, lambda end=end: state.poll(end))  # type: ignore[misc]
             for receive in end.receives:
                 due = Due(receive.at, "recv", receive.wr_id, "flushed")

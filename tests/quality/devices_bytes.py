@@ -193,3 +193,34 @@ device("refuses_and_carries_out_late")(partial(Refuses, refused, late=True))
 device("refuses_and_carries_out_aborted")(partial(Refuses, aborted))
 device("refuses_and_completes")(partial(Refuses, nothing, completes=True))
 device("refuses_and_writes_elsewhere")(partial(Refuses, nothing, elsewhere=True))
+
+
+class Answers(Disturbance):
+    """A call has another answer; `change` makes it of the right one and of the arguments."""
+
+    def __init__(self, name: str, change: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+        super().__init__()
+        self.name, self.change = name, change
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        found = go()
+        if name != self.name or tap.given_back:
+            return found
+        self.done = True
+        return self.change(found, args)
+
+
+def aligned(memory: Memory, args: tuple[Any, ...]) -> Memory:
+    return replace(memory, addr=memory.addr // 64 * 64)
+
+
+RETAGS: dict[str, Callable[[Any, tuple[Any, ...]], Any]] = {
+    "not": lambda mkey, args: args[0],
+    "otherwise": lambda mkey, args: replace(mkey, lkey=mkey.lkey ^ 1, rkey=mkey.rkey ^ 1),
+    "the_index": lambda mkey, args: replace(mkey, lkey=mkey.lkey ^ 0x100, rkey=mkey.rkey ^ 0x100),
+    "the_rkey_alone": lambda mkey, args: replace(mkey, lkey=args[0].lkey),
+}
+for _name, _change in RETAGS.items():
+    device(f"retags_{_name}")(partial(Answers, "retag", _change))
+device("aligns_memory")(partial(Answers, "memory", aligned))
+device("registers_less")(partial(Answers, "memory", lambda memory, args: replace(memory, length=memory.length - 1)))

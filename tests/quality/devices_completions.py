@@ -125,3 +125,16 @@ device("told_twice")(ToldTwice)
 device("told_twice_with_imm")(partial(ToldTwice, imm=7))
 device("told_twice_with_rkey")(partial(ToldTwice, invalidated_rkey=99))
 device("told_twice_with_another_id")(partial(ToldTwice, wr_id=0xDEADBEEF))
+
+
+class FlushesNoReceives(Disturbance):
+    """Receives that wait when their QP fails have no completion."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue != "recv" or completion.status != "wr_flush_err":
+            return (Held(completion),)
+        self.done = True
+        return ()
+
+
+device("flushes_no_receives")(FlushesNoReceives)
