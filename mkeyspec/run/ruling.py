@@ -7,6 +7,7 @@ ends it too.
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.plan.claim import lists
 from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.course import BEFORE_THE_FIRST_BYTE
@@ -69,7 +70,9 @@ class Rulings:
         self.mention(attempt.at, known, ruling.fits or failure is not None)
         if ruling.departure is not None and known is not None:
             if known.outcome is not None and (entries := known.outcome.listed()) is not None and end is not None:
-                other = section_faults.around_list(end, attempt, entries)
+                claimed_lists = lists(claimed)
+                again = len(entries) - min(map(len, claimed_lists), default=0)
+                other = section_faults.around_list(end, attempt, entries, again)
                 if other is not None:
                     self.fail(outcomes.depart(other, known, False, self.expectations).failure or other)
                     return False

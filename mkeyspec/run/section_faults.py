@@ -166,8 +166,9 @@ def blame(end: End, due: Due, what: str, at: At) -> Failure:
     return Failure("MKS2005", due.at, message, details, True)
 
 
-def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failure | None:
-    """Check what a list that fits does not name: the queue and the other members of each completion."""
+def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...], again: int = 0) -> Failure | None:
+    """Check what a list that fits does not name: the queue and the other members of each completion. `again`: so many
+    completions without an id may have that of one which has come."""
     for entry, due in zip(entries, arrange(entries, attempt.listed), strict=False):
         if entry.opcode != ERROR and due.got is not None and (due.queue == "recv") != entry.opcode.startswith("recv"):
             message = f"a completion of `{attempt.what}` came out of the QP's other queue"
@@ -178,10 +179,14 @@ def around_list(end: End, attempt: Attempt, entries: tuple[Entry, ...]) -> Failu
         if due.got is None or due.got.status != SUCCESS:
             continue
         named = ("id", "opcode", *(name for name, _ in entry.members))
-        owed = _echoed(end, due) if due.stray else due
-        if owed is None:
-            if any(name == "id" for name, _ in entry.members):
+        owed: Due | None = due
+        if due.stray:
+            names_id = any(name == "id" for name, _ in entry.members)
+            owed = _echoed(end, due) if names_id or again > 0 else None
+            again -= not names_id
+            if owed is None and names_id:
                 continue  # the case says which one it is
+        if owed is None:
             message = f"a completion of `{attempt.what}` is of no request that owes one"
             return Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True)
         if (fault := misfit(owed, attempt.what, named)) is not None:
