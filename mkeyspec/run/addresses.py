@@ -115,20 +115,23 @@ class Addresses:
         """Whether the first local key of a request, its remote key, or its address of a DCT is not that of what `wr`
         names. The message then fails before its first byte, if it fails."""
         remote, local, dct = wr.remote(), wr.local()[:1], wr.options.dct
+        rkey: int | None = None
         match request:
-            case protocol.Send() | protocol.Write() | protocol.Read():
-                sges = request.sges[:1] if not request.flags & SendFlag.INLINE else ()
+            case protocol.Send():
+                sges = request.sges
+            case protocol.Write() | protocol.Read():
+                sges, rkey = request.sges, request.rkey
             case protocol.FetchAdd() | protocol.CompareSwap():
-                sges = (request.sge,)
+                sges, rkey = (request.sge,), request.rkey
             case _:
                 return False
+        if request.flags & SendFlag.INLINE:
+            sges = ()
         if dct is not None and request.dc is not None and (request.dc.dct, request.dc.key) != self.state.dcts[dct]:
             return True
         if any(not self.is_key(part.name, sge.lkey) for part, sge in zip(local, sges, strict=False)):
             return True
-        if remote is None or isinstance(request, protocol.Send):
-            return False
-        return not self.is_key(remote.name, request.rkey, remote=True)
+        return remote is not None and rkey is not None and not self.is_key(remote.name, rkey, remote=True)
 
     def dc(self, options: Options, but: Members | None = None) -> protocol.DcAddress | None:
         if options.dct is None:
