@@ -72,6 +72,10 @@ class Part:
             self._put({"kind": "blob", "sha256": digest, "data": base64.b64encode(data).decode()})
         return digest
 
+    def not_closed(self, text: str) -> None:
+        """The device could not be closed at the end of the session: the text of the failure."""
+        self._put({"kind": "not_closed", "text": text})
+
     def close(self) -> None:
         if self._file < 0:
             return

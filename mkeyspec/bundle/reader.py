@@ -53,6 +53,8 @@ class Bundle:
     """By their paths in the project."""
     cut: bool = False
     """The file ends before its last line, or a process did not end by itself."""
+    not_closed: str = ""
+    """Of a session that ended with a device that could not be closed: the text of that failure."""
     sha256: str = ""
     """Of the file."""
     _rows: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -117,6 +119,10 @@ class Bundle:
             self._take_source(line)
         elif kind == "device":
             self._take_device(line)
+        elif kind == "not_closed":
+            if type(line.get("text")) is not str or not line["text"]:
+                raise Wrong("that the device could not be closed is not said in words")
+            self.not_closed = self.not_closed or line["text"]
 
     def _take_row(self, line: dict[str, Any], raw: bytes) -> None:
         try:

@@ -26,7 +26,7 @@ from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_expectations, read_profile
 from mkeyspec.plugin.provenance import pci_of
-from mkeyspec.plugin.recording import keep_device, keep_sources, recorder_of
+from mkeyspec.plugin.recording import keep_device, keep_not_closed, keep_sources, recorder_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
 from mkeyspec.plugin.row_report import remember_device
 from mkeyspec.plugin.waivers import for_device, skip_if_waived
@@ -65,6 +65,7 @@ def device(pytestconfig: pytest.Config) -> Iterator[Device]:
         last, pytestconfig.stash[OPEN] = pytestconfig.stash.get(OPEN, None), None
         if last is not None and (text := not_closed(pytestconfig, last)) is not None:
             pytestconfig.stash[NOT_CLOSED] = text
+            keep_not_closed(pytestconfig, text)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,9 @@ import pytest
 
 from mkeyspec.device.select import Kind
 from mkeyspec.plugin.nodes import BrokenFile
+from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_choice
+from mkeyspec.report.rows import plain
 from mkeyspec.run.marks import case_of
 
 if TYPE_CHECKING:
@@ -102,4 +104,6 @@ class Judging:
 def register(config: pytest.Config) -> None:
     bundle = bundle_of(config)
     if bundle is not None:
+        if bundle.not_closed:
+            config.stash[NOT_CLOSED] = plain(bundle.not_closed)
         config.pluginmanager.register(Judging(config, bundle), "mkeyspec-judging")

@@ -63,6 +63,12 @@ def keep_device(config: pytest.Config, about: dict[str, Any]) -> None:
         config.stash[_PART].device(about)
 
 
+def keep_not_closed(config: pytest.Config, text: str) -> None:
+    """Keep the failure of a session whose device could not be closed."""
+    if config.stash.get(_PART, None) is not None:
+        config.stash[_PART].not_closed(text)
+
+
 def keep_sources(config: pytest.Config, path: Path, mark: CaseMark) -> None:
     """Keep the file that a row was compiled from, and those that it uses."""
     part = config.stash.get(_PART, None)

@@ -127,6 +127,9 @@ CHANGES: dict[str, tuple[str, Callable[[list[Line]], object]]] = {
     "a frame of 64 MiB": ("MKS0950", lambda lines: _frame(lines, zstandard.compress(bytes(1 << 26)))),
     "a frame without its length": ("MKS0950", lambda lines: _frame(lines, zstandard.ZstdCompressor(
         write_content_size=False).compress(bytes(100)))),
+    "a device that was not closed, without a word": (
+        "MKS0950", lambda lines: lines.insert(1, {"kind": "not_closed", "text": 3})
+    ),
     "a kind that is none": ("MKS0950", lambda lines: lines.insert(1, {"kind": 3})),
 }  # fmt: skip
 

@@ -177,6 +177,16 @@ def test_one_that_cannot_be_closed_in_a_worker(project: Project) -> None:
     assert "6 passed, 1 failed (1 MKS2207), 1 skipped" in done.out, "of two workers that say the same"
 
 
+@pytest.mark.parametrize(("device", "processes"), [("gone-close", "0"), ("gone-in-a-worker", "2")])
+def test_one_that_could_not_be_closed_is_judged_so(project: Project, device: str, processes: str) -> None:
+    run = project.mkeyspec("run", "--device", f"acme:{device}", "-n", processes, "--bundle", "a.bundle")
+    judged = project.mkeyspec("judge", "a.bundle")
+    for done in (run, judged):
+        assert done.code == 1, done.out + done.err
+        assert "error[MKS2207]: the device can't be closed: OSError: no answer" in done.out
+        assert "6 passed, 1 failed (1 MKS2207), 1 skipped" in done.out
+
+
 def test_one_that_cannot_be_closed_by_the_controller_runs_no_row(project: Project) -> None:
     """With workers the controller opens and closes it first."""
     done = project.mkeyspec("run", "--device", "acme:gone-close", "-n", "1")
