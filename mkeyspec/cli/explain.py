@@ -1,4 +1,4 @@
-"""`mkeyspec explain`: what a code or a requirement means."""
+"""`mkeyspec explain`: what a code, a requirement or a line of a case means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from mkeyspec.cli.explain_line import about_line, place_in
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
 from mkeyspec.cli.sources import project_root
@@ -13,13 +14,16 @@ from mkeyspec.cli.sources import project_root
 _EXAMPLE = """\
 example:
   $ mkeyspec explain MKS2101
-  $ mkeyspec explain CRC-07"""
+  $ mkeyspec explain CRC-07
+  $ mkeyspec explain cases/first.mks:11"""
 
 
 def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
-    explain = command(commands, "explain", _explain, "say what a code or a requirement means", _EXAMPLE)
-    explain.add_argument("what", nargs="?", metavar="CODE", help="MKS2101, CFG-07…; without it, all codes are listed")
+    explain = command(commands, "explain", _explain, "say what a code, a requirement or a line means", _EXAMPLE)
+    explain.add_argument(
+        "what", nargs="?", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE…; without it, all codes are listed"
+    )
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -31,6 +35,9 @@ def _explain(options: argparse.Namespace) -> int:
     if options.what is None:
         for code, title in CODES.items():
             print(f"{code}  {title}")
+        return OK
+    if (place := place_in(options.what)) is not None:
+        sys.stdout.write(about_line(*place))
         return OK
     wanted = options.what.strip().upper()
     page = explanation(wanted)

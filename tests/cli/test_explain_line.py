@@ -1,0 +1,86 @@
+"""`mkeyspec explain FILE:LINE`: the words of a line, their values, and what the case verifies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import Project
+
+CASES = """\
+mks 1
+suite "a"
+let size = 512
+
+case first  # a comment
+    verifies SIG-07, CRC-08
+    for crc in crc32, crc32c
+    let d = crc(ones) every size
+    memory src = framed(counter(1024), d)
+    mkey k { block_signature }
+
+    configure k { layout list(src); signature { mem d } }
+    transmit k by send
+    expect wire == counter(1024)
+"""
+
+LINES: list[tuple[int, list[str]]] = [
+    (3, ["let size = 512"]),
+    (6, ["SIG-07", "CRC-08", "mlx5dv_wr_set_mkey_sig_block(3)"]),
+    (9, ["memory src = framed(counter(1024), d)", "1,032 bytes", "counter("]),
+    (12, ["mlx5dv_wr_mkey_configure(3)", "src[0 +: 1032]", "lines: `mem`, `wire`, `check_mask`, `copy_mask`"]),
+    (13, ["claims: `rejected at complete`", "send_imm", "its case verifies:\n  SIG-07  "]),
+    (14, ["the wire, 1,024 bytes"]),
+]
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.put("cases/a.mks", CASES)
+    return project
+
+
+@pytest.mark.parametrize(("line", "told"), LINES, ids=[CASES.splitlines()[line - 1].strip() for line, _ in LINES])
+def test_each_word_of_a_line_is_told(suite: Project, line: int, told: list[str]) -> None:
+    done = suite.mkeyspec("explain", f"cases/a.mks:{line}")
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"cases/a.mks:{line}\n{line:>5} | {CASES.splitlines()[line - 1]}\n")
+    for text in told:
+        assert text in done.out, done.out
+    assert "```" not in done.out
+
+
+def test_a_place_as_a_failure_names_it(suite: Project) -> None:
+    assert suite.mkeyspec("explain", "cases/a.mks:13:5").out == suite.mkeyspec("explain", "cases/a.mks:13").out
+
+
+def test_a_line_that_is_being_written(suite: Project) -> None:
+    """What can be told is told, whatever the rest of the file is like."""
+    suite.put("cases/a.mks", CASES.replace("transmit k by send", "transmit k by nothing {"))
+    done = suite.mkeyspec("explain", "cases/a.mks:12")
+    assert done.code == 0, done.err
+    assert "mlx5dv_wr_mkey_configure(3)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "told"),
+    [
+        ("cases/a.mks:11", "MKS0907", "cases/a.mks:11 has nothing to explain"),
+        ("cases/a.mks:0", "MKS0907", "cases/a.mks has 15 lines, and no line 0"),
+        ("cases/a.mks:99", "MKS0907", "cases/a.mks has 15 lines, and no line 99"),
+        ("cases/b.mks:1", "MKS0903", "no such file: cases/b.mks"),
+        ("cases/a.mks", "MKS0907", "nothing is called 'cases/a.mks'"),
+        ("cases/latin.mks:1", "MKS0907", "cases/latin.mks is not UTF-8"),
+        ("cases/large.mks:1", "MKS0907", "cases/large.mks is too large"),
+        ("cases:1", "MKS0907", "nothing is called 'cases:1'"),
+    ],
+)
+def test_a_line_that_is_none(suite: Project, what: str, code: str, told: str) -> None:
+    Path(suite.path / "cases/latin.mks").write_bytes(b"mks 1\n# \xe9\n")
+    Path(suite.path / "cases/large.mks").write_bytes(b"#" * (20 << 20))
+    done = suite.mkeyspec("explain", what)
+    assert done.code == 2, done.out
+    assert f"error[{code}]: {told}" in done.err, done.err
+    assert "Traceback" not in done.err
