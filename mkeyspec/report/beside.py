@@ -41,9 +41,10 @@ def beside(wrong: Sequence[tuple[Run, Result]], passed: Passed) -> tuple[str, ..
     number = sum(map(len, others.values()))
     names = dict.fromkeys(name for key in others for row in cases[key] for name in row)
     # One binding of all cases says more than one for each of them.
-    common = [name for name in names if _apart(name, _all(cases, others), _all(others, others))]
+    all_wrong, all_passed = _all(cases, cases), _all(others, others)
+    common = [name for name in names if _apart(name, all_wrong, all_passed)]
     if common:
-        return tuple(_sentence(name, _all(cases, others), _all(others, others)) for name in common[:1])
+        return (_sentence(common[0], all_wrong, all_passed),)
     lines = []
     for key, rows in others.items():
         apart = [name for name in names if _apart(name, cases[key], rows)]

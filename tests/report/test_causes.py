@@ -158,6 +158,12 @@ def test_what_passed_beside_in_several_cases(tmp_path: Path) -> None:
         "c: these rows have n ≥ 2, and those that passed have n ≤ 1",
         "d: these rows have n ≥ 3, and those that passed have n ≤ 2",
     )
+    results.append(one("f", True))
+    run = run_of(tmp_path / "s", *results)
+    (cause,) = causes_of((run, one) for one in results_of(run) if one.id != f"{FILE}::d[n=2]")
+    assert cause.beside == ("c: these rows have n ≥ 2, and those that passed have n ≤ 1",), "f has no n"
+    results.pop()
+    run = run_of(tmp_path / "t", *results)
     (cause,) = causes_of((run, one) for one in results_of(run) if one.id != f"{FILE}::d[n=2]")
     assert cause.beside == ("these rows have n ≥ 2, and those that passed have n ≤ 1",)
 
