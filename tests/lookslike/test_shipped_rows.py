@@ -26,7 +26,7 @@ from tests.shipped import ROOT, suites
 LARGEST_STEP = 40 << 20
 """More than the bytes that any one step of a computation takes at once."""
 
-ROWS = 6
+ROWS = 12
 """Every so many rows of the quick profile."""
 
 

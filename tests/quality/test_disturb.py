@@ -1,4 +1,4 @@
-"""A sample of `python -m tests.quality.disturb`: a row of a third of the cases, with each kind of disturbance in it.
+"""A sample of `python -m tests.quality.disturb`: a row of a sixth of the cases, with each kind of disturbance in it.
 
 `.ci/run` takes a row of each case, and other places.
 """
@@ -35,7 +35,7 @@ WHOLE = {name: kind for name, kind in kinds().items() if kind.forbidden}
 def sample() -> list[Row]:
     """Each has its own lot, so that a new case moves no other. With the few that some kind needs."""
     found = rows(most=1, seed=SEED)
-    return [row for row in found if row.case.name in NEEDED or random.Random(f"{SEED} {row.id}").random() < 1 / 3]
+    return [row for row in found if row.case.name in NEEDED or random.Random(f"{SEED} {row.id}").random() < 1 / 6]
 
 
 def of(group: str) -> list[Kind]:
