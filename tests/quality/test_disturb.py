@@ -25,6 +25,7 @@ NEEDED = {
     "only_the_named_requests_are_cancelled",
     "remote_invalidate_needs_its_flag",
     "unknown_create_flags",
+    "what_memory_has_when_the_message_goes",
     "without_opaque",
 }
 """Cases with a place for a kind that few others have."""
