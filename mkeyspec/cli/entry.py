@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, judge, report, compare, list, explain, doctor, generate, repro, softnic.
+"""The command line: check, compile, run, judge, report, compare, list, explain, draw, doctor, generate, repro, softnic.
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -26,6 +26,7 @@ from mkeyspec.cli import (
     compare,
     completion,
     doctor,
+    draw,
     explain,
     fmt,
     generate,
@@ -56,6 +57,7 @@ _COMMANDS = (
     compare,
     list_command,
     explain,
+    draw,
     fmt,
     lsp,
     doctor,

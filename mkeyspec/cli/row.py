@@ -29,29 +29,61 @@ class Item(NamedTuple):
 
 def row_of(id: str) -> Item:
     """The row of `FILE::CASE[ROW]`. Raises Failure (MKS0903, MKS0907)."""
-    from mkeyspec.compiler.compile import compile_file
-
     path, _, rest = id.partition("::")
     name, _, wanted = rest.removesuffix("]").partition("[")
-    be_a_source(Path(path), SUFFIX)
-    if not Path(path).is_file():
-        raise Failure("MKS0903", f"no such file: {path}")
-    compiled = compile_file(Path(path), base=project_root())
-    if compiled.suite is None or compiled.loaded is None:
-        raise Failure("MKS0907", f"{path} has errors, see `mkeyspec check {path}`")
-    if not name and compiled.suite.cases:
-        first = compiled.suite.cases[0]
+    suite, loaded = _compiled(Path(path))
+    if not name and suite.cases:
+        first = suite.cases[0]
         one_of = f"[{first.rows[0].id}]" if first.rows[0].id else ""
         raise Failure("MKS0907", f"{path} has no case ''; name a row, as {path}::{first.name}{one_of}")
-    case = next((one for one in compiled.suite.cases if one.name == name), None)
+    case = next((one for one in suite.cases if one.name == name), None)
     if case is None:
-        advice = did_you_mean(name, [one.name for one in compiled.suite.cases])
+        advice = did_you_mean(name, [one.name for one in suite.cases])
         raise Failure("MKS0907", f"{path} has no case {name!r}{f'; {advice}' if advice else ''}")
     row = next((one for one in case.rows if one.id == wanted), None)
     if row is None:
         raise Failure("MKS0907", _no_row(path, case, wanted))
-    tree = next(one for one in compiled.loaded.file.cases if one.name.text == name)
-    return Item(path, compiled.suite.source, compiled.loaded, tree, case, row)
+    return _item(path, suite, loaded, case, row)
+
+
+def first_row_of(path: Path, *, name: str = "", line: int = 0) -> Item:
+    """The first row of a case: of the one called `name`, of the one that `line` is in, or of the first. Raises Failure
+    (MKS0903, MKS0907)."""
+    suite, loaded = _compiled(path)
+    if not suite.cases:
+        raise Failure("MKS0907", f"{path} has no case: it is a library")
+    if name:
+        case = next((one for one in suite.cases if one.name == name), None)
+        if case is None:
+            advice = did_you_mean(name, [one.name for one in suite.cases])
+            raise Failure("MKS0907", f"{path} has no case {name!r}{f'; {advice}' if advice else ''}")
+    elif line:
+        case = max((one for one in suite.cases if one.at.line <= line), key=lambda one: one.at.line, default=None)
+        if case is None or line > loaded.file.source.text.count("\n") + 1:
+            raise Failure("MKS0907", f"{path}:{line} is in no case")
+        for row in case.rows:
+            if any(step.at.line == line or any(one.at.line == line for one in step.posted()) for step in row.steps):
+                return _item(str(path), suite, loaded, case, row)
+    else:
+        case = suite.cases[0]
+    return _item(str(path), suite, loaded, case, case.rows[0])
+
+
+def _compiled(path: Path) -> tuple[plan.Suite, Loaded]:
+    from mkeyspec.compiler.compile import compile_file
+
+    be_a_source(path, SUFFIX)
+    if not path.is_file():
+        raise Failure("MKS0903", f"no such file: {path}")
+    compiled = compile_file(path, base=project_root())
+    if compiled.suite is None or compiled.loaded is None:
+        raise Failure("MKS0907", f"{path} has errors, see `mkeyspec check {path}`")
+    return compiled.suite, compiled.loaded
+
+
+def _item(path: str, suite: plan.Suite, loaded: Loaded, case: plan.Case, row: plan.Row) -> Item:
+    tree = next(one for one in loaded.file.cases if one.name.text == case.name)
+    return Item(path, suite.source, loaded, tree, case, row)
 
 
 def _no_row(path: str, case: plan.Case, wanted: str) -> str:

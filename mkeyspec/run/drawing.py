@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
+from mkeyspec import plan
 from mkeyspec.run.ledger import Ledger, Positions
 from mkeyspec.run.ledger_text import ranges_of
-from mkeyspec.run.route import Piece, Unknown, place_in
+from mkeyspec.run.route import Key, Piece, Unknown, place_in
 from mkeyspec.value.signature import Domain
 
 MOST_CELLS = 6
@@ -21,17 +22,22 @@ WIDEST = 108
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Bytes that go together: what they are in memory, in the mkey and on the wire. "" where there are none."""
+    """Bytes that go together: what they are in memory, in the mkey and on the wire. "" where there are none.
+
+    `unit`: the data unit of AES-XTS.
+    """
 
     memory: str
     key: str
     wire: str
     bad: bool
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`side`: where the bytes differ, "wire" or "mem". `before`, `after`: whether there are more than these cells."""
+    """`key`: its name, "" of bytes that go through none. `side`: where the bytes differ, "wire" or "mem". `before`,
+    `after`: whether there are more than these cells."""
 
     key: str
     side: str
@@ -41,10 +47,9 @@ class Drawing:
 
     def lines(self) -> list[str]:
         """As text: the marks are under the row that was compared."""
-        rows = {"memory": [one.memory for one in self.cells], self.key: [one.key for one in self.cells]}
-        rows |= {"wire": [one.wire for one in self.cells]}
+        rows = self.rows()
         width = max(map(len, rows))
-        widths = [max(4, *(len(row[n]) for row in rows.values())) for n in range(len(self.cells))]
+        widths = self._widths(rows)
         while len(widths) > 1 and width + sum(widths) + 3 * len(widths) + 6 > WIDEST:
             widths.pop()
         cut = self.after or len(widths) < len(self.cells)
@@ -53,12 +58,70 @@ class Drawing:
         for name, row in rows.items():
             cells = " │ ".join(text.ljust(size) for text, size in zip(row, widths, strict=False))
             lines.append(f"{name:<{width}} {start}{cells}{end}")
-            if name == ("wire" if self.side == "wire" else "memory"):
+            bad = any(one.bad for one in self.cells[: len(widths)])
+            if bad and name == ("wire" if self.side == "wire" else "memory"):
                 marks = "   ".join(
                     ("^" * size if one.bad else " " * size) for one, size in zip(self.cells, widths, strict=False)
                 )
                 lines.append(f"{'':<{width}} {' ' * len(start)}{marks}".rstrip())
         return lines
+
+    def rows(self) -> dict[str, list[str]]:
+        """The texts of the cells, by the names of the rows, from top to bottom."""
+        rows = {"memory": [one.memory for one in self.cells]}
+        if self.key:
+            rows[self.key] = [one.key for one in self.cells]
+        if any(one.unit for one in self.cells):
+            rows["unit"] = [one.unit for one in self.cells]
+        return rows | {"wire": [one.wire for one in self.cells]}
+
+    def bands(self) -> Iterator[Drawing]:
+        """The same cells in drawings that are narrow enough for a line of text, each as long as it can be."""
+        rows = self.rows()
+        room = WIDEST - max(map(len, rows)) - 6
+        start = used = 0
+        for number, size in enumerate(self._widths(rows)):
+            if number > start and used + size + 3 > room:
+                yield replace(self, cells=self.cells[start:number], before=self.before or start > 0, after=True)
+                start, used = number, 0
+            used += size + 3
+        yield replace(self, cells=self.cells[start:], before=self.before or start > 0)
+
+    def _widths(self, rows: Mapping[str, Sequence[str]]) -> list[int]:
+        return [max(4, *(len(row[n]) for row in rows.values())) for n in range(len(self.cells))]
+
+
+MOST_DRAWN = 12
+"""Cells of a drawing that begins at the first byte; of more, the last block or entry is drawn too."""
+
+
+def whole_drawing(ledger: Ledger) -> Drawing | None:
+    """The bytes of a ledger from the first one, and the last ones where there are many; None as `drawing_of`."""
+    none = np.empty(0, dtype=np.intp)
+    low, high = ledger.extent
+    first, last = _data_of(ledger.domain, low), _data_of(ledger.domain, high)
+    try:
+        cells = list(islice(_cells(ledger, first, none, ledger.key.crypto), MOST_DRAWN + 1))
+        if len(cells) > MOST_DRAWN:
+            end = list(islice(_cells(ledger, _start_of_last(ledger, last), none, ledger.key.crypto), MOST_DRAWN))
+            cells = [*cells[:MOST_DRAWN], Cell("…", "…", "…", False), *end]
+    except Unknown:
+        return None
+    return Drawing(ledger.key.name, ledger.side, tuple(cells), False, False) if cells else None
+
+
+def _start_of_last(ledger: Ledger, last: int) -> int:
+    """The first data byte of the last block, data unit or entry."""
+    key = ledger.key
+    sizes = [domain.block for domain in (key.mem, key.wire) if domain is not None] or _units(key)
+    if sizes:
+        return max(last // size * size for size in sizes)
+    return key.starts[bisect_right(key.starts, last) - 1]
+
+
+def _units(key: Key) -> list[int]:
+    """The size of a data unit, of a key whose data units are bytes of data alone."""
+    return [key.crypto.data_unit] if key.crypto is not None and not key.signed else []
 
 
 def drawing_of(ledger: Ledger, where: Positions) -> Drawing | None:
@@ -84,20 +147,24 @@ def drawing_of(ledger: Ledger, where: Positions) -> Drawing | None:
     return Drawing(key.name, ledger.side, tuple(cells[:MOST_CELLS]), first > 0, len(cells) > MOST_CELLS)
 
 
-def _cells(ledger: Ledger, start: int, positions: Positions) -> Iterator[Cell]:
-    """Cells of data from `start` on, cut by entries and blocks, each block with its fields behind it."""
+def _cells(ledger: Ledger, start: int, positions: Positions, crypto: plan.SetCrypto | None = None) -> Iterator[Cell]:
+    """Cells of data from `start` on, cut by entries and blocks, each block with its fields behind it; of a key without
+    a signature also by the data units of `crypto`."""
     key, transfer = ledger.key, ledger.transfer
     domains = [domain for domain in (key.mem, key.wire) if domain is not None]
     end = _data_of(ledger.domain, ledger.extent[1]) + 1
     while start < end:
-        length = min([end, *((start // domain.block + 1) * domain.block for domain in domains)]) - start
+        units = [] if crypto is None else _units(key)
+        blocks = [domain.block for domain in domains] + units
+        length = min([end, *((start // size + 1) * size for size in blocks)]) - start
         for piece in transfer.data(key, start, length):
             at = start + piece.at
             in_memory, on_wire = _stream(key.mem, at), _stream(key.wire, at)
             near = on_wire if ledger.side == "wire" else in_memory
             block = f"block {at // key.wire.block}: " if key.wire is not None else ""
             wire = f"{block}[{ledger.base + on_wire} +: {piece.length}]"
-            yield Cell(ranges_of([piece]), _way(piece), wire, _differs(positions, near, piece.length))
+            unit = f"{at // units[0]}: tweak {_tweak(crypto, at // units[0])}" if crypto is not None and units else ""
+            yield Cell(ranges_of([piece]), _way(piece), wire, _differs(positions, near, piece.length), unit)
         start += length
         if any(start % domain.block == 0 for domain in domains):
             yield _field(ledger, start, positions)
@@ -121,6 +188,11 @@ def _field(ledger: Ledger, end: int, positions: Positions) -> Cell:
     into, out = (wire, memory) if ledger.side == "wire" else (memory, wire)
     done = "checked, copied or computed" if into and out else "computed" if into else "checked"
     return Cell(memory, done, wire, bad)
+
+
+def _tweak(crypto: plan.SetCrypto, unit: int) -> str:
+    """Of a data unit (IEEE 1619-2007, 5.1)."""
+    return f"{crypto.tweak + unit & (1 << 128) - 1:#x}"
 
 
 def _way(piece: Piece) -> str:

@@ -64,8 +64,7 @@ class Key:
     per_turn: int = 0
     mem: Domain | None = None
     wire: Domain | None = None
-    data_unit: int = 0
-    """Of AES-XTS; 0: no crypto."""
+    crypto: plan.SetCrypto | None = None
 
     def laid(self, layout: Layout) -> Key:
         starts, at = [], 0
@@ -82,7 +81,7 @@ class Key:
         for setter in wr.setters:
             match setter:
                 case plan.SetCrypto():
-                    key = replace(key, data_unit=setter.data_unit)
+                    key = replace(key, crypto=setter)
                 case _:
                     pass
         return key

@@ -34,6 +34,7 @@ def test_the_script_has_the_commands(shell: str, capsys: pytest.CaptureFixture[s
 WORDS = [
     (["mkeyspec", "che"], ["check"]),
     (["mkeyspec", "ls"], ["lsp"]),
+    (["mkeyspec", "draw", "--format", "s"], ["svg"]),
     (["mkeyspec", "completion", "f"], ["fish"]),
     (["mkeyspec", "check", "--form"], ["--format"]),
     (["mkeyspec", "check", "--format", "sa"], ["sarif"]),

@@ -86,6 +86,13 @@ def test_what_a_failure_says(project: Project) -> None:
     assert printed in done.out
 
 
+def test_the_drawing_of_running_is_what_the_command_prints(project: Project) -> None:
+    [printed] = [text for _, text in blocks(RUNNING, "text") if text.startswith("cases/examples/signature.mks::")]
+    put_readme_case(project)
+    done = project.mkeyspec("draw", "cases/examples/signature.mks")
+    assert (done.code, done.out) == (0, printed)
+
+
 def test_the_failure_of_the_readme_is_what_its_command_prints(project: Project) -> None:
     command = next(line for line in commands_of(README) if "--fault" in line and "[" in line)
     printed = next(text for _, text in blocks(README, "text") if "error[" in text)
