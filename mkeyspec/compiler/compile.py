@@ -19,7 +19,7 @@ Then, case by case:
 
 At the end, for all diagnostics:
 
-11. Known mistakes: a line with an error is compared with a table of them (`second_look`).
+11. Known mistakes: a line with an error is compared with a table of them (`known_mistakes`).
 12. Levels: which warnings are not shown, and which are errors (`warning_levels`).
 
 Bad input raises nothing: all errors are in the diagnostics. A file with an error has no suite.
@@ -38,9 +38,9 @@ from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.expand.count import count_rows, most_rows
 from mkeyspec.compiler.expand.covering import CoveringCases, CoveringRows
 from mkeyspec.compiler.expand.expand import RowTally, expand, library_scope, report
+from mkeyspec.compiler.known_mistakes import with_known_mistakes
 from mkeyspec.compiler.loader import NOTHING_UNSAVED, Loaded, load
 from mkeyspec.compiler.resolve import resolve, setups_of
-from mkeyspec.compiler.second_look import look_again
 from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.lower import Lowering
 from mkeyspec.compiler.statements.registry import CASE
@@ -91,7 +91,7 @@ def compile_file(
             suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
         except TooManyErrors:
             suite = None
-    diagnostics = settle(look_again(diagnostics), None if loaded is None else loaded.file, levels)
+    diagnostics = settle(with_known_mistakes(diagnostics), None if loaded is None else loaded.file, levels)
     return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
 
 

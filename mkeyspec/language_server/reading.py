@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from mkeyspec.compiler.known_mistakes import with_known_mistakes
 from mkeyspec.compiler.loader import load
 from mkeyspec.compiler.meanings import Meanings
 from mkeyspec.compiler.resolve import resolve
-from mkeyspec.compiler.second_look import look_again
 from mkeyspec.compiler.statements.check_shapes import check_sentences
 from mkeyspec.compiler.statements.registry import CASE
 from mkeyspec.compiler.warning_levels import settle
@@ -88,7 +88,7 @@ def read(place: Place, text: str, places: Sequence[tuple[int, int]], wanted: Col
         if loaded is not None:
             file, library = loaded.file, loaded.library
             _look(file, library, head, diagnostics, meanings)
-    settled = settle(look_again(diagnostics), None, place.levels)
+    settled = settle(with_known_mistakes(diagnostics), None, place.levels)
     source = file.source if file is not None else Source(place.path.name, shown, place.path)
     return Reading(
         source, head, mine, file, library, tuple(meanings.uses), tuple(meanings.declarations), tuple(settled)

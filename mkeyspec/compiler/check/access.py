@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, Live, is_known
@@ -16,104 +16,106 @@ def rights_text(flags: int) -> str:
     return " | ".join(name for flag, name in _RIGHTS if flags & flag) or "0"
 
 
-def look_right(look: Look, request: object, part: Part, use: plan.Use, granted: Int | None, at: plan.At) -> None:
+def check_right(context: Context, request: object, part: Part, use: plan.Use, granted: Int | None, at: plan.At) -> None:
     """`granted`: of the mkey, None: never set. Then it is taken for local read only (X-OPEN-23)."""
     if not use.right or (is_known(granted) and granted & use.right):
         return
     needed = rights_text(use.right)
     if granted is not None and not is_known(granted):
-        look.broken(
+        context.broken(
             "access_right",
             f"whether `{part.name}` grants {needed} is read from the device",
             part,
             fallback=request,
-            certain=False,
+            definite=False,
             reason=use.reason,
         )
         return
-    word = "rights" if look.state.memory(part.name) is not None else "access"
+    word = "rights" if context.state.memory(part.name) is not None else "access"
     has = "its access was never set" if granted is None else f"it grants {rights_text(granted)}"
-    look.broken(
+    context.broken(
         "access_right",
         f"`{use.verb}` needs {needed} of `{part.name}`, and {has}",
         part,
         fallback=request,
-        notes=look.declared(part.name),
+        notes=context.declared(part.name),
         help=f"{word} {needed}" if granted is None else f"{word} {rights_text(granted | use.right)}",
         reason=use.reason,
     )
 
 
-def look_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, pd: str | None) -> None:
+def check_memory(
+    context: Context, request: object, part: Part, use: plan.Use, state: MemoryState, pd: str | None
+) -> None:
     """A plain buffer named by a data request."""
-    if _key_overridden(look, request, part, use):
+    if _key_overridden(context, request, part, use):
         return
     if state.access is not None:
-        look_right(look, request, part, use, state.access, state.at)
-    look_pd(look, request, part, use, part.name, state.pd, pd)
+        check_right(context, request, part, use, state.access, state.at)
+    check_pd(context, request, part, use, part.name, state.pd, pd)
 
 
-def look_pd(
-    look: Look, request: object, part: Part, use: plan.Use, name: str, pd: str | None, other: str | None
+def check_pd(
+    context: Context, request: object, part: Part, use: plan.Use, name: str, pd: str | None, other: str | None
 ) -> None:
     """`pd` of the buffer or mkey `name` against that of the QP that uses it."""
     if pd != other:
-        look.broken(
+        context.broken(
             "foreign_pd",
             f"`{name}` is of {pd_text(pd)}, the QP of {pd_text(other)}",
             part,
             fallback=request,
-            notes=look.declared(name),
+            notes=context.declared(name),
             reason=use.reason,
         )
 
 
-def look_side(look: Look, request: object, part: Part, peer: bool, used_by_peer: bool) -> bool:
+def check_side(context: Context, request: object, part: Part, peer: bool, used_by_peer: bool) -> bool:
     """The buffer or mkey must belong to the endpoint whose key is used; True if it does not."""
     if peer == used_by_peer:
         return False
     owner, other = ("peer", "owner") if peer else ("owner", "peer")
-    look.broken(
+    context.broken(
         "wrong_side",
         f"`{part.name}` belongs to the {owner}, and a buffer of the {other} is wanted here",
         part,
         fallback=request,
-        notes=look.declared(part.name),
+        notes=context.declared(part.name),
     )
     return True
 
 
-def look_keys(look: Look, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: AbstractMkey) -> bool:
+def check_keys(context: Context, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: AbstractMkey) -> bool:
     """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey; True if another key is used."""
     for member, value in (*part.but, *plan.options_of(request).but):
         if member == "tag" and value != key.tag:
-            look.broken(
+            context.broken(
                 "update_tag",
                 f"tag {_number(value)} is used, and `{part.name}` has {_number(key.tag)}",
                 part,
                 "tag",
                 fallback=request,
-                forced=True,
-                certain=is_known(value) and is_known(key.tag),
+                by_but=True,
+                definite=is_known(value) and is_known(key.tag),
                 reason=use.reason,
             )
             return True
-    return _key_overridden(look, request, part, use)
+    return _key_overridden(context, request, part, use)
 
 
-def _key_overridden(look: Look, request: object, part: Part, use: plan.Use) -> bool:
+def _key_overridden(context: Context, request: object, part: Part, use: plan.Use) -> bool:
     mine = "rkey" if use.remote else "lkey"
     # On the part itself either name is meant for this use; among a request's modifiers each has its own part.
     options = tuple(pair for pair in plan.options_of(request).but if pair[0] == mine)
     for member, value in (*part.but, *options):
         if member in ("lkey", "rkey") and value != Live(part.name, member):
-            look.broken(
+            context.broken(
                 "bad_lkey",
                 f"the {member} is not that of `{part.name}`",
                 part,
                 member,
                 fallback=request,
-                forced=True,
+                by_but=True,
                 reason=use.reason,
             )
             return True

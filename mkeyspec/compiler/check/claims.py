@@ -37,7 +37,7 @@ def settle(
     """The claim, with the one broken rule entered in its rejections; diagnostics if claim and rules do not fit.
     `when_false`: there is a claim, but its `when` is false in this row.
     """
-    undefined = [b for b in broken if not b.rule.phases and b.certain]
+    undefined = [b for b in broken if not b.rule.phases and b.definite]
     for found in undefined:
         _report(found, diagnostics, help=found.help or UNDEFINED_HELP)
     if undefined:
@@ -46,17 +46,17 @@ def settle(
     rejections = plan.rejections(claim)
     if not rejections:
         for found in broken:
-            if found.certain and not found.forced:
+            if found.definite and not found.by_but:
                 _report(found, diagnostics, notes=_when_note(when_false), help=_claim_help(found))
         return claim
-    certain = [b for b in broken if b.certain]
+    definite = [b for b in broken if b.definite]
     if not broken and not overrides(step):
         _every_outcome(claim, rejections, origin, step, diagnostics)
-    if not certain:
+    if not definite:
         _nothing_certain(broken, claim, rejections, origin, step, diagnostics)
         return _pinned(claim, [b for b in broken if _matches(b, rejections)])
-    first = min(_phase(b) for b in certain)
-    earliest = [b for b in certain if _phase(b) == first]
+    first = min(_phase(b) for b in definite)
+    earliest = [b for b in definite if _phase(b) == first]
     matching = [b for b in earliest if _matches(b, rejections)]
     if not matching:
         _wrong_phase(earliest[0], rejections, origin, step, diagnostics)

@@ -9,10 +9,10 @@ from mkeyspec.compiler.check.state import AbstractMkey, AbstractState, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 
 
-class Look:
+class Context:
     """A step held against the rules. `found`: those that it breaks, in order; `state`: what holds before it.
 
-    The requests of a section share one `Look`, and each changes its state.
+    The requests of a section share one `Context`, and each changes its state.
     """
 
     __slots__ = ("found", "origin", "peer", "qp", "state", "step")
@@ -35,8 +35,8 @@ class Look:
         fallback: object = None,
         notes: tuple[Note, ...] = (),
         help: str = "",
-        forced: bool = False,
-        certain: bool = True,
+        by_but: bool = False,
+        definite: bool = True,
         reason: str | None = None,
         phases: tuple[str, ...] | None = None,
     ) -> None:
@@ -46,10 +46,10 @@ class Look:
         (IBTA 9.8.3). Such a rule has no effect there.
         """
         if reason == "remote_access" and self.qp.type == "uc":
-            certain = False
+            definite = False
         span = self.origin.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
-        self.found.append(BrokenRule(row, span, message, notes, help, forced, certain, reason))
+        self.found.append(BrokenRule(row, span, message, notes, help, by_but, definite, reason))
 
     def origin_of(self, earlier: plan.Step | None) -> Origin:
         """The origin of an earlier step, whose parts are looked at here."""

@@ -6,8 +6,8 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, CryptoOrder, MkeyFlag
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.mkey_state import check_exists
 from mkeyspec.compiler.check.state import CRYPTO, SIGNATURE, AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.signature import PLAIN, Domain
@@ -21,82 +21,82 @@ ONE_DOMAIN = {(True, _AFTER), (False, _BEFORE)}
 """(encrypt_on_tx, order) whose rows of the page's table have one signature domain only (XCRY-07)."""
 
 
-def look_crypto(look: Look, request: plan.Configure, setter: plan.SetCrypto, key: AbstractMkey) -> None:
+def check_crypto(context: Context, request: plan.Configure, setter: plan.SetCrypto, key: AbstractMkey) -> None:
     """One call of mlx5dv_wr_set_mkey_crypto on `key`."""
     if not key.has(MkeyFlag.CRYPTO):
-        look.broken(
+        context.broken(
             "mkey_without_crypto",
             f"`{request.mkey}` was created without CRYPTO",
             setter,
             fallback=request,
-            notes=look.declared(request.mkey),
+            notes=context.declared(request.mkey),
             help=f"mkey {request.mkey} {{ crypto }}",
         )
-    dek = look.state.dek(setter.dek)
-    if look_exists(look, request, setter.dek) and dek is not None and dek.pd != key.pd:
-        look.broken(
+    dek = context.state.dek(setter.dek)
+    if check_exists(context, request, setter.dek) and dek is not None and dek.pd != key.pd:
+        context.broken(
             "dek_pd",
             f"`{setter.dek}` is of another protection domain than `{request.mkey}`",
             setter,
             "dek",
             fallback=request,
-            notes=look.declared(setter.dek),
+            notes=context.declared(setter.dek),
             help="give both of them the same `pd`",
         )
     if setter.keytag is not None:
-        look_keytag(look, len(setter.keytag), setter, request)
-    comp_mask, forced = overridden(setter.but, "comp_mask", 0)
+        check_keytag(context, len(setter.keytag), setter, request)
+    comp_mask, by_but = overridden(setter.but, "comp_mask", 0)
     if comp_mask != 0:
-        look.broken(
+        context.broken(
             "crypto_comp_mask",
             "comp_mask is reserved and must be 0",
             setter,
             "comp_mask",
             fallback=request,
-            forced=forced,
-            certain=comp_mask is not None,
+            by_but=by_but,
+            definite=comp_mask is not None,
         )
-    standard, forced = overridden(setter.but, "crypto_standard", AES_XTS)
+    standard, by_but = overridden(setter.but, "crypto_standard", AES_XTS)
     if standard != AES_XTS:
-        look.broken(
+        context.broken(
             "crypto_standard",
             "crypto_standard is AES_XTS (0) or nothing",
             setter,
             "crypto_standard",
             fallback=request,
-            forced=forced,
-            certain=standard is not None,
+            by_but=by_but,
+            definite=standard is not None,
         )
-    order, forced = overridden(setter.but, "signature_crypto_order", setter.order)
+    order, by_but = overridden(setter.but, "signature_crypto_order", setter.order)
     if order not in (_AFTER, _BEFORE):
-        look.broken(
+        context.broken(
             "crypto_order",
             f"signature_crypto_order {order} is none of the page's two",
             setter,
             "order",
             fallback=request,
-            forced=forced,
-            certain=order is not None,
+            by_but=by_but,
+            definite=order is not None,
         )
-    unit, forced = overridden(setter.but, "data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1))
+    unit, by_but = overridden(setter.but, "data_unit_size", BLOCK_ENUM.get(setter.data_unit, -1))
     if unit not in BLOCK_BYTES:
-        look.broken(
+        context.broken(
             "crypto_data_unit",
             f"data_unit_size {unit} is none of enum mlx5dv_block_size"
-            if forced
+            if by_but
             else f"data units of {setter.data_unit} bytes: the pages have {', '.join(map(str, BLOCK_ENUM))}",
             setter,
             "data_unit",
             fallback=request,
-            help="" if forced else "to pass a value outside the enum: `crypto, but data_unit_size 5 { … }`",
-            forced=forced,
-            certain=unit is not None,
+            help="" if by_but else "to pass a value outside the enum: `crypto, but data_unit_size 5 { … }`",
+            by_but=by_but,
+            definite=unit is not None,
             # What no value of the enum says, no device can be asked to refuse.
-            phases=None if forced else (),
+            phases=None if by_but else (),
         )
 
 
-def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
+def check_order(context: Context, request: plan.Configure, key: AbstractMkey) -> None:
     """The order against the signature domains as they are after this configuration, whoever set them (XCRY-07)."""
     crypto = None if key.lost(CRYPTO) else key.crypto
     mem, wire = PLAIN if key.lost(SIGNATURE) else key.domains
@@ -116,10 +116,10 @@ def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
                 assert_never(setter)
     if touched is None or crypto is None or mem is None or wire is None:
         return
-    encrypt, forced = overridden(crypto.but, "encrypt_on_tx", int(crypto.encrypt_on_tx))
+    encrypt, by_but = overridden(crypto.but, "encrypt_on_tx", int(crypto.encrypt_on_tx))
     order, forced_order = overridden(crypto.but, "signature_crypto_order", crypto.order)
     if (bool(encrypt), order) in ONE_DOMAIN:
-        look.broken(
+        context.broken(
             "crypto_order_domains",
             f"signature {'after' if order == _AFTER else 'before'} crypto on TX, with "
             f"{'en' if encrypt else 'de'}cryption on TX, goes with one signature domain; here are two",
@@ -127,7 +127,7 @@ def look_order(look: Look, request: plan.Configure, key: AbstractMkey) -> None:
             "order",
             fallback=request,
             notes=(Note(f"mem is {_text(mem)}, wire is {_text(wire)}"),),
-            forced=forced or forced_order,
+            by_but=by_but or forced_order,
         )
 
 
@@ -135,10 +135,10 @@ def _text(domain: Domain) -> str:
     return f"{domain.signature.describe()} every {domain.block}"
 
 
-def look_keytag(look: Look, length: int, thing: plan.Step | plan.Setter, fallback: object = None) -> None:
+def check_keytag(context: Context, length: int, thing: plan.Step | plan.Setter, fallback: object = None) -> None:
     """`char keytag[8]` of mlx5dv_dek_init_attr and of mlx5dv_crypto_attr."""
     if length != KEYTAG_BYTES:
-        look.broken(
+        context.broken(
             "keytag_size",
             f"a keytag has {KEYTAG_BYTES} bytes, and this one {length}",
             thing,

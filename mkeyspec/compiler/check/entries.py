@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MR_ACCESS, Access
-from mkeyspec.compiler.check.access import look_side, pd_text, rights_text
-from mkeyspec.compiler.check.context import Look, place
+from mkeyspec.compiler.check.access import check_side, pd_text, rights_text
+from mkeyspec.compiler.check.context import Context, place
 from mkeyspec.compiler.check.mkey_state import how_to_fix, is_as_open, since
 from mkeyspec.compiler.check.state import ACCESS, LAYOUT, AbstractMkey
 from mkeyspec.diagnostics.diagnostic import Note
@@ -21,22 +21,22 @@ Reach = tuple[int, int]
 """The bytes of a layout that are touched: the first one, and the one after the last."""
 
 
-def look_inside(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
+def check_inside(context: Context, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
     """False, and recorded, if the layout contains an mkey without a known layout."""
     left, seen = [key], {part.name}
     while left:
         for name in _keys_of(left.pop().layout):
-            inner = look.mkey(name)
+            inner = context.mkey(name)
             if inner is None or name in seen:
                 continue
             seen.add(name)
             left.append(inner)
             if inner.destroyed is not None:
                 message = f"{_led_to(name, part)}, was destroyed at {place(inner.destroyed)}"
-                look.broken("destroyed_key", message, part, fallback=request, reason=use.reason)
+                context.broken("destroyed_key", message, part, fallback=request, reason=use.reason)
                 return False
-            if inner.unknown & (LAYOUT | ACCESS if use.writes else LAYOUT) and not is_as_open(look, inner):
-                look.broken(
+            if inner.unknown & (LAYOUT | ACCESS if use.writes else LAYOUT) and not is_as_open(context, inner):
+                context.broken(
                     "unknown_state",
                     f"{_led_to(name, part)}, is in an unknown state {since(inner)}",
                     part,
@@ -47,8 +47,8 @@ def look_inside(look: Look, request: object, part: Part, key: AbstractMkey, use:
     return True
 
 
-def look_entries(
-    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach | None
+def check_entries(
+    context: Context, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach | None
 ) -> None:
     """The buffers and mkeys of the mkey's layout: their access rights, protection domains, keys, bounds.
 
@@ -71,37 +71,37 @@ def look_entries(
         if (target.name, target.but) in seen:
             continue
         seen.add((target.name, target.but))
-        _entry(look, request, part, target, use, key)
+        _entry(context, request, part, target, use, key)
     if reach is not None:
-        _look_keys_inside(look, request, part, use, key, reach, {part.name})
+        _look_keys_inside(context, request, part, use, key, reach, {part.name})
 
 
-def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
-    memory = look.state.memory(target.name)
-    state = memory or look.state.mkey(target.name)
+def _entry(context: Context, request: object, part: Part, target: Part, use: plan.Use, key: AbstractMkey) -> None:
+    memory = context.state.memory(target.name)
+    state = memory or context.state.mkey(target.name)
     if state is None:
         return
     for member, value in target.but:
         if member == "lkey" and value == Live(target.name, "lkey"):
             continue
         if member in ("lkey", "addr", "length"):
-            look.broken(
+            context.broken(
                 "bad_lkey",
                 f"the layout of `{part.name}` has an entry whose {member} is not that of `{target.name}`",
                 part,
                 fallback=request,
-                forced=True,
-                certain=member == "lkey",
+                by_but=True,
+                definite=member == "lkey",
                 reason=use.reason,
             )
             return
-    if look_side(look, request, target, state.peer, key.peer):
+    if check_side(context, request, target, state.peer, key.peer):
         return
-    _look_pd(look, request, part, use, part.name, key, target.name)
+    _look_pd(context, request, part, use, part.name, key, target.name)
     if memory is not None and use.writes:
         granted = int(MR_ACCESS) if memory.access is None else memory.access
         if not granted & Access.LOCAL_WRITE:
-            look.broken(
+            context.broken(
                 "access_right",
                 f"`{use.verb}` writes into `{target.name}` through `{part.name}`, which grants {rights_text(granted)}",
                 part,
@@ -112,24 +112,24 @@ def _entry(look: Look, request: object, part: Part, target: Part, use: plan.Use,
 
 
 def _look_keys_inside(
-    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach, above: set[str]
+    context: Context, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: Reach, above: set[str]
 ) -> None:
     """The mkeys among the touched entries, and what those lead to. `above`: those that lead here."""
     layout = key.layout
-    if layout is None or not any(look.mkey(name) for name in _keys_of(layout)):
+    if layout is None or not any(context.mkey(name) for name in _keys_of(layout)):
         return
     try:
         touched = layout.window(reach[0], min(reach[1], layout.length or 0) - reach[0])
     except ValueError:  # where an entry begins is read from the device
         return
     for name, (start, end) in _spans(touched).items():
-        inner = look.mkey(name)
-        if inner is None or name in above or not _look_key_inside(look, request, part, use, name, inner, end):
+        inner = context.mkey(name)
+        if inner is None or name in above or not _look_key_inside(context, request, part, use, name, inner, end):
             continue
         assert inner.layout is not None
         for below in dict.fromkeys(_keys_of(inner.layout)):
-            _look_pd(look, request, part, use, name, inner, below)
-        _look_keys_inside(look, request, part, use, inner, (start, end), above | {name})
+            _look_pd(context, request, part, use, name, inner, below)
+        _look_keys_inside(context, request, part, use, inner, (start, end), above | {name})
 
 
 def _spans(segments: list[tuple[str, int, int]]) -> dict[str, Reach]:
@@ -142,7 +142,7 @@ def _spans(segments: list[tuple[str, int, int]]) -> dict[str, Reach]:
 
 
 def _look_key_inside(
-    look: Look, request: object, part: Part, use: plan.Use, name: str, inner: AbstractMkey, end: int
+    context: Context, request: object, part: Part, use: plan.Use, name: str, inner: AbstractMkey, end: int
 ) -> bool:
     """False, and recorded, if the use of an mkey inside is refused."""
     granted = inner.access
@@ -157,27 +157,29 @@ def _look_key_inside(
         rule, what = "beyond_layout", f"has {inner.length} bytes, and {end} are wanted of it"
     else:
         return True
-    look.broken(
+    context.broken(
         rule,
         f"{_led_to(name, part)}, {what}",
         part,
         fallback=request,
-        notes=look.declared(name),
+        notes=context.declared(name),
         reason=use.reason,
     )
     return False
 
 
-def _look_pd(look: Look, request: object, part: Part, use: plan.Use, name: str, key: AbstractMkey, inside: str) -> None:
+def _look_pd(
+    context: Context, request: object, part: Part, use: plan.Use, name: str, key: AbstractMkey, inside: str
+) -> None:
     """The pd of a buffer or mkey in the layout of the mkey `name`, against that of this mkey."""
-    state = look.state.memory(inside) or look.mkey(inside)
+    state = context.state.memory(inside) or context.mkey(inside)
     if state is not None and state.pd != key.pd:
-        look.broken(
+        context.broken(
             "foreign_pd",
             f"the layout of `{name}`, which is of {pd_text(key.pd)}, has `{inside}` of {pd_text(state.pd)}",
             part,
             fallback=request,
-            notes=look.declared(inside),
+            notes=context.declared(inside),
             reason=use.reason,
         )
 

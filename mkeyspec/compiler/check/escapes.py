@@ -21,7 +21,7 @@ _REQUIREMENT = "DIF-11"
 """The values of flags: a case of it means them."""
 
 
-def look_escapes(rows: Sequence[plan.Row], verifies: tuple[str, ...], diagnostics: Diagnostics) -> None:
+def check_escapes(rows: Sequence[plan.Row], verifies: tuple[str, ...], diagnostics: Diagnostics) -> None:
     """Report every domain whose signature has both escapes, unless the step's claim names a refusal of it."""
     if _REQUIREMENT in verifies:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look, count, place
+from mkeyspec.compiler.check.context import Context, count, place
 from mkeyspec.compiler.check.state import AbstractState, may_be_refused
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Part
@@ -13,39 +13,39 @@ _BUT = ("addr", "length", "lkey", "tag")
 """Members of an SGE, which inline data have not."""
 
 
-def look_inline(look: Look, request: plan.Send | plan.Write) -> None:
+def check_inline(context: Context, request: plan.Send | plan.Write) -> None:
     """The host copies the bytes: from a buffer, by its address, before a device has done anything of the section."""
     if not request.options.inline:
         return
     for part in request.data:
-        if look.state.mkey(part.name) is not None:
+        if context.state.mkey(part.name) is not None:
             message = f"`{part.name}` is an mkey: the host copies inline data, and an mkey has no address for it"
-            look.broken("inline_source", message, part, fallback=request, help="a buffer, or leave `inline` out")
+            context.broken("inline_source", message, part, fallback=request, help="a buffer, or leave `inline` out")
         elif part.but:
-            _no_sge(look, part.but[0][0], request)
+            _no_sge(context, part.but[0][0], request)
     for member, _ in request.options.but:
         if member in _BUT:
-            _no_sge(look, member, request)
-    _look_order(look, request)
-    _look_room(look, request)
+            _no_sge(context, member, request)
+    _look_order(context, request)
+    _look_room(context, request)
 
 
-def _no_sge(look: Look, member: str, request: plan.Send | plan.Write) -> None:
+def _no_sge(context: Context, member: str, request: plan.Send | plan.Write) -> None:
     message = f"inline data have no SGE, so that `{member}` can't be wrong: the host reads them"
-    look.broken("inline_source", message, request, help="leave `but` or `inline` out")
+    context.broken("inline_source", message, request, help="leave `but` or `inline` out")
 
 
-def _look_order(look: Look, request: plan.Send | plan.Write) -> None:
+def _look_order(context: Context, request: plan.Send | plan.Write) -> None:
     """What an earlier request of the section brings is not there yet when the bytes are taken."""
     names = {part.name for part in request.data}
-    for earlier in look.step.posted():
+    for earlier in context.step.posted():
         if earlier is request:
             return
         for part in earlier.writes():
-            brought = names & set(_reached(look.state, part))
+            brought = names & set(_reached(context.state, part))
             if brought:
                 name = min(brought)
-                look.broken(
+                context.broken(
                     "inline_source",
                     f"the bytes of `{name}` are taken when the section is posted, before the {earlier.name()} at "
                     f"{place(earlier.at)} brings others",
@@ -69,18 +69,18 @@ def _reached(state: AbstractState, part: Part) -> list[str]:
     return found
 
 
-def _look_room(look: Look, request: plan.Send | plan.Write) -> None:
+def _look_room(context: Context, request: plan.Send | plan.Write) -> None:
     """A driver may grant more than was asked for (ibv_create_qp(3)): beyond it neither outcome can be claimed."""
     length = plan.total(request.data)
-    if not is_known(length) or length <= look.qp.max_inline_data:
+    if not is_known(length) or length <= context.qp.max_inline_data:
         return
-    look.broken(
+    context.broken(
         "inline_room",
-        f"{count(length, 'byte')} inline, and the QP was made for {look.qp.max_inline_data}",
+        f"{count(length, 'byte')} inline, and the QP was made for {context.qp.max_inline_data}",
         request,
         "inline",
-        notes=() if look.qp.at is None else (Note(f"the QP is declared at {place(look.qp.at)}"),),
+        notes=() if context.qp.at is None else (Note(f"the QP is declared at {place(context.qp.at)}"),),
         help=f"qp q {{ max_inline_data {length} }}; or, as a device may grant more: `accepted or rejected at complete`",
-        certain=not may_be_refused(getattr(look.step, "claim", ())),
-        phases=("complete",) if may_be_refused(getattr(look.step, "claim", ())) else (),
+        definite=not may_be_refused(getattr(context.step, "claim", ())),
+        phases=("complete",) if may_be_refused(getattr(context.step, "claim", ())) else (),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check import mkey_state
-from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.context import Context, count
 from mkeyspec.compiler.check.state import LAYOUT, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Chunk, Layout, Part
@@ -18,7 +18,7 @@ ENTRY = 16
 _WITH_A_BLOCK = {plan.SetSignature.word, plan.SetCrypto.word}
 
 
-def look_layouts(look: Look, request: plan.Configure) -> None:
+def check_layouts(context: Context, request: plan.Configure) -> None:
     """All layouts of a configuration, with the blocks that its other setters put into the same WQE."""
     blocks = len({setter.word for setter in request.setters} & _WITH_A_BLOCK)
     seen = False
@@ -26,37 +26,39 @@ def look_layouts(look: Look, request: plan.Configure) -> None:
         layout = setter.layout_given()
         if layout is not None:
             seen = True
-            look_one(look, request, setter, "", layout, request.mkey, blocks)
-    if blocks and not seen and blocks * BLOCK > look.qp.room:
-        look.broken(
+            check_one(context, request, setter, "", layout, request.mkey, blocks)
+    if blocks and not seen and blocks * BLOCK > context.qp.room:
+        context.broken(
             "list_room",
             f"{blocks} blocks for signature and crypto do not fit: "
-            f"they take {blocks * BLOCK} bytes, the WQE has {look.qp.room}",
+            f"they take {blocks * BLOCK} bytes, the WQE has {context.qp.room}",
             request,
-            notes=_qp_note(look.qp),
+            notes=_qp_note(context.qp),
             help=_more_room(blocks * BLOCK),
         )
 
 
-def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int) -> None:
+def check_one(
+    context: Context, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str, blocks: int
+) -> None:
     """One layout. `blocks`: 64-byte blocks after it in the WQE (signature, crypto)."""
-    _look_reach(look, request, thing, member, layout)
-    _look_circle(look, request, thing, member, layout, mkey)
-    for name in sorted(_keys_of(look, layout)):
-        mkey_state.look_exists(look, request, name)
+    _look_reach(context, request, thing, member, layout)
+    _look_circle(context, request, thing, member, layout, mkey)
+    for name in sorted(_keys_of(context, layout)):
+        mkey_state.check_exists(context, request, name)
     entries = entry_count(layout)
     strided = layout.strided
     room_rule = "interleaved_room" if strided else "list_room"
-    key = look.mkey(mkey)
+    key = context.mkey(mkey)
     granted = None if key is None else key.entries
     if entries is None:
-        _live(look, request, thing, member, layout, [room_rule, "mkey_entries", "strided_entry"][: 2 + strided])
+        _live(context, request, thing, member, layout, [room_rule, "mkey_entries", "strided_entry"][: 2 + strided])
         return
     what = count(entries, "interleaved entry" if strided else "SGE", "interleaved entries" if strided else "")
     size = ENTRY * (entries + strided)
     if blocks:
         size = -(-size // BLOCK) * BLOCK + BLOCK * blocks
-    if size > look.qp.room:
+    if size > context.qp.room:
         after = (
             ""
             if not blocks
@@ -64,52 +66,52 @@ def look_one(look: Look, request: plan.Wr, thing: object, member: str, layout: L
             if blocks == 1
             else " with the signature and crypto blocks"
         )
-        look.broken(
+        context.broken(
             room_rule,
-            f"{what}{after} do not fit into the work request: {size} bytes, its room is {look.qp.room}",
+            f"{what}{after} do not fit into the work request: {size} bytes, its room is {context.qp.room}",
             thing,
             member,
             fallback=request,
-            notes=_qp_note(look.qp),
+            notes=_qp_note(context.qp),
             help=_more_room(size),
         )
     if key is None:
         return
     if granted is None:
         for rule in ("mkey_entries", "strided_entry")[: 1 + strided]:
-            look.broken(
-                rule, f"`{mkey}`'s entries are read from the device", thing, member, fallback=request, certain=False
+            context.broken(
+                rule, f"`{mkey}`'s entries are read from the device", thing, member, fallback=request, definite=False
             )
     elif entries > granted:
-        look.broken(
+        context.broken(
             "mkey_entries",
             f"{what} need {count(entries + strided, 'mkey entry', 'mkey entries')}, `{mkey}` has {granted}",
             thing,
             member,
             fallback=request,
-            notes=look.declared(mkey),
+            notes=context.declared(mkey),
             help=f"entries {entries + strided}",
         )
     elif strided and entries == granted:
-        look.broken(
+        context.broken(
             "strided_entry",
             f"{what} need {count(entries + 1, 'mkey entry', 'mkey entries')}, `{mkey}` has {granted}",
             thing,
             member,
             fallback=request,
-            notes=(Note("one entry is consumed by the strided header"), *look.declared(mkey)),
+            notes=(Note("one entry is consumed by the strided header"), *context.declared(mkey)),
             help=f"entries {entries + 1}",
         )
 
 
-def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str) -> None:
+def _look_circle(context: Context, request: plan.Wr, thing: object, member: str, layout: Layout, mkey: str) -> None:
     """An mkey whose layout contains it, directly or through others, has no bytes."""
-    above, left = set[str](), _keys_of(look, layout)
+    above, left = set[str](), _keys_of(context, layout)
     while left:
         name = left.pop()
         if name == mkey:
-            how = "itself" if mkey in _keys_of(look, layout) else "a key that leads back to it"
-            look.broken(
+            how = "itself" if mkey in _keys_of(context, layout) else "a key that leads back to it"
+            context.broken(
                 "own_layout",
                 f"the layout of `{mkey}` has {how} in it",
                 thing,
@@ -118,42 +120,42 @@ def _look_circle(look: Look, request: plan.Wr, thing: object, member: str, layou
                 help="use another mkey",
             )
             return
-        key = look.mkey(name)
+        key = context.mkey(name)
         if name not in above and key is not None and key.layout is not None and not key.lost(LAYOUT):
             above.add(name)
-            left |= _keys_of(look, key.layout)
+            left |= _keys_of(context, key.layout)
 
 
-def _keys_of(look: Look, layout: Layout) -> set[str]:
+def _keys_of(context: Context, layout: Layout) -> set[str]:
     """The mkeys among the entries of a layout."""
-    return {part.name for part in layout.targets() if look.mkey(part.name) is not None}
+    return {part.name for part in layout.targets() if context.mkey(part.name) is not None}
 
 
-def _look_reach(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:
+def _look_reach(context: Context, request: plan.Wr, thing: object, member: str, layout: Layout) -> None:
     """Each entry within its buffer: a device can't detect its end, since guards are in the same MR. Only for buffers:
     an access beyond another mkey's layout is refused (LAY-05). Not if the layout is never used, nor if `but` changes
     the entry.
     """
-    step = look.step
+    step = context.step
     if isinstance(step, plan.Post) and (step.abort or plan.is_rejected(step.claim)):
         return
     told: set[str] = set()
     for entry in layout.given():
         part = entry.target()
-        memory = look.state.memory(part.name)
+        memory = context.state.memory(part.name)
         if memory is None or part.but or part.name in told:
             continue
         end, sum = _end(entry.bare(), layout.turns())
         if end is None or end <= memory.length:
             continue
         told.add(part.name)
-        look.broken(
+        context.broken(
             "beyond_buffer",
             f"the layout leaves `{part.name}`: it needs {sum} = {end} bytes, `{part.name}` has {memory.length}",
             thing,
             member,
             fallback=request,
-            notes=look.declared(part.name),
+            notes=context.declared(part.name),
             help=f"memory {part.name}[{end}]{', or fewer repetitions' if layout.strided else ''}",
         )
 
@@ -170,7 +172,7 @@ def _end(entry: Part | Chunk, turns: Int) -> tuple[int | None, str]:
             return None, ""
 
 
-def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
+def _live(context: Context, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
     """A number of entries that depends on the device. Its expression tells which limit it is compared with."""
     members = _live_members(layout)
     if "max_inline_data" in members and "max_entries" not in members:
@@ -178,8 +180,8 @@ def _live(look: Look, request: plan.Wr, thing: object, member: str, layout: Layo
     elif "max_entries" in members and "max_inline_data" not in members:
         rules = rules[1:]
     for rule in rules:
-        look.broken(
-            rule, "the number of entries is read from the device", thing, member, fallback=request, certain=False
+        context.broken(
+            rule, "the number of entries is read from the device", thing, member, fallback=request, definite=False
         )
 
 

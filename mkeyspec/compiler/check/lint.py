@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.context import place
-from mkeyspec.compiler.check.escapes import look_escapes
-from mkeyspec.compiler.check.masks import look_masks
+from mkeyspec.compiler.check.escapes import check_escapes
+from mkeyspec.compiler.check.masks import check_masks
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import SIGNATURE, AbstractState
-from mkeyspec.compiler.check.unchanged_members import look_same
+from mkeyspec.compiler.check.unchanged_members import check_same
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.value.layout import Part
@@ -36,9 +36,9 @@ def lint_case(rows: Sequence[plan.Row], verifies: tuple[str, ...], span: Span, d
             notes=(Note("only that its steps succeed, and that nothing else changes"),),
             help="expect …, check …, or a claim",
         )
-    look_same(rows, diagnostics)
-    look_masks(rows, verifies, diagnostics)
-    look_escapes(rows, verifies, diagnostics)
+    check_same(rows, diagnostics)
+    check_masks(rows, verifies, diagnostics)
+    check_escapes(rows, verifies, diagnostics)
 
 
 # Steps -----------------------------------------------------------------------------------------

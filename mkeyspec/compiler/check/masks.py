@@ -25,7 +25,7 @@ class _Mask(NamedTuple):
     value: int
 
 
-def look_masks(rows: Sequence[plan.Row], verifies: tuple[str, ...], diagnostics: Diagnostics) -> None:
+def check_masks(rows: Sequence[plan.Row], verifies: tuple[str, ...], diagnostics: Diagnostics) -> None:
     """Report every mask that is not 0 and covers no byte in either domain; the transfer decides which is the input."""
     for row in rows:
         for step in row.steps:

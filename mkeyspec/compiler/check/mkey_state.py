@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check.context import Look, place
+from mkeyspec.compiler.check.context import Context, place
 from mkeyspec.compiler.check.state import ACCESS, ALL, CRYPTO, LAYOUT, SIGNATURE, AbstractMkey, may_be_refused
 from mkeyspec.value.layout import Part
 
 
-def look_exists(look: Look, request: object, name: str, use: plan.Use | None = None) -> bool:
+def check_exists(context: Context, request: object, name: str, use: plan.Use | None = None) -> bool:
     """False, and recorded, if the creation of the object was claimed to fail, or if it was destroyed. `use`: of its key
     in a request, which is a number and refused; else the object itself is wanted."""
-    thing = look.state.things.get(name)
+    thing = context.state.things.get(name)
     destroyed = getattr(thing, "destroyed", None)
     if destroyed is not None:
         where = f"`{name}` was destroyed at {place(destroyed)}"
         if use is None:
-            look.broken("destroyed", where, request, help="create another one, or destroy it later")
+            context.broken("destroyed", where, request, help="create another one, or destroy it later")
         else:
-            look.broken("destroyed_key", f"{where}: its keys are of nothing", request, reason=use.reason)
+            context.broken("destroyed_key", f"{where}: its keys are of nothing", request, reason=use.reason)
         return False
     if thing is None or getattr(thing, "created", True):
         return True
-    look.broken(
+    context.broken(
         "not_created",
         f"`{name}` does not exist: its creation is claimed to be rejected",
         request,
-        notes=look.declared(name),
+        notes=context.declared(name),
     )
     return False
 
@@ -44,15 +44,15 @@ def needed(key: AbstractMkey, use: plan.Use | None) -> int:
     return properties
 
 
-def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: plan.Use | None) -> bool:
+def check_state(context: Context, request: object, part: Part, key: AbstractMkey, use: plan.Use | None) -> bool:
     """Whether the state of the mkey allows its use; if not, that is the only fault.
 
     "The next configuration of it should not assume any previous state of the MKey, i.e. signature/crypto should be
     re-configured or reset, as required" (sig_block(3), Notes): property by property, only what the use relies on.
     """
     lost = key.unknown & needed(key, use)
-    if lost and not is_as_open(look, key):
-        look.broken(
+    if lost and not is_as_open(context, key):
+        context.broken(
             "unknown_state",
             f"`{part.name}` is in an unknown state {since(key)}"
             if lost == needed(key, use) or key.unknown == ALL
@@ -63,7 +63,7 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
         )
         return False
     if key.invalidated is not None:
-        look.broken(
+        context.broken(
             "invalidated_key",
             f"`{part.name}` is invalidated at {place(key.invalidated)} and not configured since",
             part,
@@ -74,9 +74,9 @@ def look_state(look: Look, request: object, part: Part, key: AbstractMkey, use: 
     return True
 
 
-def is_as_open(look: Look, key: AbstractMkey) -> bool:
+def is_as_open(context: Context, key: AbstractMkey) -> bool:
     """Whether the step may be refused, and the key is unknown since a statement that may be refused."""
-    return key.unknown_by == "undecided" and may_be_refused(getattr(look.step, "claim", ()))
+    return key.unknown_by == "undecided" and may_be_refused(getattr(context.step, "claim", ()))
 
 
 def since(key: AbstractMkey) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look, count, place
+from mkeyspec.compiler.check.context import Context, count, place
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.live import Int, is_known
 
@@ -11,16 +11,16 @@ DATAGRAM = 4096
 """The largest path MTU of IBTA's specification: a message of a UD QP is one packet."""
 
 
-def look_posted(
-    look: Look, request: plan.Wr | plan.Transmit | plan.Receive, *, data: bool = False, operation: int = 0
+def check_posted(
+    context: Context, request: plan.Wr | plan.Transmit | plan.Receive, *, data: bool = False, operation: int = 0
 ) -> None:
-    qp = look.qp
+    qp = context.qp
     if not qp.created and qp.at is not None:
-        look.broken(
+        context.broken(
             "not_created", f"the QP of {place(qp.at)} does not exist: its creation is claimed to be rejected", request
         )
     if operation and not qp.send_ops & operation:
-        look.broken(
+        context.broken(
             "qp_operation_missing",
             "the QP was created without this operation",
             request,
@@ -29,7 +29,7 @@ def look_posted(
         )
     options = request.options
     if options.dct is not None and qp.type != "dci":
-        look.broken(
+        context.broken(
             "dct_on_other_qp",
             f"only a DCI addresses a DCT, and this QP is of type {qp.type}",
             request,
@@ -37,9 +37,9 @@ def look_posted(
             help="on a QP of type dci: qp q { type dci }",
         )
     if data and qp.type == "dci" and options.dct is None:
-        look.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+        context.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
     if options.solicited and not request.takes_receive():
-        look.broken(
+        context.broken(
             "solicited_message",
             "a solicited event is for a message that takes a receive, and this one takes none",
             request,
@@ -48,28 +48,28 @@ def look_posted(
         )
 
 
-def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
+def check_type(context: Context, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:
     """Whether QPs of the type have such a request at all, and a datagram can be so long."""
-    kind = look.qp.type
+    kind = context.qp.type
     has = plan.QP_REQUESTS.get(kind)
     if has is None:
         return
     if not has:
-        look.broken(
+        context.broken(
             "qp_type_operation",
             f"no data goes over this QP: {kind} has no other end that could take it",
             request,
             help="of such a QP only the creation, and `raw`, can be tried",
         )
     elif operation not in has:
-        look.broken(
+        context.broken(
             "qp_type_operation",
             f"a QP of type {kind} has no `{operation}`",
             request,
             help="it has " + ", ".join(f"`{name}`" for name in sorted(has)),
         )
     elif kind == "ud" and is_known(length) and length > DATAGRAM:
-        look.broken(
+        context.broken(
             "qp_type_operation",
             f"{count(length, 'byte')} are more than a datagram can have",
             request,
@@ -77,13 +77,13 @@ def look_type(look: Look, request: plan.Wr | plan.Step, operation: str, length: 
         )
 
 
-def look_sges(look: Look, request: plan.Wr | plan.Step, pieces: int, most: int, member: str) -> None:
+def check_sges(context: Context, request: plan.Wr | plan.Step, pieces: int, most: int, member: str) -> None:
     """A driver may create a QP with more SGEs than requested, so neither success nor a refusal can be claimed."""
     if pieces > most:
-        look.broken(
+        context.broken(
             "too_many_sges",
             f"{count(pieces, 'SGE')}, and the QP was made for {most}",
             request,
-            notes=() if look.qp.at is None else (Note(f"the QP is declared at {place(look.qp.at)}"),),
+            notes=() if context.qp.at is None else (Note(f"the QP is declared at {place(context.qp.at)}"),),
             help=f"a QP of the case's own: qp q {{ {member} {pieces} }}",
         )

@@ -239,8 +239,8 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _TABLE}
 class BrokenRule(NamedTuple):
     """A rule that a step breaks, or may break.
 
-    `forced`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.
-    `certain`: False where a live value decides, or the pages leave it open.
+    `by_but`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.
+    `definite`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
     `phases` of the rule, unless the step narrows them. `request`: which of a section of several, from 0.
     """
@@ -250,7 +250,7 @@ class BrokenRule(NamedTuple):
     message: str
     notes: tuple[Note, ...] = ()
     help: str = ""
-    forced: bool = False
-    certain: bool = True
+    by_but: bool = False
+    definite: bool = True
     reason: str | None = None
     request: int | None = None

@@ -6,7 +6,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, BLOCK_ENUM, BgType, CrcType, MkeyFlag, SigBlockFlag, SigType, T10difFlag
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import AbstractMkey, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.live import Int
@@ -22,10 +22,10 @@ _BG_SEEDS = (0, 0xFFFF)
 class _Member:
     """One member of a domain's structs: its value as it reaches the device, and who set it."""
 
-    __slots__ = ("forced", "value")
+    __slots__ = ("by_but", "value")
 
     def __init__(self, but: plan.Overrides, name: str, written: Int) -> None:
-        self.value, self.forced = overridden(but, name, written)
+        self.value, self.by_but = overridden(but, name, written)
 
     def outside(self, allowed: range | tuple[int, ...] | dict[int, int] | dict[int, str]) -> bool:
         """Certainly or, when live, possibly none of `allowed`."""
@@ -35,61 +35,63 @@ class _Member:
 class _Place:
     """Where a domain's member is reported: on the setter's `mem` or `wire` line."""
 
-    __slots__ = ("look", "request", "setter", "side")
+    __slots__ = ("context", "request", "setter", "side")
 
-    def __init__(self, look: Look, request: plan.Wr, setter: plan.SetSignature, side: str) -> None:
-        self.look, self.request, self.setter, self.side = look, request, setter, side
+    def __init__(self, context: Context, request: plan.Wr, setter: plan.SetSignature, side: str) -> None:
+        self.context, self.request, self.setter, self.side = context, request, setter, side
 
     def broken(self, rule: str, message: str, *members: _Member, help: str = "") -> None:
-        self.look.broken(
+        self.context.broken(
             rule,
             message,
             self.setter,
             self.side,
             fallback=self.request,
             help=help,
-            forced=any(member.forced for member in members),
-            certain=all(member.value is not None for member in members),
+            by_but=any(member.by_but for member in members),
+            definite=all(member.value is not None for member in members),
         )
 
 
-def look_signature(look: Look, request: plan.Configure, setter: plan.SetSignature, key: AbstractMkey) -> None:
+def check_signature(context: Context, request: plan.Configure, setter: plan.SetSignature, key: AbstractMkey) -> None:
     """One call of mlx5dv_wr_set_mkey_sig_block on `key`."""
     if not key.has(MkeyFlag.BLOCK_SIGNATURE):
-        look.broken(
+        context.broken(
             "mkey_without_signature",
             f"`{request.mkey}` was created without BLOCK_SIGNATURE",
             setter,
             fallback=request,
-            notes=look.declared(request.mkey),
+            notes=context.declared(request.mkey),
             help=f"mkey {request.mkey} {{ block_signature }}",
         )
-    flags, forced = overridden(setter.but, "flags", 0 if setter.copy_mask is None else _COPY_MASK)
+    flags, by_but = overridden(setter.but, "flags", 0 if setter.copy_mask is None else _COPY_MASK)
     if flags is None or flags & ~_COPY_MASK:
         message = (
             "flags is read from the device"
             if flags is None
             else (f"flags {flags:#x}: {flags & ~_COPY_MASK:#x} is none of the page's flags")
         )
-        look.broken("sig_flags", message, setter, "flags", fallback=request, forced=forced, certain=flags is not None)
+        context.broken(
+            "sig_flags", message, setter, "flags", fallback=request, by_but=by_but, definite=flags is not None
+        )
     comp_mask, comp_forced = overridden(setter.but, "comp_mask", 0)
     if comp_mask != 0:
-        look.broken(
+        context.broken(
             "sig_comp_mask",
             "comp_mask is reserved and must be 0",
             setter,
             "comp_mask",
             fallback=request,
-            forced=comp_forced,
-            certain=comp_mask is not None,
+            by_but=comp_forced,
+            definite=comp_mask is not None,
         )
-    before = len(look.found)
+    before = len(context.found)
     for side, domain in (("mem", setter.mem), ("wire", setter.wire)):
         if domain is not None:
-            _domain(_Place(look, request, setter, side), domain)
+            _domain(_Place(context, request, setter, side), domain)
     # A domain that is wrong in itself is one fault; that the other one differs from it then is not a second.
-    if flags is not None and flags & _COPY_MASK and len(look.found) == before:
-        _structure(look, request, setter, forced)
+    if flags is not None and flags & _COPY_MASK and len(context.found) == before:
+        _structure(context, request, setter, by_but)
 
 
 def _domain(place: _Place, domain: Domain) -> None:
@@ -99,11 +101,11 @@ def _domain(place: _Place, domain: Domain) -> None:
     size = _Member(domain.but, "block_size", BLOCK_ENUM.get(domain.block, -1))
     if size.value is None:
         place.broken("block_size", "block_size is read from the device", size)
-    elif size.forced and size.value not in BLOCK_BYTES:
+    elif size.by_but and size.value not in BLOCK_BYTES:
         place.broken("block_size", f"block_size {size.value} is none of enum mlx5dv_block_size", size)
-    elif not size.forced and size.value == -1:
+    elif not size.by_but and size.value == -1:
         # No value of the enum says this, so that no device can be asked to refuse it.
-        place.look.broken(
+        place.context.broken(
             "block_size",
             f"blocks of {domain.block} bytes: the pages have {', '.join(map(str, BLOCK_ENUM))}",
             place.setter,
@@ -152,7 +154,7 @@ def _dif(place: _Place, dif: T10Dif) -> None:
         place.broken("dif_flags", message, flags)
 
 
-def _structure(look: Look, request: plan.Configure, setter: plan.SetSignature, forced: bool) -> None:
+def _structure(context: Context, request: plan.Configure, setter: plan.SetSignature, by_but: bool) -> None:
     """COPY_MASK only between domains of the same block size and signature type (MSK-16, MSK-17).
 
     A domain without signature has no structure that another could share: `none` on either side, or on both,
@@ -166,14 +168,14 @@ def _structure(look: Look, request: plan.Configure, setter: plan.SetSignature, f
         return
     else:
         difference = f"mem is {_structure_text(mem)}, wire is {_structure_text(wire)}"
-    look.broken(
+    context.broken(
         "copy_mask_structure",
         f"copy_mask demands domains of the same structure: {difference}",
         setter,
         "copy_mask",
         fallback=request,
         notes=(Note("same structure: same block size and signature type"),),
-        forced=forced,
+        by_but=by_but,
     )
 
 

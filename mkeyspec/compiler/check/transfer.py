@@ -10,8 +10,8 @@ from typing import NamedTuple
 from mkeyspec import plan
 from mkeyspec.abi.constants import BLOCK_BYTES, CryptoOrder, MkeyFlag
 from mkeyspec.compiler.check import access, entries, mkey_state
-from mkeyspec.compiler.check.context import Look, count, place
-from mkeyspec.compiler.check.posting import look_posted, look_sges, look_type
+from mkeyspec.compiler.check.context import Context, count, place
+from mkeyspec.compiler.check.posting import check_posted, check_sges, check_type
 from mkeyspec.compiler.check.state import AbstractMkey, MemoryState, overridden
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import List, Part
@@ -24,106 +24,110 @@ CQE_PAYLOAD = 64
 """Bytes of a message that a CQE may hold instead of the buffer (scatter to CQE)."""
 
 
-def look_request(look: Look, request: plan.Wr) -> None:
+def check_request(context: Context, request: plan.Wr) -> None:
     """The rules of a request that moves data: where it is posted, and each buffer or mkey that it uses."""
     addressed = isinstance(request, plan.Addressed)
-    look_posted(look, request, data=addressed, operation=request.operation)
+    check_posted(context, request, data=addressed, operation=request.operation)
     if addressed:
-        look_sges(look, request, len(request.local()), look.qp.max_send_sge, "max_send_sge")
-        look_type(look, request, request.name(), plan.total(request.local()))
+        check_sges(context, request, len(request.local()), context.qp.max_send_sge, "max_send_sge")
+        check_type(context, request, request.name(), plan.total(request.local()))
     for end in request.ends():
-        look_part(look, request, end)
+        check_part(context, request, end)
 
 
 # One key of one request ------------------------------------------------------------------------
 
 
-def look_part(look: Look, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None) -> None:
+def check_part(
+    context: Context, request: plan.Wr | plan.Step, of_request: plan.End, of_peer: bool | None = None
+) -> None:
     """`of_peer`: whose key it must be; None: the poster's for local use, the other end's for remote use."""
     part, length, use = of_request
-    memory, key = look.state.memory(part.name), look.state.mkey(part.name)
+    memory, key = context.state.memory(part.name), context.state.mkey(part.name)
     if of_peer is None:
-        of_peer = look.peer != use.remote
+        of_peer = context.peer != use.remote
     thing = memory or key
-    if thing is None or not mkey_state.look_exists(look, request, part.name, use):
+    if thing is None or not mkey_state.check_exists(context, request, part.name, use):
         return
-    if access.look_side(look, request, part, thing.peer, of_peer):
+    if access.check_side(context, request, part, thing.peer, of_peer):
         return
-    pd = None if of_peer else look.qp.pd
+    pd = None if of_peer else context.qp.pd
     if memory is not None and plan.options_of(request).inline and not use.remote:
-        _within_memory(look, request, part, use, memory, length)  # no lkey is looked at
+        _within_memory(context, request, part, use, memory, length)  # no lkey is looked at
     elif memory is not None:
-        access.look_memory(look, request, part, use, memory, pd)
-        _within_memory(look, request, part, use, memory, length)
+        access.check_memory(context, request, part, use, memory, pd)
+        _within_memory(context, request, part, use, memory, length)
     elif key is not None and (use.remote or not plan.options_of(request).inline):
-        _look_mkey(look, request, of_request, key, pd)
+        _look_mkey(context, request, of_request, key, pd)
 
 
 def _look_mkey(
-    look: Look, request: plan.Wr | plan.Step, of_request: plan.End, thing: AbstractMkey, pd: str | None
+    context: Context, request: plan.Wr | plan.Step, of_request: plan.End, thing: AbstractMkey, pd: str | None
 ) -> None:
     part, length, use = of_request
-    known = mkey_state.look_state(look, request, part, thing, use) and entries.look_inside(
-        look, request, part, thing, use
+    known = mkey_state.check_state(context, request, part, thing, use) and entries.check_inside(
+        context, request, part, thing, use
     )
-    if not known or access.look_keys(look, request, part, use, thing):
+    if not known or access.check_keys(context, request, part, use, thing):
         return
     reach = _reach(request, part, use, length)
     length = reach.length
-    _scatter_to_cqe(look, request, part, use, length)
-    access.look_pd(look, request, part, use, part.name, thing.pd, pd)
+    _scatter_to_cqe(context, request, part, use, length)
+    access.check_pd(context, request, part, use, part.name, thing.pd, pd)
     if thing.layout is None:
         if length != 0:
-            look.broken(
+            context.broken(
                 "no_layout",
                 f"`{part.name}` has no layout",
                 part,
                 fallback=request,
-                notes=look.declared(part.name),
+                notes=context.declared(part.name),
                 help=f"configure {part.name} {{ layout … }}",
                 reason=use.reason,
             )
         return
-    access.look_right(look, request, part, use, thing.access, thing.at)
+    access.check_right(context, request, part, use, thing.access, thing.at)
     need = memory_need(thing, length)
     touched = None if need is None or not is_known(reach.start) else (reach.start, reach.start + need.bytes)
-    entries.look_entries(look, request, part, use, thing, touched)
-    look_bounds(look, request, part, use, thing, reach, need)
-    _crypto(look, request, part, thing, length, need)
+    entries.check_entries(context, request, part, use, thing, touched)
+    check_bounds(context, request, part, use, thing, reach, need)
+    _crypto(context, request, part, thing, length, need)
 
 
-def _within_memory(look: Look, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int) -> None:
+def _within_memory(
+    context: Context, request: object, part: Part, use: plan.Use, state: MemoryState, length: Int
+) -> None:
     """A plain buffer must have the bytes. Its guard is in the same MR, so no device refuses a longer access."""
     reach = _reach(request, part, use, length)
-    if reach.forced or not is_known(reach.start) or not is_known(reach.length):
+    if reach.by_but or not is_known(reach.start) or not is_known(reach.length):
         return
     end = reach.start + reach.length
     if end > state.length:
-        look.broken(
+        context.broken(
             "beyond_memory",
             f"{count(reach.length, 'byte')} from offset {reach.start} end at {end}, "
             f"and `{part.name}` has {state.length}",
             part,
             fallback=request,
-            notes=look.declared(part.name),
+            notes=context.declared(part.name),
             help=f"both ends of a request have the same length: memory {part.name}[{end}], or fewer bytes",
         )
 
 
 class MkeyAccess(NamedTuple):
-    """The access of a request to an mkey: from `start` on, `length` wire bytes; `forced`: one of them by `but`."""
+    """The access of a request to an mkey: from `start` on, `length` wire bytes; `by_but`: one of them by `but`."""
 
     start: Int
     length: Int
-    forced: bool
+    by_but: bool
 
 
 def _reach(request: object, part: Part, use: plan.Use, length: Int) -> MkeyAccess:
     overrides = dict(plan.options_of(request).but)
     overrides.update(part.but)
     address = "remote_addr" if use.remote else "addr"
-    forced = address in overrides or "length" in overrides
-    return MkeyAccess(overrides.get(address, part.start), overrides.get("length", length), forced)
+    by_but = address in overrides or "length" in overrides
+    return MkeyAccess(overrides.get(address, part.start), overrides.get("length", length), by_but)
 
 
 class Need(NamedTuple):
@@ -150,17 +154,23 @@ def memory_need(key: AbstractMkey, length: Int) -> Need | None:
     return Need(raw + blocks * key.mem.signature.field_size, blocks, key.mem.block, exact and tail == 0)
 
 
-def look_bounds(
-    look: Look, request: object, part: Part, use: plan.Use, key: AbstractMkey, reach: MkeyAccess, need: Need | None
+def check_bounds(
+    context: Context,
+    request: object,
+    part: Part,
+    use: plan.Use,
+    key: AbstractMkey,
+    reach: MkeyAccess,
+    need: Need | None,
 ) -> None:
     if need is None or key.length is None or not is_known(reach.start):
-        look.broken(
+        context.broken(
             "beyond_layout",
             f"whether `{part.name}` is long enough is read from the device",
             part,
             fallback=request,
-            forced=reach.forced,
-            certain=False,
+            by_but=reach.by_but,
+            definite=False,
             reason=use.reason,
         )
         return
@@ -170,7 +180,7 @@ def look_bounds(
     signed = key.mem is not None or key.wire is not None
     if signed and reach.start == 0:
         domain = f"mem domain {key.mem.signature.describe()} every {key.mem.block}" if key.mem else "no mem domain"
-        look.broken(
+        context.broken(
             "layout_too_short",
             f"layout too short: {count(need.blocks, 'block')} of {need.block} need {need.bytes} bytes in memory, "
             f"{_of(key, part)} has {key.length}",
@@ -184,18 +194,18 @@ def look_bounds(
                 ),
             ),
             help=_memory_help(key, need),
-            forced=reach.forced,
-            certain=need.exact,
+            by_but=reach.by_but,
+            definite=need.exact,
             reason=use.reason,
         )
         return
-    look.broken(
+    context.broken(
         "beyond_layout",
         f"{count(need.bytes, 'byte')} from offset {reach.start} end at {end}, beyond the {key.length} of `{part.name}`",
         part,
         fallback=request,
-        forced=reach.forced,
-        certain=not signed,
+        by_but=reach.by_but,
+        definite=not signed,
         reason=use.reason,
     )
 
@@ -221,33 +231,33 @@ def _memory_help(key: AbstractMkey, need: Need) -> str:
     return f"memory {name}[{need.blocks} * {need.bytes // need.blocks}]"
 
 
-def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: Int, need: Need | None) -> None:
+def _crypto(context: Context, request: object, part: Part, key: AbstractMkey, length: Int, need: Need | None) -> None:
     if key.flags is None or not key.flags & MkeyFlag.CRYPTO:
         return
     crypto = key.crypto
     if crypto is None:
-        look.broken(
+        context.broken(
             "crypto_missing",
             f"`{part.name}` was created with CRYPTO and has no crypto attributes",
             part,
             fallback=request,
-            notes=look.declared(part.name),
+            notes=context.declared(part.name),
             help=f"configure {part.name} {{ crypto {{ dek … }} }}",
         )
         return
-    dek = look.state.dek(crypto.dek)
+    dek = context.state.dek(crypto.dek)
     if dek is not None and dek.destroyed is not None:
         message = f"`{crypto.dek}`, the DEK of `{part.name}`, was destroyed at {place(dek.destroyed)}"
-        look.broken("destroyed_dek", message, part, fallback=request)
+        context.broken("destroyed_dek", message, part, fallback=request)
         return
     tag = dek.keytag if dek is not None else None
     if tag is not None and bytes(crypto.keytag or NO_KEYTAG) != tag.data:  # the member is not left out
-        look.broken(
+        context.broken(
             "crypto_keytag",
             f"the keytag of `{part.name}` is not that of `{crypto.dek}`",
             part,
             fallback=request,
-            notes=look.declared(crypto.dek),
+            notes=context.declared(crypto.dek),
         )
     unit, _ = overridden(crypto.but, "data_unit_size", -1)
     size = crypto.data_unit if unit == -1 else BLOCK_BYTES.get(unit if unit is not None else -1)
@@ -256,7 +266,7 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
         return
     rest = job % size
     if rest and (job % 16 or not 16 <= rest <= size - 16):
-        look.broken(
+        context.broken(
             "crypto_job",
             f"{count(job, 'byte')} are no job for data units of {size}",
             part,
@@ -265,10 +275,10 @@ def _crypto(look: Look, request: object, part: Part, key: AbstractMkey, length: 
         )
 
 
-def _scatter_to_cqe(look: Look, request: object, part: Part, use: plan.Use, length: Int) -> None:
+def _scatter_to_cqe(context: Context, request: object, part: Part, use: plan.Use, length: Int) -> None:
     small = not is_known(length) or length <= CQE_PAYLOAD
-    if look.qp.scatter_to_cqe and use.writes and not use.remote and small:
-        look.broken(
+    if context.qp.scatter_to_cqe and use.writes and not use.remote and small:
+        context.broken(
             "scatter_to_cqe",
             f"`{part.name}` cannot receive through a CQE",
             part,

@@ -38,7 +38,7 @@ def overrides(step: plan.Step) -> bool:
     return bool(getattr(step, "but", ())) or any(True for _ in _step(step, frozenset()))
 
 
-def look_same(rows: Sequence[plan.Row], diagnostics: Diagnostics) -> None:
+def check_same(rows: Sequence[plan.Row], diagnostics: Diagnostics) -> None:
     """Report every `but` that changes nothing in any row."""
     changes: dict[tuple[Span, str], bool] = {}
     for row in rows:

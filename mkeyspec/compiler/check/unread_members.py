@@ -41,7 +41,7 @@ class _Found(NamedTuple):
     why: str
 
 
-def look_effect(state: AbstractState, step: plan.Step, origin: Origin, diagnostics: Diagnostics) -> bool:
+def check_effect(state: AbstractState, step: plan.Step, origin: Origin, diagnostics: Diagnostics) -> bool:
     """Report every `but` of `step` that has no effect; True if there is none."""
     found = list(_step(state, step))
     for member, thing, why in found:

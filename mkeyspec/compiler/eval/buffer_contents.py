@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.mkeys import Mkey, Mkeys
-from mkeyspec.compiler.eval.scope import LookedAt
+from mkeyspec.compiler.eval.scope import Reads
 from mkeyspec.compiler.eval.values import Handle, Layout, Moment, Reference, WireRef, is_wire
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
@@ -186,12 +186,12 @@ class BufferContents:
         unsaid = [piece.unsaid for piece in pieces if piece.data is None]
         return bool(unsaid) and all(one is not None and one.device for one in unsaid) and not self.doubtful(segments)
 
-    def looked_at(self) -> LookedAt:
-        return LookedAt(self.saved.copy(), self.unseen.copy())
+    def reads(self) -> Reads:
+        return Reads(self.saved.copy(), self.unseen.copy())
 
-    def look_again(self, looked_at: LookedAt) -> None:
-        self.saved = dict(looked_at.saved)
-        self.unseen = dict(looked_at.unseen)
+    def restore_reads(self, reads: Reads) -> None:
+        self.saved = dict(reads.saved)
+        self.unseen = dict(reads.unseen)
 
     # What lowering asks ------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import LiveContent
 
 
-class LookedAt(NamedTuple):
+class Reads(NamedTuple):
     """Effects of evaluating expressions on the known contents: bytes of a `let` that are used, and bytes of a wire
     that no statement has checked."""
 
@@ -50,11 +50,11 @@ class Contents(Protocol):
         """Whether the name is an mkey's."""
         ...
 
-    def looked_at(self) -> LookedAt:
+    def reads(self) -> Reads:
         """What expressions have looked at so far."""
         ...
 
-    def look_again(self, looked_at: LookedAt) -> None:
+    def restore_reads(self, reads: Reads) -> None:
         """Expressions that had looked at these are not evaluated again in this row."""
         ...
 
@@ -77,10 +77,10 @@ class NoLedger:
     def is_mkey(self, name: str) -> bool:
         return False
 
-    def looked_at(self) -> LookedAt:
-        return LookedAt()
+    def reads(self) -> Reads:
+        return Reads()
 
-    def look_again(self, looked_at: LookedAt) -> None:
+    def restore_reads(self, reads: Reads) -> None:
         """There is nothing to look at."""
 
 

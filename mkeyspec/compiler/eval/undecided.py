@@ -78,7 +78,7 @@ def members_shown(claim: plan.Claim) -> tuple[str, ...] | None:
 # Uses ----------------------------------------------------------------------------------------
 
 
-def look_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
+def record_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
     """Raises `Fault` where a step other than `expect` or `record` takes a number that is not there in each outcome."""
     if not undecided.labels or isinstance(step, (plan.Record, plan.Expect)):
         return
@@ -87,7 +87,7 @@ def look_step(undecided: Undecided, step: plan.Step, span: Span) -> None:
             raise _member(live, found[1], span)
 
 
-def look_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Expect, span: Span) -> None:
+def record_expectation(undecided: Undecided, ledger: BufferContents, step: plan.Expect, span: Span) -> None:
     """Raises `Fault` where what an expectation judges depends on an outcome that is left open."""
     known = step.known.value if step.known is not None else None
     if plan.is_bytes(step.observed):
@@ -125,7 +125,7 @@ def is_open_error(undecided: Undecided, mkey: str) -> bool:
     return any(key == mkey for key, _ in undecided.keys)
 
 
-def look_check(undecided: Undecided, step: plan.Check, of: Span | None, span: Span) -> None:
+def record_check(undecided: Undecided, step: plan.Check, of: Span | None, span: Span) -> None:
     """Raises `Fault` where a check names an error that is there in one outcome only. `of`: the statement whose outcome
     it is of."""
     by = next((by for key, by in undecided.keys if key == step.mkey and by != of), None)
@@ -144,7 +144,7 @@ def _either(kinds: tuple[str, ...]) -> str:
     return kinds[0] if len(kinds) == 1 else f"[{', '.join(kinds)}]"
 
 
-def look_await(undecided: Undecided, step: plan.Await, span: Span) -> None:
+def record_await(undecided: Undecided, step: plan.Await, span: Span) -> None:
     by = next((by for qp, by in undecided.qps if qp == step.qp), None)
     if by is not None:
         message = "whether this event comes depends on an outcome that the case leaves open"
@@ -274,7 +274,7 @@ def left_open(waiting: Iterable[bool], span: Span) -> None:
         )
 
 
-def look_poll(undecided: Undecided, step: plan.Poll, span: Span) -> None:
+def record_poll(undecided: Undecided, step: plan.Poll, span: Span) -> None:
     """Raises `Fault` where a list is held against completions that a refusal would have had judged before."""
     by = next((by for qp, peer, by in undecided.polls if (qp, peer) == (step.qp, step.peer)), None)
     if by is not None and step.claim:

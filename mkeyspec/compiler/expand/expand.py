@@ -19,7 +19,7 @@ from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import decide, evaluate
 from mkeyspec.compiler.eval.functions.table import language
 from mkeyspec.compiler.eval.memo import Memo
-from mkeyspec.compiler.eval.scope import Contents, LookedAt, Scope
+from mkeyspec.compiler.eval.scope import Contents, Reads, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.bindings import lets
 from mkeyspec.compiler.expand.count import count_rows
@@ -135,13 +135,13 @@ class _Enough(Exception):
 class _Level:
     """A `for` among the statements of the rows, and the value that it is at."""
 
-    __slots__ = ("_number", "_values", "looked_at")
+    __slots__ = ("_number", "_values", "reads")
 
-    def __init__(self, values: Sequence[ForValue], looked_at: LookedAt) -> None:
-        """`looked_at`: by the row up to here, which this row repeats with another value."""
+    def __init__(self, values: Sequence[ForValue], reads: Reads) -> None:
+        """`reads`: by the row up to here, which this row repeats with another value."""
         self._values = values
         self._number = 0
-        self.looked_at = looked_at
+        self.reads = reads
 
     @property
     def value(self) -> ForValue:
@@ -233,9 +233,9 @@ class _Walk:
                     values = self.values(statement, scope, chosen)
                     if not values:
                         return
-                    levels.append(_Level(values, lowering.ledger.looked_at()))
+                    levels.append(_Level(values, lowering.ledger.reads()))
                 else:
-                    lowering.ledger.look_again(levels[depth].looked_at)
+                    lowering.ledger.restore_reads(levels[depth].reads)
                 value = levels[depth].value
                 depth += 1
                 scope = _bound(statement, value, scope)

@@ -7,7 +7,7 @@ import sys
 from mkeyspec import plan
 from mkeyspec.compiler.eval.buffer_contents import names_in
 from mkeyspec.compiler.eval.values import Handle, is_known_bytes
-from mkeyspec.compiler.statements.order import look_arrival
+from mkeyspec.compiler.statements.order import check_arrival
 from mkeyspec.compiler.statements.row_state import Brought, Moved, RowState
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
@@ -33,7 +33,7 @@ def moved_into(row: RowState, part: Part, length: int | None, span: Span, data: 
                 return
             segments = [(part.name, start, length)]
         else:
-            look_arrival(row, part, length, span)
+            check_arrival(row, part, length, span)
             if not _anything_known(row, part.name):
                 return
             segments = row.ledger.targets(part, length, span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.operands import place
@@ -43,11 +43,11 @@ def _number(sentence: Sentence, scope: Scope, name: str) -> Int:
     return found
 
 
-def _check(look: Look, request: plan.FetchAdd | plan.CompareSwap) -> None:
+def _check(context: Context, request: plan.FetchAdd | plan.CompareSwap) -> None:
     """The remote address of an atomic is a multiple of 8; of an mkey, which is zero-based, that is the offset."""
-    transfer.look_request(look, request)
+    transfer.check_request(context, request)
     part = request.source
-    memory = look.state.memory(part.name)
+    memory = context.state.memory(part.name)
     start = part.start
     if not is_known(start) or part.but or request.options.but:
         return
@@ -55,7 +55,7 @@ def _check(look: Look, request: plan.FetchAdd | plan.CompareSwap) -> None:
         start += memory.misaligned
     if start % plan.ATOMIC_BYTES:
         above = start % plan.ATOMIC_BYTES
-        look.broken(
+        context.broken(
             "atomic_boundary",
             f"the remote address of an atomic must be a multiple of 8, and this one is {above} above",
             part,

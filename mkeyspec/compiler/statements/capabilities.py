@@ -76,7 +76,7 @@ def without(lacked: str, need: str) -> bool:
     return any(need == name or need.startswith(f"{name}.") for name in above)
 
 
-def look_contradiction(needs: list[plan.Need], expr: ast.Expr) -> None:
+def check_contradiction(needs: list[plan.Need], expr: ast.Expr) -> None:
     """No device has a capability and lacks it: the case would be skipped everywhere. `expr`: the last need."""
     for lacked in plan.lacked(needs):
         for asked in plan.offered(needs):

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.claims import settle
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.rules import BrokenRule
 from mkeyspec.compiler.check.state import AbstractState
-from mkeyspec.compiler.check.unread_members import look_effect
+from mkeyspec.compiler.check.unread_members import check_effect
 from mkeyspec.compiler.statements.registry import record_of
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 
@@ -22,9 +22,9 @@ def broken_by(state: AbstractState, step: plan.Step, origin: Origin) -> list[Bro
     if record is None or record.check is None:
         return []
     qp, peer = step.queue()
-    look = Look(state, step, origin, state.qp(qp), peer)
-    record.check(look, step)
-    return look.found
+    context = Context(state, step, origin, state.qp(qp), peer)
+    record.check(context, step)
+    return context.found
 
 
 def apply(state: AbstractState, step: plan.Step) -> None:
@@ -41,7 +41,7 @@ def check_step(
 
     `when_false`: the text has a claim, but its `when` is false in this row (then `step.claim` is empty).
     """
-    broken = broken_by(state, step, origin) if look_effect(state, step, origin, diagnostics) else []
+    broken = broken_by(state, step, origin) if check_effect(state, step, origin, diagnostics) else []
     claimed: plan.Claim | None = getattr(step, "claim", None)
     if claimed is not None and (broken or claimed):
         claim = settle(broken, claimed, origin, step, diagnostics, when_false)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import configure as rules
 from mkeyspec.compiler.check import mkey_state
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.posting import look_posted, look_type
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.posting import check_posted, check_type
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import as_word, wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -37,15 +37,15 @@ def _configure(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Optio
     return plan.Configure(sentence.at, mkey.name, setters, reset, opts)
 
 
-def _check_configure(look: Look, request: plan.Configure) -> None:
-    if _check_posted(look, request):
-        rules.look_configure(look, request)
+def _check_configure(context: Context, request: plan.Configure) -> None:
+    if _check_posted(context, request):
+        rules.check_configure(context, request)
 
 
-def _check_posted(look: Look, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
+def _check_posted(context: Context, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
     """Where a configuration is posted; False if there is no such mkey."""
-    look_posted(look, request, operation=request.operation)
-    return mkey_state.look_exists(look, request, request.mkey)
+    check_posted(context, request, operation=request.operation)
+    return mkey_state.check_exists(context, request, request.mkey)
 
 
 CONFIGURE_RECORD = Request(
@@ -78,7 +78,7 @@ STRAY_SETTER_RECORD = Request(
     request=plan.StraySetter,
     shapes=tuple(CONFIGURE.shapes.values()),
     lower=_stray,
-    check=rules.look_stray,
+    check=rules.check_stray,
     effect=None,
 )
 
@@ -109,9 +109,9 @@ def _mr_interleaved(row: RowState, sentence: Sentence, scope: Scope, opts: plan.
     return plan.MrInterleaved(sentence.at, *_registration(row, sentence, scope), opts)
 
 
-def _check_registration(look: Look, request: plan.MrList | plan.MrInterleaved) -> None:
-    if _check_posted(look, request):
-        rules.look_registration(look, request)
+def _check_registration(context: Context, request: plan.MrList | plan.MrInterleaved) -> None:
+    if _check_posted(context, request):
+        rules.check_registration(context, request)
 
 
 def _registered(state: AbstractState, request: plan.MrList | plan.MrInterleaved) -> None:
@@ -166,17 +166,17 @@ def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Opti
     return plan.Invalidate(sentence.at, mkey.name, by, opts)
 
 
-def _check_invalidate(look: Look, request: plan.Invalidate) -> None:
-    look_posted(look, request)
-    look_type(look, request, request.name())
-    if request.by == "post_send" and isinstance(look.step, plan.Post) and look.step.abort:
-        look.broken(
+def _check_invalidate(context: Context, request: plan.Invalidate) -> None:
+    check_posted(context, request)
+    check_type(context, request, request.name())
+    if request.by == "post_send" and isinstance(context.step, plan.Post) and context.step.abort:
+        context.broken(
             "aborted_post_send",
             "ibv_post_send posts at once: no abort takes it back",
             request,
             help=f"invalidate {request.mkey}",
         )
-    mkey_state.look_exists(look, request, request.mkey)
+    mkey_state.check_exists(context, request, request.mkey)
 
 
 def _after_invalidate(state: AbstractState, request: plan.Invalidate) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check import inline, mkey_state, transfer
-from mkeyspec.compiler.check.context import Look, count
+from mkeyspec.compiler.check.context import Context, count
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -65,42 +65,42 @@ def _invalidated(sentence: Sentence, scope: Scope) -> str:
     return value.name
 
 
-def _check_send(look: Look, request: plan.Send) -> None:
-    transfer.look_request(look, request)
-    inline.look_inline(look, request)
-    _check_receive(look, request)
-    _check_invalidated(look, request)
+def _check_send(context: Context, request: plan.Send) -> None:
+    transfer.check_request(context, request)
+    inline.check_inline(context, request)
+    _check_receive(context, request)
+    _check_invalidated(context, request)
 
 
-def _check_receive(look: Look, request: plan.Send) -> None:
+def _check_receive(context: Context, request: plan.Send) -> None:
     """The receive that a SEND consumes must be large enough, in its buffers or mkeys."""
-    step = look.step
+    step = context.step
     if not isinstance(step, plan.Post) or request.options.dct is not None:
         return
-    waiting = look.state.receive((step.qp, not step.peer))
+    waiting = context.state.receive((step.qp, not step.peer))
     into = None if waiting is None else waiting.into
     length, room = plan.total(request.data), plan.total(into or ())
-    forced = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
-    if into is None or forced or not is_known(length) or not is_known(room):
+    by_but = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
+    if into is None or by_but or not is_known(length) or not is_known(room):
         return
     if length > room:
-        look.broken(
+        context.broken(
             "receive_room",
             f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
             request,
         )
         return
     use = plan.RECEIVE["recv"]
-    own = look.origin
-    look.origin = look.origin_of(waiting)
+    own = context.origin
+    context.origin = context.origin_of(waiting)
     for part in into:
         assert is_known(part.length)
         here = min(part.length, length)
         length -= here
-        key = look.mkey(part.name)
+        key = context.mkey(part.name)
         if key is not None and key.layout is not None and not key.unknown and not part.but and here:
-            transfer.look_bounds(
-                look,
+            transfer.check_bounds(
+                context,
                 request,
                 part,
                 use,
@@ -108,21 +108,21 @@ def _check_receive(look: Look, request: plan.Send) -> None:
                 transfer.MkeyAccess(part.start, here, False),
                 transfer.memory_need(key, here),
             )
-    look.origin = own
+    context.origin = own
 
 
-def _check_invalidated(look: Look, request: plan.Send) -> None:
+def _check_invalidated(context: Context, request: plan.Send) -> None:
     name = request.invalidate
-    if name is None or not mkey_state.look_exists(look, request, name):
+    if name is None or not mkey_state.check_exists(context, request, name):
         return
-    key = look.mkey(name)
+    key = context.mkey(name)
     if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):
-        look.broken(
+        context.broken(
             "remote_invalidate_flag",
             f"`{name}` was created without REMOTE_INVALIDATE",
             request,
             "key",
-            notes=look.declared(name),
+            notes=context.declared(name),
             help=f"mkey {name} {{ remote_invalidate }}",
         )
 
@@ -165,9 +165,9 @@ def _write(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) 
     return plan.Write(sentence.at, data, to, live_int(sentence, scope, "imm"), opts)
 
 
-def _check_write(look: Look, request: plan.Write) -> None:
-    transfer.look_request(look, request)
-    inline.look_inline(look, request)
+def _check_write(context: Context, request: plan.Write) -> None:
+    transfer.check_request(context, request)
+    inline.check_inline(context, request)
 
 
 def _after_write(state: AbstractState, request: plan.Write) -> None:
@@ -208,6 +208,6 @@ READ_RECORD = Request(
     request=plan.Read,
     shapes=(request_shape("read", "read m from w", REFS, {"from": REF}, PAGE, None, REMOTE_BUT, shows=ANSWERED_SHOWS),),
     lower=_read,
-    check=transfer.look_request,
+    check=transfer.check_request,
     effect=_after_read,
 )

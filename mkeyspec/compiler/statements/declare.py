@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import (
     MOST_ENTRIES,
     AbstractMkey,
@@ -182,18 +182,20 @@ def _mkey(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.declare(name, Handle("mkey", name.text, None, peer), scope)
 
 
-def _check_mkey(look: Look, step: plan.Mkey) -> None:
+def _check_mkey(context: Context, step: plan.Mkey) -> None:
     """create_flags is of the page's bits, and not empty (MKY-03)."""
-    flags, forced = overridden(step.but, "create_flags", step.flags)
+    flags, by_but = overridden(step.but, "create_flags", step.flags)
     if flags is None:
-        look.broken(
-            "create_flags", "create_flags is read from the device", step, "create_flags", certain=False, forced=forced
+        context.broken(
+            "create_flags", "create_flags is read from the device", step, "create_flags", definite=False, by_but=by_but
         )
     elif flags & ~_FLAGS:
         message = f"create_flags {flags:#x}: {flags & ~_FLAGS:#x} is none of the page's flags"
-        look.broken("create_flags", message, step, "create_flags", forced=forced)
+        context.broken("create_flags", message, step, "create_flags", by_but=by_but)
     elif flags == 0:
-        look.broken("create_flags", "create_flags 0: no kind of mkey is asked for", step, "create_flags", forced=forced)
+        context.broken(
+            "create_flags", "create_flags 0: no kind of mkey is asked for", step, "create_flags", by_but=by_but
+        )
 
 
 def _after_mkey(state: AbstractState, step: plan.Mkey) -> None:

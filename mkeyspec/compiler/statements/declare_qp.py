@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import QpOps
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import MKEY_OPS, AbstractState, qp_state
 from mkeyspec.compiler.eval.coercion import as_bool, as_flags, as_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -108,12 +108,12 @@ def _operation_names(operations: int) -> str:
     return ", ".join([*names, hex(rest)] if rest else names)
 
 
-def _check(look: Look, step: plan.Qp) -> None:
+def _check(context: Context, step: plan.Qp) -> None:
     """A QP is created with operations that its type has only (WRP-03); streams are a DCI's."""
     members = dict(step.members)
     kind = members.get("type", "rc")
     if members.get("streams") and kind != "dci":
-        look.broken(
+        context.broken(
             "streams_of_no_dci",
             f"streams are a DCI's (dc_init_attr), and this QP is of type {kind}",
             step,
@@ -125,7 +125,7 @@ def _check(look: Look, step: plan.Qp) -> None:
         return
     excess = operations & ~_OPERATIONS.get(kind, _ALL_OPS)
     if excess:
-        look.broken(
+        context.broken(
             "qp_operations",
             f"a {kind} QP has no {_operation_names(excess)}",
             step,
@@ -136,12 +136,12 @@ def _check(look: Look, step: plan.Qp) -> None:
         )
     elif operations & _OPEN.get(kind, 0):
         names = _operation_names(operations & _OPEN[kind])
-        look.broken(
+        context.broken(
             "qp_operations",
             f"the pages contradict each other about {names} on a {kind} QP",
             step,
             "send_ops",
-            certain=False,
+            definite=False,
         )
 
 

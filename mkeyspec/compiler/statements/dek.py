@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.crypto import look_keytag
-from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.crypto import check_keytag
+from mkeyspec.compiler.check.mkey_state import check_exists
 from mkeyspec.compiler.check.state import AbstractState, OtherState, overridden
 from mkeyspec.compiler.eval.coercion import as_bool, as_bytes, as_handle, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -122,64 +122,66 @@ def _yes(line: Sentence, scope: Scope) -> bool:
     return operand is None or as_bool(evaluate(operand, scope), scope, operand.span, f"`{line.verb.name}`")
 
 
-def _check_dek(look: Look, step: plan.Dek) -> None:
+def _check_dek(context: Context, step: plan.Dek) -> None:
     """mlx5dv_dek_create takes keys of AES-XTS-128 and AES-XTS-256: two AES keys each."""
-    size, forced = overridden(step.but, "key_size", KEY_BYTES.index(step.key.length) if _fits(step) else 0)
+    size, by_but = overridden(step.but, "key_size", KEY_BYTES.index(step.key.length) if _fits(step) else 0)
     if size is None or size >= len(KEY_BYTES):
-        look.broken(
+        context.broken(
             "dek_key_size",
             f"key_size is 0 (128 bit) or 1 (256 bit){'' if size is None else f', not {size}'}",
             step,
             "key_size",
-            forced=forced,
-            certain=size is not None,
+            by_but=by_but,
+            definite=size is not None,
         )
     elif step.key.length != KEY_BYTES[size] and not step.wrapped:
-        look.broken(
+        context.broken(
             "dek_size",
-            f"a key of AES-XTS has {KEY_BYTES[size] if forced else '32 or 64'} bytes, and this one {step.key.length}",
+            f"a key of AES-XTS has {KEY_BYTES[size] if by_but else '32 or 64'} bytes, and this one {step.key.length}",
             step,
             "key",
             help="key random(32, seed=1)",
         )
-    purpose, forced = overridden(step.but, "key_purpose", AES_XTS)
+    purpose, by_but = overridden(step.but, "key_purpose", AES_XTS)
     if purpose != AES_XTS:
         message = "key_purpose is AES_XTS (0) or nothing"
-        look.broken("dek_purpose", message, step, "key_purpose", forced=forced, certain=purpose is not None)
-    mask, forced = overridden(step.but, "comp_mask", 0 if step.wrapped and step.login is None else CRYPTO_LOGIN)
+        context.broken("dek_purpose", message, step, "key_purpose", by_but=by_but, definite=purpose is not None)
+    mask, by_but = overridden(step.but, "comp_mask", 0 if step.wrapped and step.login is None else CRYPTO_LOGIN)
     if mask is None or mask & ~CRYPTO_LOGIN:
         message = "comp_mask has one bit, CRYPTO_LOGIN (1)"
-        look.broken("dek_comp_mask", message, step, "comp_mask", forced=forced, certain=mask is not None)
+        context.broken("dek_comp_mask", message, step, "comp_mask", by_but=by_but, definite=mask is not None)
     else:
-        _check_import(look, step, mask, forced)
+        _check_import(context, step, mask, by_but)
     if step.keytag is not None:
-        look_keytag(look, step.keytag.length, step)
+        check_keytag(context, step.keytag.length, step)
 
 
-def _check_import(look: Look, step: plan.Dek, mask: int, forced: bool) -> None:
+def _check_import(context: Context, step: plan.Dek, mask: int, by_but: bool) -> None:
     """Whether it is wrapped, and by which login, follows from comp_mask and crypto_login."""
-    exists = step.login is None or look_exists(look, step, step.login)
+    exists = step.login is None or check_exists(context, step, step.login)
     if step.login is not None and not mask:
         message = "crypto_login is of a DEK that has CRYPTO_LOGIN in comp_mask, and is NULL without it"
-        look.broken("dek_login", message, step, "comp_mask", forced=forced)
+        context.broken("dek_login", message, step, "comp_mask", by_but=by_but)
         return
-    if not mask and look.state.session is not True:
+    if not mask and context.state.session is not True:
         message = "without CRYPTO_LOGIN in comp_mask this is a wrapped DEK, and the context has no login session"
-        if not forced:
+        if not by_but:
             message = "a wrapped DEK needs a login, and the context has no login session"
-        certain = look.state.session is False
-        look.broken("dek_login", message, step, "comp_mask", forced=forced, certain=certain, help="`login` before it")
+        definite = context.state.session is False
+        context.broken(
+            "dek_login", message, step, "comp_mask", by_but=by_but, definite=definite, help="`login` before it"
+        )
         return
     size_forced = any(member == "key_size" for member, _ in step.but)
     if not mask and not step.wrapped:
         message = "under the login session the key is wrapped, and this one is not"
-        look.broken("dek_wrapped", message, step, "comp_mask", forced=forced)
+        context.broken("dek_wrapped", message, step, "comp_mask", by_but=by_but)
     elif exists and step.wrapped and (step.damaged is not None or size_forced):
         message = "a wrapped key whose bytes were changed does not unwrap"
-        look.broken("dek_wrapped", message, step, "damaged" if step.damaged is not None else "key_size", forced=True)
+        context.broken("dek_wrapped", message, step, "damaged" if step.damaged is not None else "key_size", by_but=True)
     elif step.wrapped is False or (step.wrapped and step.login is None and mask):
         message = "the import method of the device decides whether it takes plaintext keys"
-        look.broken("dek_import", message, step, "comp_mask", certain=False)
+        context.broken("dek_import", message, step, "comp_mask", definite=False)
 
 
 def _fits(step: plan.Dek) -> bool:
@@ -249,13 +251,19 @@ def _query(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
 
 
-def _check_query(look: Look, step: plan.Query) -> None:
-    dek = look.state.dek(step.dek)
-    exists = look_exists(look, step, step.dek)
-    if exists and dek is not None and dek.wrapped and not look.state.login_objects() and look.state.session is not True:
+def _check_query(context: Context, step: plan.Query) -> None:
+    dek = context.state.dek(step.dek)
+    exists = check_exists(context, step, step.dek)
+    if (
+        exists
+        and dek is not None
+        and dek.wrapped
+        and not context.state.login_objects()
+        and context.state.session is not True
+    ):
         message = f"`{step.dek}` is wrapped, and the context has no login"
-        certain = look.state.session is False
-        look.broken("dek_query_login", message, step, help="query it before the logout", certain=certain)
+        definite = context.state.session is False
+        context.broken("dek_query_login", message, step, help="query it before the logout", definite=definite)
 
 
 QUERY = Statement(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.mkey_state import check_exists
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
 from mkeyspec.compiler.eval.coercion import as_handle
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -34,8 +34,8 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
 
 
-def _check(look: Look, step: plan.Destroy) -> None:
-    look_exists(look, step, step.mkey)
+def _check(context: Context, step: plan.Destroy) -> None:
+    check_exists(context, step, step.mkey)
 
 
 def _effect(state: AbstractState, step: plan.Destroy) -> None:
@@ -45,13 +45,13 @@ def _effect(state: AbstractState, step: plan.Destroy) -> None:
         state.things[step.mkey] = key._replace(destroyed=step.at)
 
 
-def _check_dek(look: Look, step: plan.DestroyDek) -> None:
+def _check_dek(context: Context, step: plan.DestroyDek) -> None:
     """The page does not say what becomes of an mkey whose DEK goes: the call may return an errno."""
-    if not look_exists(look, step, step.dek):
+    if not check_exists(context, step, step.dek):
         return
-    users = [name for name, thing in look.state.things.items() if _uses(thing, step.dek)]
+    users = [name for name, thing in context.state.things.items() if _uses(thing, step.dek)]
     if users:
-        look.broken(
+        context.broken(
             "dek_in_use",
             f"`{users[0]}` is configured with `{step.dek}`",
             step,

@@ -15,7 +15,7 @@ MEANT = frozenset({"CRC-05", "DIF-06"})
 """Requirements (a seed starts every block again) whose cases want blocks that are all equal."""
 
 
-def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
+def check_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
     """Data leaves through an mkey; `length` of it on the wire, None: not known."""
     mem, wire = row.ledger.mkey(mkey).domains
     domain = mem or wire
@@ -33,7 +33,7 @@ def look_sent(row: RowState, mkey: str, length: int | None, span: Span) -> None:
     _look(row, data, domain.block, frame, span)
 
 
-def look_received(row: RowState, mkey: str, data: ByteString | None, span: Span) -> None:
+def check_received(row: RowState, mkey: str, data: ByteString | None, span: Span) -> None:
     """Data arrives through an mkey; None: unknown."""
     mem, wire = row.ledger.mkey(mkey).domains
     domain = wire or mem

@@ -27,7 +27,7 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import Shape, Slot
 from mkeyspec.compiler.statements.snapshot import taken_here
 from mkeyspec.compiler.statements.statement import Statement
-from mkeyspec.compiler.statements.vacuous import look_expectation
+from mkeyspec.compiler.statements.vacuous import check_expectation
 from mkeyspec.compiler.statements.writes import open_writer
 from mkeyspec.diagnostics.diagnostic import Fault, Note
 from mkeyspec.diagnostics.source import Span
@@ -56,7 +56,7 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     branch, by = branch_of(row, node.branch, scope)
     step = plan.Expect(at, observed, operator, expected, known, open_writer(row, observed, expected), branch)
     _look_decided(row, step, by, node.span)
-    look_expectation(row, step, node.span)
+    check_expectation(row, step, node.span)
     if not plan.is_bytes(observed):
         for side in (observed, right):
             _look_at_numbers(row, side)
@@ -108,7 +108,7 @@ def _look_decided(row: RowState, step: plan.Expect, by: Span | None, span: Span)
         row.ledger.doubts = tuple(doubt for doubt in doubts if doubt.by != by)
         open = open._replace(labels=tuple(one for one in open.labels if one[2] != by))
     try:
-        undecided.look_expectation(open, row.ledger, step, span)
+        undecided.record_expectation(open, row.ledger, step, span)
     finally:
         row.ledger.doubts = doubts
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.mkey_state import check_exists
 from mkeyspec.compiler.check.state import AbstractState, OtherState, may_be_refused, overridden
 from mkeyspec.compiler.eval.coercion import as_bytes, as_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -82,12 +82,12 @@ def _login(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.declare(name, Handle("login", name.text), scope)
 
 
-def _check_login(look: Look, step: plan.Login) -> None:
+def _check_login(context: Context, step: plan.Login) -> None:
     at = (step.phase,)
-    mask, forced = overridden(step.but, "comp_mask", 0)
+    mask, by_but = overridden(step.but, "comp_mask", 0)
     if mask != 0:
-        look.broken(
-            "login_comp_mask", "comp_mask is 0", step, "comp_mask", forced=forced, certain=mask is not None, phases=at
+        context.broken(
+            "login_comp_mask", "comp_mask is 0", step, "comp_mask", by_but=by_but, definite=mask is not None, phases=at
         )
     others = {member for member, _ in step.but} & {"credential_id", "import_kek_id"}
     if step.credential is not None or step.damaged is not None or others:
@@ -95,18 +95,18 @@ def _check_login(look: Look, step: plan.Login) -> None:
         message = (
             "the device compares the credential with the stored one of its id, as the import KEK of its id unwraps it"
         )
-        look.broken("login_credential", message, step, member, forced=True, phases=at)
-    objects = look.state.login_objects()
-    if step.name is None and look.state.session is not False:
+        context.broken("login_credential", message, step, member, by_but=True, phases=at)
+    objects = context.state.login_objects()
+    if step.name is None and context.state.session is not False:
         message = "the context has a login session"
-        look.broken("login_twice", message, step, help="`logout` before it", certain=look.state.session is True)
+        context.broken("login_twice", message, step, help="`logout` before it", definite=context.state.session is True)
     if objects and step.name is not None:
         message = f"the context has a login object, `{objects[0]}`"
-        look.broken("login_objects", message, step, help=f"`destroy {objects[0]}` before it", phases=at)
-    elif objects or (step.name is not None and look.state.session is not False):
+        context.broken("login_objects", message, step, help=f"`destroy {objects[0]}` before it", phases=at)
+    elif objects or (step.name is not None and context.state.session is not False):
         # No page says whether a context has both.
         message = "the context has a login session and a login object"
-        look.broken("login_objects", message, step, certain=False, phases=at)
+        context.broken("login_objects", message, step, definite=False, phases=at)
 
 
 def _after_login(state: AbstractState, step: plan.Login) -> None:
@@ -160,12 +160,12 @@ def _logout(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
 
 
-def _check_logout(look: Look, step: plan.Logout) -> None:
+def _check_logout(context: Context, step: plan.Logout) -> None:
     if step.login is not None:
-        look_exists(look, step, step.login)
-    elif look.state.session is not True:
+        check_exists(context, step, step.login)
+    elif context.state.session is not True:
         message = "the context has no login session"
-        look.broken("logout_without_login", message, step, certain=look.state.session is False)
+        context.broken("logout_without_login", message, step, definite=context.state.session is False)
 
 
 def _after_logout(state: AbstractState, step: plan.Logout) -> None:
@@ -209,9 +209,9 @@ def _state(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
 
 
-def _check_state(look: Look, step: plan.LoginState) -> None:
+def _check_state(context: Context, step: plan.LoginState) -> None:
     if step.login is not None:
-        look_exists(look, step, step.login)
+        check_exists(context, step, step.login)
 
 
 LOGIN_STATE = Statement(

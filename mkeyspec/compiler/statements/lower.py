@@ -11,18 +11,18 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.eval.evaluate import decide
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.undecided import look_step
+from mkeyspec.compiler.eval.undecided import record_step
 from mkeyspec.compiler.statements import expect
 from mkeyspec.compiler.statements.capabilities import derived_needs, without
 from mkeyspec.compiler.statements.check_step import check_step
-from mkeyspec.compiler.statements.queue_control import look_unreceived
+from mkeyspec.compiler.statements.queue_control import check_unreceived
 from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
 from mkeyspec.compiler.statements.row_state import RowState, TurnState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.snapshot import steps_with_snapshots, take
-from mkeyspec.compiler.statements.turn import look_decided, look_left
-from mkeyspec.compiler.statements.vacuous import look_finished
+from mkeyspec.compiler.statements.turn import check_decided, check_left
+from mkeyspec.compiler.statements.vacuous import check_finished
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
@@ -70,12 +70,12 @@ class Lowering(RowState):
         self.turn = TurnState(turn, statement.span, here, self.first)
 
     def end_turn(self, statement: ast.Repeat) -> None:
-        look_left(self, statement)
+        check_left(self, statement)
 
     def finish(self, row_id: str, bindings: tuple[plan.Binding, ...]) -> plan.Row:
         """The row: mkeys without `entries` get what their largest layout needs."""
-        look_finished(self)
-        look_unreceived(self)
+        check_finished(self)
+        check_unreceived(self)
         steps = self.steps
         if self.entries:
             steps = steps.copy()
@@ -88,9 +88,9 @@ class Lowering(RowState):
     # Steps -------------------------------------------------------------------------------------
 
     def add(self, step: plan.Step, sentence: Sentence) -> plan.Step:
-        look_step(self.undecided, step, sentence.span)
+        record_step(self.undecided, step, sentence.span)
         if self.turn is not None:
-            look_decided(step, sentence)
+            check_decided(step, sentence)
         take_room(self.state, self.ledger, step, sentence.span)
         self._locate(step, sentence.span)
         node = sentence.node.claim

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, SigMask
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.mkey_state import how_to_fix, is_as_open, look_exists, since
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.mkey_state import check_exists, how_to_fix, is_as_open, since
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
 from mkeyspec.compiler.eval import undecided
@@ -113,7 +113,7 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if by is None and "ok" in kinds and not undecided.is_open_error(row.undecided, mkey.name):
         _cannot_fail(row, step, key, sentence.span)
     row.add(step, sentence)
-    undecided.look_check(row.undecided, step, by, sentence.span)
+    undecided.record_check(row.undecided, step, by, sentence.span)
     if by is None:
         row.undecided = row.undecided.without_key(mkey.name)
     else:
@@ -191,21 +191,21 @@ def _bytes(sentence: Sentence, scope: Scope, name: str) -> ByteString | None:
 # Rules ------------------------------------------------------------------------------------------
 
 
-def _check(look: Look, step: plan.Check) -> None:
+def _check(context: Context, step: plan.Check) -> None:
     """mlx5dv_mkey_check of an mkey that can have no signature (XCHK-01)."""
-    if not look_exists(look, step, step.mkey):
+    if not check_exists(context, step, step.mkey):
         return
-    key = look.mkey(step.mkey)
+    key = context.mkey(step.mkey)
     if key is not None and not key.has(MkeyFlag.BLOCK_SIGNATURE):
-        look.broken(
+        context.broken(
             "check_without_signature",
             f"`{step.mkey}` was created without BLOCK_SIGNATURE",
             step,
-            notes=look.declared(step.mkey),
+            notes=context.declared(step.mkey),
             help=f"mkey {step.mkey} {{ block_signature }}",
         )
-    elif key is not None and key.unknown_by == "undecided" and key.unknown and not is_as_open(look, key):
-        look.broken(
+    elif key is not None and key.unknown_by == "undecided" and key.unknown and not is_as_open(context, key):
+        context.broken(
             "unknown_state",
             f"`{step.mkey}` is in an unknown state {since(key)}",
             step,

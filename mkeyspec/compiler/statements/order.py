@@ -63,7 +63,7 @@ class SectionOrder:
         )
 
 
-def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> None:
+def check_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> None:
     """A `cancel`: a request may have left unless it, or one before it, waits after a fence."""
     fenced = False
     for step in row.steps:
@@ -83,7 +83,7 @@ def look_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> No
                 return
 
 
-def look_arrival(row: RowState, part: Part, length: int | None, span: Span) -> None:
+def check_arrival(row: RowState, part: Part, length: int | None, span: Span) -> None:
     """Something arrives in `part` of an mkey: no two of the bytes that it leads to may be the same."""
     ledger = row.ledger
     layout = ledger.mkey(part.name).layout

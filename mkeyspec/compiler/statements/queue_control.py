@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import QP_EVENTS
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval import undecided
 from mkeyspec.compiler.eval.coercion import as_int, as_word, fault
@@ -12,12 +12,12 @@ from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
-from mkeyspec.compiler.statements.order import look_cancelled
+from mkeyspec.compiler.statements.order import check_cancelled
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import LABEL, NUMBER, QP, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
-from mkeyspec.compiler.statements.vacuous import look_poll
+from mkeyspec.compiler.statements.vacuous import check_poll
 
 # await ------------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
             page="mlx5dv_create_qp(3)",
         )
     step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
-    undecided.look_await(row.undecided, step, sentence.span)
+    undecided.record_await(row.undecided, step, sentence.span)
     row.add(step, sentence)
 
 
@@ -77,8 +77,8 @@ def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     claim = row.claim(sentence, scope)
     qp = _qp(row, sentence, scope)
     step = plan.Poll(sentence.at, qp, sentence.node.peer, claim, row.known(sentence, scope))
-    undecided.look_poll(row.undecided, step, sentence.span)
-    look_poll(row, step, sentence.span)
+    undecided.record_poll(row.undecided, step, sentence.span)
+    check_poll(row, step, sentence.span)
     if claim and not plan.may_succeed(claim):
         row.moved = row.brought = ()  # what was posted before and is polled here may have failed
     row.add(step, sentence)
@@ -125,7 +125,7 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.state.ends[queue] = far._replace(perhaps=far.perhaps + near.met.count(number))
         row.state.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
         row.unreceived = tuple(one for one in row.unreceived if (one.qp, one.id) != (qp, number))
-        look_cancelled(row, qp, number, sentence.span)
+        check_cancelled(row, qp, number, sentence.span)
         _forget_messages(row, qp)
         row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)
@@ -141,17 +141,17 @@ def _forget_messages(row: RowState, qp: str | None) -> None:
     row.moved = tuple(one for one in row.moved if one.span not in messages)
 
 
-def _check_cancel(look: Look, step: plan.Cancel) -> None:
+def _check_cancel(context: Context, step: plan.Cancel) -> None:
     """A WR is cancelled on a QP in SQD; only a QP with signature pipelining gets there here (XCAN-01, XCAN-06)."""
-    qp = look.state.qp(step.qp)
-    look.broken(
+    qp = context.state.qp(step.qp)
+    context.broken(
         "cancel_state",
         "whether the QP is in SQD by now is seen at run time"
         if qp.sig_pipelining
         else "the QP cannot be in SQD: it has no sig_pipelining",
         step,
         help="" if qp.sig_pipelining else f"qp {step.qp or 'q'} {{ sig_pipelining }}",
-        certain=not qp.sig_pipelining,
+        definite=not qp.sig_pipelining,
     )
 
 
@@ -183,11 +183,11 @@ CANCEL = Statement(
 
 def _resume(row: RowState, sentence: Sentence, scope: Scope) -> None:
     qp = _qp(row, sentence, scope)
-    look_unreceived(row, qp)
+    check_unreceived(row, qp)
     row.add(plan.Resume(sentence.at, qp), sentence)
 
 
-def look_unreceived(row: RowState, *qps: str | None) -> None:
+def check_unreceived(row: RowState, *qps: str | None) -> None:
     """SENDs that no receive waits for, and that were not cancelled before these QPs go on. Without a QP: before the end
     of the row."""
     found = [one for one in row.unreceived if not qps or one.qp in qps]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check import entries, mkey_state
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.posting import look_sges, look_type
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.posting import check_sges, check_type
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements.operands import places
@@ -31,25 +31,25 @@ def _recv(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.add(plan.Recv(sentence.at, into, qp, peer, label, options), sentence)
 
 
-def _check(look: Look, step: plan.Recv) -> None:
+def _check(context: Context, step: plan.Recv) -> None:
     """A posted receive: what arrives is judged where it is sent; here only that its SGEs and mkeys are good."""
-    look_sges(look, step, len(step.into), look.qp.max_recv_sge, "max_recv_sge")
-    if look.qp.type == "dci" and not step.peer:
-        look.broken(
+    check_sges(context, step, len(step.into), context.qp.max_recv_sge, "max_recv_sge")
+    if context.qp.type == "dci" and not step.peer:
+        context.broken(
             "qp_type_operation",
             "a DCI has no receive queue: what it is sent arrives at a DCT",
             step,
             help=f"peer recv … on {step.qp}",
         )
     else:
-        look_type(look, step, "recv")
+        check_type(context, step, "recv")
     for part in step.into:
-        key = look.mkey(part.name)
+        key = context.mkey(part.name)
         use = plan.RECEIVE["recv"]
-        if key is None or not mkey_state.look_exists(look, step, part.name, use):
+        if key is None or not mkey_state.check_exists(context, step, part.name, use):
             continue
-        if not key.unknown or mkey_state.look_state(look, step, part, key, use):
-            entries.look_inside(look, step, part, key, use)
+        if not key.unknown or mkey_state.check_state(context, step, part, key, use):
+            entries.check_inside(context, step, part, key, use)
 
 
 def _effect(state: AbstractState, step: plan.Recv) -> None:

@@ -16,7 +16,7 @@ from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import NOTHING
 from mkeyspec.compiler.eval.values import Handle
-from mkeyspec.compiler.statements.capabilities import look_contradiction, written_need
+from mkeyspec.compiler.statements.capabilities import check_contradiction, written_need
 from mkeyspec.compiler.statements.claims import claim, known, shown
 from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
@@ -47,7 +47,7 @@ class CaseState:
                 continue  # its names were said to be wrong
             try:
                 self.needs.append(written_need(expr, scope))
-                look_contradiction(self.needs, expr)
+                check_contradiction(self.needs, expr)
             except Fault as found:
                 diagnostics.add(found.diagnostic)
         self.lacks = plan.lacked(self.needs)
@@ -209,7 +209,7 @@ class RowState(ABC):
         """Whether the QP was declared with sq_sig_all."""
         return any(isinstance(s, plan.Qp) and s.name == qp and ("sq_sig_all", True) in s.members for s in self.steps)
 
-    def look_ahead(self) -> AbstractState:
+    def state_ahead(self) -> AbstractState:
         """A copy of the state, in which the requests of a section are carried out as they are lowered: until the step
         is added, the ledger finds the mkeys as they are there."""
         ahead = self.state.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState, may_be_refused
@@ -29,7 +29,7 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     lines = [] if block is None else lines_of(block, SECTION, scope)
     requests = []
     order = SectionOrder(row)
-    ahead = row.look_ahead()
+    ahead = row.state_ahead()
     for line in lines:
         requests.append(request(row, row.read(line), scope, False))
         _carry_out(ahead, requests[-1])
@@ -45,7 +45,7 @@ def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
     qp = row.qp(sentence, scope)
     # Nothing comes after it that could look at the mkeys, but for what is said of its outcome.
     is_said = sentence.node.claim is not None or sentence.node.known is not None
-    ahead = row.look_ahead() if is_said else None
+    ahead = row.state_ahead() if is_said else None
     only = request(row, sentence, scope, True)
     if ahead is not None:
         _carry_out(ahead, only)
@@ -144,20 +144,22 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
 # Rules ------------------------------------------------------------------------------------------
 
 
-def _check(look: Look, step: plan.Post) -> None:
+def _check(context: Context, step: plan.Post) -> None:
     """Each request is checked in the state that those before it leave."""
     several = len(step.requests) > 1
     if several:
-        look.state = look.state.copy()
+        context.state = context.state.copy()
     for number, one in enumerate(step.requests):
-        before = len(look.found)
-        record_of(one).check(look, one)
+        before = len(context.found)
+        record_of(one).check(context, one)
         if several:
-            look.found[before:] = [found._replace(request=number) for found in look.found[before:]]
-            _after_request(look.state, step, one)
+            context.found[before:] = [found._replace(request=number) for found in context.found[before:]]
+            _after_request(context.state, step, one)
     if step.abort:
         # Nothing of an aborted section is carried out: what could only show in a completion never does.
-        look.found = [b for b in look.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"]
+        context.found = [
+            b for b in context.found if b.rule.phases != ("completion",) and b.rule.name != "unknown_state"
+        ]
 
 
 def _lint(state: AbstractState, step: plan.Post, origin: Origin, diagnostics: Diagnostics) -> None:

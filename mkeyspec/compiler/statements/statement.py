@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.scope import Scope
@@ -38,7 +38,7 @@ class Statement(Generic[S]):
     step: type[S]
     shapes: tuple[Shape, ...]
     lower: Callable[[RowState, Sentence, Scope], None]
-    check: Callable[[Look, S], None] | None
+    check: Callable[[Context, S], None] | None
     effect: Callable[[AbstractState, S], None] | None
     lint: Callable[[AbstractState, S, Origin, Diagnostics], None] | None = None
 
@@ -54,5 +54,5 @@ class Request(Generic[R]):
     request: type[R]
     shapes: tuple[Shape, ...]
     lower: Callable[[RowState, Sentence, Scope, plan.Options], R]
-    check: Callable[[Look, R], None]
+    check: Callable[[Context, R], None]
     effect: Callable[[AbstractState, R], None] | None

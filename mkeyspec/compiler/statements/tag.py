@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check.context import Look
-from mkeyspec.compiler.check.mkey_state import look_exists
+from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.mkey_state import check_exists
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -45,17 +45,17 @@ def _keep(scope: Scope, mkey: str, tags: int) -> None:
         around = around.around
 
 
-def _check(look: Look, step: plan.Retag) -> None:
+def _check(context: Context, step: plan.Retag) -> None:
     """The tag can be set on mkeys with UPDATE_TAG (MKY-06)."""
-    if not look_exists(look, step, step.mkey):
+    if not check_exists(context, step, step.mkey):
         return
-    key = look.mkey(step.mkey)
+    key = context.mkey(step.mkey)
     if key is not None and not key.has(MkeyFlag.UPDATE_TAG):
-        look.broken(
+        context.broken(
             "update_tag_flag",
             f"`{step.mkey}` was created without UPDATE_TAG",
             step,
-            notes=look.declared(step.mkey),
+            notes=context.declared(step.mkey),
             help=f"mkey {step.mkey} {{ update_tag }}",
         )
 

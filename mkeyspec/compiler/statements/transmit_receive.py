@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.lint import lint_use
 from mkeyspec.compiler.check.origin import Origin
-from mkeyspec.compiler.check.posting import look_posted, look_type
+from mkeyspec.compiler.check.posting import check_posted, check_type
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.builtins import RECEIVE, TRANSMIT
 from mkeyspec.compiler.eval.coercion import as_bytes, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import writes
-from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
+from mkeyspec.compiler.statements.equal_blocks import check_received, check_sent
 from mkeyspec.compiler.statements.operands import mkey_place, whole_length
 from mkeyspec.compiler.statements.request_parts import DEFAULT_IMM, live_int, options
 from mkeyspec.compiler.statements.row_state import RowState
@@ -82,7 +82,7 @@ def _transmit(row: RowState, sentence: Sentence, scope: Scope) -> None:
     if plan.may_succeed(claim) and is_known(length):
         writes.transmit(row, step, row.ledger.wires[None].buffer, length)
         if not start:
-            look_sent(row, name, length, sentence.span)
+            check_sent(row, name, length, sentence.span)
 
 
 def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -115,7 +115,7 @@ def _receive(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.label(row, step, sentence.span)
     writes.receive(row, step, plan.may_succeed(claim))
     if plan.may_succeed(claim) and not start:
-        look_received(row, name, data, sentence.span)
+        check_received(row, name, data, sentence.span)
 
 
 def _operation(sentence: Sentence, scope: Scope, these: tuple[str, ...], others: tuple[str, ...]) -> str:
@@ -173,16 +173,16 @@ def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) 
 # Rules ------------------------------------------------------------------------------------------
 
 
-def _check_transmit(look: Look, step: plan.Transmit) -> None:
-    look_posted(look, step, data=True)
-    look_type(look, step, _SHORT_FORMS.get(step.by, step.by), step.part.length)
-    transfer.look_part(look, step, step.end(), of_peer=False)
+def _check_transmit(context: Context, step: plan.Transmit) -> None:
+    check_posted(context, step, data=True)
+    check_type(context, step, _SHORT_FORMS.get(step.by, step.by), step.part.length)
+    transfer.check_part(context, step, step.end(), of_peer=False)
 
 
-def _check_receive(look: Look, step: plan.Receive) -> None:
-    look_posted(look, step, data=True)
-    look_type(look, step, _SHORT_FORMS.get(step.by, step.by), step.data.length)
-    transfer.look_part(look, step, step.end(), of_peer=False)
+def _check_receive(context: Context, step: plan.Receive) -> None:
+    check_posted(context, step, data=True)
+    check_type(context, step, _SHORT_FORMS.get(step.by, step.by), step.data.length)
+    transfer.check_part(context, step, step.end(), of_peer=False)
 
 
 def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, origin: Origin, diagnostics: Diagnostics) -> None:

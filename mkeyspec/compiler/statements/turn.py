@@ -14,7 +14,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.syntax.walk import DECLARING, flat, named
 
 
-def look_decided(step: plan.Step, sentence: Sentence) -> None:
+def check_decided(step: plan.Step, sentence: Sentence) -> None:
     """A statement of a turn. Raises `Fault` MKS0518 where its outcome is left open: how the next turn begins would be
     open, too."""
     claim = sentence.node.claim
@@ -28,7 +28,7 @@ def look_decided(step: plan.Step, sentence: Sentence) -> None:
         )
 
 
-def look_left(row: RowState, statement: ast.Repeat) -> None:
+def check_left(row: RowState, statement: ast.Repeat) -> None:
     """The end of a turn. Raises `Fault` MKS0519 where a key or a DEK of this turn is left, or is still in use."""
     for name in _declared(statement):
         if name.text in row.entries:  # of this turn's key; the next one has entries of its own

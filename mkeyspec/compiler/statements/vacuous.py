@@ -21,7 +21,7 @@ from mkeyspec.value.regions import Regions
 # Expectations ------------------------------------------------------------------------------------
 
 
-def look_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
+def check_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     """Whether what an expectation says depends on the device, before the ledger learns from it."""
     observed, operator, expected = step.observed, step.operator, step.expected
     if plan.is_bytes(observed):
@@ -273,7 +273,7 @@ def _look_echoes(row: RowState) -> None:
 # What no statement checks ----------------------------------------------------------------------------
 
 
-def look_finished(row: RowState) -> None:
+def check_finished(row: RowState) -> None:
     """At the end of a row: what was moved, onto the wire or into memory, and no statement has looked at since.
 
     Memory that changed and is not named fails by the closing rule. It does not change where the same bytes were there.
@@ -294,7 +294,7 @@ def look_finished(row: RowState) -> None:
         )
 
 
-def look_poll(row: RowState, step: plan.Poll, span: Span) -> None:
+def check_poll(row: RowState, step: plan.Poll, span: Span) -> None:
     """A `poll` without a list, when no request is under way whose completion it could wait for; or with one that names
     more successes than are under way."""
     queue = step.queue()

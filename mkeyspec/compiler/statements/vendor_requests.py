@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
-from mkeyspec.compiler.check.context import Look
+from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.eval.coercion import as_live_bytes, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
@@ -30,10 +30,10 @@ def _memcpy(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options)
     return plan.Memcpy(sentence.at, source, to, opts)
 
 
-def _check_memcpy(look: Look, request: plan.Memcpy) -> None:
-    transfer.look_request(look, request)
+def _check_memcpy(context: Context, request: plan.Memcpy) -> None:
+    transfer.check_request(context, request)
     if request.source.length != 0:
-        look.broken("memcpy_length", "the device says how much it copies at most", request, certain=False)
+        context.broken("memcpy_length", "the device says how much it copies at most", request, definite=False)
 
 
 MEMCPY_RECORD = Request(
@@ -50,11 +50,11 @@ def _raw(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Options) ->
     return plan.RawWqe(sentence.at, wqe, opts)
 
 
-def _check_raw(look: Look, request: plan.RawWqe) -> None:
-    transfer.look_request(look, request)
+def _check_raw(context: Context, request: plan.RawWqe) -> None:
+    transfer.check_request(context, request)
     if request.wqe.length < CONTROL_BYTES:
         needs = f"a WQE begins with {CONTROL_BYTES} bytes of control segment"
-        look.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
+        context.broken("raw_short", f"{needs}, and this one has {request.wqe.length}", request)
 
 
 RAW_RECORD = Request(

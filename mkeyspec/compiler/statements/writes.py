@@ -15,7 +15,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached, segments_of
 from mkeyspec.compiler.statements.already_there import moved_into
-from mkeyspec.compiler.statements.equal_blocks import look_received, look_sent
+from mkeyspec.compiler.statements.equal_blocks import check_received, check_sent
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
@@ -68,11 +68,11 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
             if not changes:  # an atomic brings its sum there, and the old bytes to its other end
                 moved_into(row, target.part, target.length, row.origin.get(request), data)
             if _is_mkey(row, target.part) and not target.part.start:
-                look_received(row, target.part.name, data, row.origin.get(request))
+                check_received(row, target.part.name, data, row.origin.get(request))
         for end in request.ends():
             if not end.use.writes and _is_mkey(row, end.part) and not end.part.start:
                 length = known_number(end.length)
-                look_sent(row, end.part.name, length, row.origin.get(request))
+                check_sent(row, end.part.name, length, row.origin.get(request))
 
 
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:

@@ -119,7 +119,7 @@ def look(*steps: plan.Step) -> list[BrokenRule]:
 
 def names(*steps: plan.Step, certain: bool = True) -> list[str]:
     """The rules the last step breaks (`certain`), or may break."""
-    return [broken.rule.name for broken in look(*steps) if broken.certain == certain]
+    return [broken.rule.name for broken in look(*steps) if broken.definite == certain]
 
 
 def judged(*steps: plan.Step) -> tuple[plan.Claim, list[str]]:

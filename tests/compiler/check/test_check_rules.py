@@ -519,9 +519,9 @@ def test_both_domains_are_looked_at() -> None:
 
 def test_overrides_are_marked_as_forced() -> None:
     forced = configure(access(1), num_setters=3)
-    assert [b.forced for b in look(K, forced)] == [True]
-    assert [b.forced for b in look(K, configure(access(1 << 30)))] == [False]
-    assert [b.forced for b in look(K, with_domain(but(CRC, block_size=5)))] == [True]
+    assert [b.by_but for b in look(K, forced)] == [True]
+    assert [b.by_but for b in look(K, configure(access(1 << 30)))] == [False]
+    assert [b.by_but for b in look(K, with_domain(but(CRC, block_size=5)))] == [True]
 
 
 LIVE = Live("k", "max_entries")
@@ -647,7 +647,7 @@ def test_a_requests_override_is_of_its_own_key() -> None:
         (broken,) = look(*OPEN, PEER, post(plan.Write(at(), (part("k"),), part("w"), options=options)))
         assert broken.rule.name == "bad_lkey"
         assert f"`{member_of}`" in broken.message
-        assert broken.forced
+        assert broken.by_but
 
 
 def test_a_layouts_override() -> None:
@@ -670,9 +670,9 @@ def test_entries_of_live_length_reach_nowhere_certain() -> None:
 def test_a_length_written_on_purpose() -> None:
     step = plan.Transmit(at(), part("k"), "send", options=plan.Options(but=(("length", 513),)))
     (broken,) = look(*OPEN, step)
-    assert broken.forced
+    assert broken.by_but
     step = plan.Transmit(at(), part("k"), "send", options=plan.Options(but=(("addr", 1),)))
-    assert [b.forced for b in look(*OPEN, step)] == [True]
+    assert [b.by_but for b in look(*OPEN, step)] == [True]
     step = plan.Transmit(at(), part("k"), "peer_read", options=plan.Options(but=(("addr", 1),)))
     assert look(*OPEN, step) == []
 
@@ -738,7 +738,7 @@ def test_an_order_written_on_purpose_is_forced() -> None:
         setter = crypto(order=1, encrypt_on_tx=True, but=((member, 0),))
         (broken,) = look(M, mkey(flags=7), configure(setter, signature(CRC, CRC)))
         assert broken.rule.name == "crypto_order_domains"
-        assert broken.forced
+        assert broken.by_but
 
 
 def test_what_of_an_mkey_is_unknown() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mkeyspec.compiler.second_look import LONGEST, check_table, mistakes
+from mkeyspec.compiler.known_mistakes import LONGEST, check_table, mistakes
 from mkeyspec.diagnostics import render
 from mkeyspec.diagnostics.diagnostic import corrected, edits_of
 from tests.ui.wrong.corpus import FRAMES, Wrong, answers, corpus, judged, place_of, told

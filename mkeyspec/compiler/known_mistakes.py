@@ -99,7 +99,7 @@ class _Characters:
         return True
 
 
-def look_again(diagnostics: Diagnostics) -> Diagnostics:
+def with_known_mistakes(diagnostics: Diagnostics) -> Diagnostics:
     """The findings, with one for each line on which a known mistake was made in place of that line's errors."""
     lines: dict[tuple[str, int], list[Diagnostic]] = {}
     for error in sorted(diagnostics.errors, key=lambda one: one.span.start):
