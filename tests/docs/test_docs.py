@@ -30,7 +30,11 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 PAGES = [
     README,
-    *(page for folder in ("", "design", "howto") for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+    *(
+        page
+        for folder in ("", "design", "explanation", "howto")
+        for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    ),
 ]
 RUNNING, SABOTAGE = ROOT / "docs" / "running.md", ROOT / "docs" / "sabotage.md"
 ALGORITHMS = {"CRC-16", "CRC-32", "CRC-64"}

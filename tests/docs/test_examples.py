@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.plugin.project import ROOT, Done
 
@@ -99,7 +100,48 @@ def test_a_file_that_cannot_be_written_is_one_line(away: Path) -> None:
     assert "error[MKS0944]: acme can't write no/such/calls.txt: No such file or directory; name" in done.out + done.err
 
 
-@pytest.mark.parametrize("name", ["Jenkinsfile", ".gitlab-ci.yml", ".github/workflows/mkeyspec.yml"])
+WORKFLOWS = ["Jenkinsfile", ".gitlab-ci.yml", ".github/workflows/mkeyspec.yml"]
+
+
+def commands_of(name: str) -> list[str]:
+    """What a CI runs in a shell."""
+    text = (ACME / name).read_text("utf-8")
+    if name == "Jenkinsfile":
+        return re.findall(r"\bsh '([^']+)'", text)
+    file = yaml.safe_load(text)
+    jobs = file.get("jobs", file)
+    job = jobs["mkeyspec"]
+    return [step["run"] for step in job["steps"] if "run" in step] if "steps" in job else list(job["script"])
+
+
+PIP = '#!/bin/sh\necho "pip $*" >>"{notes}"\n'
+VENV = """#!/bin/sh
+[ "$1 $2" = "-m venv" ] || exit 1
+mkdir -p "$3/bin" && cp "{bin}/pip" "{bin}/mkeyspec" "$3/bin"
+"""
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_the_commands_of_each_ci_run(away: Path, name: str) -> None:
+    """With a pip that installs nothing: mkeyspec is here already."""
+    programs = {"pip": PIP.format(notes=away / "notes"), "python3": VENV.format(bin=away / "bin")}
+    for program, text in programs.items():
+        (away / "bin" / program).write_text(text, "utf-8")
+        (away / "bin" / program).chmod(0o755)
+    for command in commands_of(name):
+        done = run(away, "/bin/bash", "-e", "-c", command)
+        assert done.code == 0, (command, done.out, done.err)
+    assert re.fullmatch(r"pip install (--quiet )?mkeyspec\n", (away / "notes").read_text("utf-8"))
+    assert (away / "acme/reports/junit.xml").is_file()
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_the_how_to_shows_the_files_as_they_are(name: str) -> None:
+    page = (ROOT / "docs/howto/vendor_ci.md").read_text("utf-8")
+    assert f"\n{(ACME / name).read_text('utf-8')}```\n" in page
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
 def test_each_ci_does_the_same(name: str) -> None:
     text = (ACME / name).read_text("utf-8")
     assert "./ci.sh" in text
