@@ -36,7 +36,7 @@ from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.sabotage.campaign import order
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.sabotage.suite import Item, load, outcome
 from mkeyspec.store import Store
 
@@ -106,7 +106,7 @@ class Bench:
 
     def rig(self, name: str) -> Rig:
         if self.device.kind == "model":
-            model = bent(name, self.profile) if name else Model(self.profile)
+            model = faulty_model(name, self.profile) if name else Model(self.profile)
             return Rig(model, self.profile, Expectations.load([], model.info()), deadline=0.01)
         os.environ[preload.FAULT] = name
         device = open_choice(self.device, self.profile)

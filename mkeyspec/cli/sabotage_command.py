@@ -28,7 +28,7 @@ from mkeyspec.sabotage import matrix as matrices
 from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
 from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
 from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.store import Store
@@ -240,7 +240,7 @@ class Command:
     def _rig(self, name: str) -> Rig:
         """A rig on a device that has the fault of this name. Called in the process that will drive it."""
         if self.device.kind == "model":
-            model = bent(name, self.profile) if name else Model(self.profile)
+            model = faulty_model(name, self.profile) if name else Model(self.profile)
             return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
         # Whoever calls us may have one chosen; it is not for the run without any.
         os.environ[preload.FAULT] = name

@@ -117,7 +117,7 @@ def _opener(options: argparse.Namespace) -> Callable[[], Rig]:
     from mkeyspec.run.departures import Expectations
     from mkeyspec.run.rig import Rig
     from mkeyspec.sabotage.catalogue import UnknownFaultError, named
-    from mkeyspec.sabotage.model import bent
+    from mkeyspec.sabotage.model import faulty_model
 
     try:
         profile = load(Path(options.device_profile)) if options.device_profile else Profile()
@@ -136,7 +136,7 @@ def _opener(options: argparse.Namespace) -> Callable[[], Rig]:
     def opened() -> Rig:
         try:
             faulty = choice.kind == "model" and options.fault is not None
-            device = bent(options.fault, profile) if faulty else open_choice(choice, profile)
+            device = faulty_model(options.fault, profile) if faulty else open_choice(choice, profile)
         except Unavailable as error:
             raise Failure(error.code, error.message) from None
         files = [Path(name) for name in options.expectations]

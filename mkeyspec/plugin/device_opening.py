@@ -51,9 +51,9 @@ def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> De
 
     option = config.getoption
     if choice.kind == "model" and option("--fault") is not None:
-        from mkeyspec.sabotage.model import bent
+        from mkeyspec.sabotage.model import faulty_model
 
-        return bent(option("--fault"), profile)
+        return faulty_model(option("--fault"), profile)
     with watched(config, "opened"):
         return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
 

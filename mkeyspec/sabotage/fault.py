@@ -27,40 +27,40 @@ PLACES: dict[str, type] = {
 
 
 @dataclass(slots=True)
-class Bend:
-    """What is different about a model: bent parts, by their place; the model itself; members of its profile."""
+class Faulty:
+    """What is different about a model: faulty parts, by their place; the model itself; members of its profile."""
 
     parts: dict[str, Any] = field(default_factory=dict)
     model: type[Model] = Model
     profile: dict[str, Any] = field(default_factory=dict)
 
     def make(self, profile: Profile) -> Model:
-        """The bent model. Whoever judges it keeps the profile as it was."""
-        bent = replace(profile, **self.profile) if self.profile else profile
-        return self.model(bent, replace(PARTS, **self.parts))
+        """The faulty model. Whoever judges it keeps the profile as it was."""
+        wrong = replace(profile, **self.profile) if self.profile else profile
+        return self.model(wrong, replace(PARTS, **self.parts))
 
 
-BENDS: dict[str, Bend] = {}
+FAULTY: dict[str, Faulty] = {}
 """By the catalogue's names; filled by the modules of this folder."""
 
 
 def fault(name: str) -> Callable[[Class], Class]:
-    """Put a bent class in its place. Two classes of one name are one fault."""
+    """Put a faulty class in its place. Two classes of one name are one fault."""
 
-    def put(bent: Class) -> Class:
-        bend = BENDS.setdefault(name, Bend())
-        if issubclass(bent, Model):
-            bend.model = bent
-            return bent
+    def put(cls: Class) -> Class:
+        faulty = FAULTY.setdefault(name, Faulty())
+        if issubclass(cls, Model):
+            faulty.model = cls
+            return cls
         for place, straight in PLACES.items():
-            if issubclass(bent, straight):
-                bend.parts[place] = bent
-                return bent
-        raise TypeError(f"{bent.__name__} takes the place of nothing")
+            if issubclass(cls, straight):
+                faulty.parts[place] = cls
+                return cls
+        raise TypeError(f"{cls.__name__} takes the place of nothing")
 
     return put
 
 
 def profile(name: str, **members: Any) -> None:
     """A fault that is another answer to a point of the profile."""
-    BENDS.setdefault(name, Bend()).profile.update(members)
+    FAULTY.setdefault(name, Faulty()).profile.update(members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.sabotage.catalogue import named
-from mkeyspec.sabotage.fault import BENDS
+from mkeyspec.sabotage.fault import FAULTY
 from mkeyspec.sabotage.faults import (
     access,
     check_and_copy,
@@ -24,7 +24,7 @@ from mkeyspec.sabotage.faults import (
     request,
 )
 
-ROOMS = (
+MODULES = (
     access,
     check_and_copy,
     completion,
@@ -41,9 +41,9 @@ ROOMS = (
     refusal,
     request,
 )
-"""Importing them is what fills BENDS."""
+"""Importing them is what fills FAULTY."""
 
 
-def bent(name: str, profile: Profile) -> Model:
+def faulty_model(name: str, profile: Profile) -> Model:
     """A model with one fault. Raises UnknownFaultError."""
-    return BENDS[named(name).name].make(profile)
+    return FAULTY[named(name).name].make(profile)

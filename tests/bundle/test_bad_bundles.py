@@ -20,7 +20,7 @@ from mkeyspec.bundle.part import SCHEMA
 from mkeyspec.bundle.reader import Bundle, Unusable, read
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.run.departures import Expectations
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.sabotage.suite import Item
 from tests.bundle.recorded import Recording, judge_of, told
 from tests.bundle.test_changed_cases import CASE, items_of
@@ -34,7 +34,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Item]:
     folder = tmp_path_factory.mktemp("kept")
     item = items_of(folder, CASE)
     recording = Recording(folder)
-    told(recording.rig(bent("crc32c_polynomial", Profile()), 0.02, Expectations()), item)
+    told(recording.rig(faulty_model("crc32c_polynomial", Profile()), 0.02, Expectations()), item)
     recording.part.source("cases/a.mks", CASE)
     recording.bundle()
     return folder / "a.bundle", item

@@ -9,7 +9,7 @@ import pytest
 
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.run.departures import Expectations
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.sabotage.suite import Item, load
 from mkeyspec.store import Store
 from tests.bundle.recorded import Recording, judge_of, told
@@ -45,7 +45,7 @@ def items_of(folder: Path, text: str) -> Item:
 def judged(folder: Path, before: str, after: str, fault: str | None) -> tuple[Any, ...]:
     """What is said of the row `after` by the recording of the row `before`."""
     recording = Recording(folder)
-    device = bent(fault, Profile()) if fault is not None else bent("crc32_polynomial", Profile())
+    device = faulty_model(fault, Profile()) if fault is not None else faulty_model("crc32_polynomial", Profile())
     told(recording.rig(device, 0.02, Expectations()), items_of(folder, before))
     return told(judge_of(recording.bundle(), Expectations()), items_of(folder, after))
 

@@ -11,7 +11,7 @@ from mkeyspec.device.model.late import Late
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.run.departures import Expectations
 from mkeyspec.sabotage.catalogue import faults
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.sabotage.suite import Item, load, thinned
 from mkeyspec.store import Store
 from tests.bundle.recorded import Recording, differing, told
@@ -58,6 +58,6 @@ def test_on_devices_with_faults(folder: Path, tmp_path: Path) -> None:
         fitting = [item for item in items(folder) if violated & {*item.info.verifies} and item.id not in taken]
         for item in fitting[:TRIES]:
             taken.add(item.id)  # the last row of an id counts
-            run.append((item, told(recording.rig(bent(fault.name, Profile()), 0.02, NOTHING), item)))
+            run.append((item, told(recording.rig(faulty_model(fault.name, Profile()), 0.02, NOTHING), item)))
     assert len([one for _, one in run if one[0] == "fail"]) > 50
     assert differing(run, recording.bundle(), NOTHING) == []

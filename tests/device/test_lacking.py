@@ -16,7 +16,7 @@ from mkeyspec.plan import Lacks
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed, CaseInfo
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from tests.shipped import ROOT
 
 FILE = ROOT / "cases/lacking.mks"
@@ -80,6 +80,6 @@ def test_a_device_that_takes_what_it_says_it_lacks() -> None:
 )
 def test_a_device_that_makes_a_signature_up(fault: str, cases: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes what it does not announce, and frames otherwise."""
-    model = bent(fault, LACKING)
+    model = faulty_model(fault, LACKING)
     monkeypatch.setattr(Execution, "_offered", lambda self, work: True)
     assert {name for name, result in results(model).items() if result != "pass"} == cases

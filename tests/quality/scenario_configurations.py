@@ -32,8 +32,8 @@ from tests.quality.scenario_world import (
     INLINE,
     LENGTHS,
     M16,
+    MODULES,
     RIGHTS,
-    ROOMS,
     SIGNALED,
     SIGNATURE,
     Key,
@@ -164,7 +164,7 @@ class Configurations(World):
             total = rng.choice(LENGTHS)
         most = min(rng.choice(ENTRIES), total)
         if rng.random() < 0.93:
-            most = max(1, min(most, key.mkey.max_entries - 1, ROOMS[self.inline]))
+            most = max(1, min(most, key.mkey.max_entries - 1, MODULES[self.inline]))
         memories = self.memories[side]
         if rng.random() < 0.6:
             return SetList(self._list(key, total, most, memories))

@@ -29,7 +29,7 @@ SIDES: tuple[Side, ...] = ("owner", "peer")
 SIZES = (512, 520, 4048, 4096, 4160)
 SIGNATURE, CRYPTO = int(MkeyFlag.BLOCK_SIGNATURE), int(MkeyFlag.CRYPTO)
 RIGHTS = (*[15] * 14, 7, 1, 2, 4, 6, 3, 0)
-ROOMS = {828: 44, 512: 28, 124: 4, 0: 3}
+MODULES = {828: 44, 512: 28, 124: 4, 0: 3}
 """By max_inline_data: entries that fit beside a signature, about."""
 BLOCKS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 8, 9, 10, 17, 18)
 MANY = (33, 34, 65, 66, 129, 130, 257, 260)

@@ -25,7 +25,7 @@ from mkeyspec.sabotage.conditions.condition import parse
 from mkeyspec.sabotage.conditions.facts import FACTS, some
 from mkeyspec.sabotage.conditions.moment import Moment
 from mkeyspec.sabotage.conditions.parts import hooks, observed
-from mkeyspec.sabotage.fault import BENDS
+from mkeyspec.sabotage.fault import FAULTY
 from tests.quality.scenario import Scenario
 
 SCENARIOS = 1600
@@ -98,7 +98,7 @@ def telling(name: str, seeds: Sequence[int]) -> list[int]:
     """Scenarios in which the fault shows without a condition: some of the first of `seeds`."""
     found: list[int] = []
     for seed in seeds[:LOOKS]:
-        if _differs(BENDS[name].make(Profile()), seed):
+        if _differs(FAULTY[name].make(Profile()), seed):
             found.append(seed)
             if len(found) == ENOUGH:
                 break

@@ -12,8 +12,8 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.requirements.ledger import ids
 from mkeyspec.sabotage.catalogue import PARTS as OF
 from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, faults, named, of_device
-from mkeyspec.sabotage.fault import BENDS
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.fault import FAULTY
+from mkeyspec.sabotage.model import faulty_model
 
 ALL = faults()
 
@@ -24,7 +24,7 @@ def test_there_are_enough_of_a_nic_alone() -> None:
 
 
 def test_the_model_has_each_and_no_other() -> None:
-    assert set(BENDS) == set(ALL)
+    assert set(FAULTY) == set(ALL)
 
 
 @pytest.mark.parametrize("one", ALL.values(), ids=ALL)
@@ -43,7 +43,7 @@ def test_each_says_something_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_bent_model_is_bent(name: str) -> None:
-    model = bent(name, Profile())
+    model = faulty_model(name, Profile())
     assert (type(model), model.parts, model.profile) != (Model, PARTS, Profile())
 
 

@@ -11,7 +11,7 @@ import pytest
 from mkeyspec import cli
 from mkeyspec.device.soft.preload import FAULT
 from mkeyspec.sabotage.catalogue import faults
-from mkeyspec.sabotage.fault import BENDS, Bend
+from mkeyspec.sabotage.fault import FAULTY, Faulty
 
 CASE = """\
 mks 1
@@ -61,7 +61,7 @@ def test_one_that_survives(project: Path, capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_what_is_no_fault_survives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BENDS, "crc32_polynomial", Bend())
+    monkeypatch.setitem(FAULTY, "crc32_polynomial", Faulty())
     assert cli.main(["sabotage", "--only", "crc32_polynomial"]) == 1
 
 

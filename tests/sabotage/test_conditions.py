@@ -18,9 +18,9 @@ from mkeyspec.sabotage.conditions import catalogue, parts
 from mkeyspec.sabotage.conditions.condition import Condition, UnknownConditionError, parse
 from mkeyspec.sabotage.conditions.facts import FACTS, Facts, fact
 from mkeyspec.sabotage.conditions.moment import Moment
-from mkeyspec.sabotage.conditions.parts import LEFT_OUT, bent_parts, conditional, hooks, observed
+from mkeyspec.sabotage.conditions.parts import LEFT_OUT, conditional, faulty_parts, hooks, observed
 from mkeyspec.sabotage.conditions.sample import drawn, wilson
-from mkeyspec.sabotage.fault import BENDS
+from mkeyspec.sabotage.fault import FAULTY
 from tests.quality import witnesses
 from tests.quality.scenario import Scenario
 
@@ -61,9 +61,9 @@ def test_a_fault_whose_condition_never_holds_is_none(name: str) -> None:
     assert Scenario(conditional(name, NEVER, Profile()), 3).run() == witnesses.right(3)
 
 
-@pytest.mark.parametrize("name", [name for name in BASES[::7] if name in BENDS and not BENDS[name].profile])
+@pytest.mark.parametrize("name", [name for name in BASES[::7] if name in FAULTY and not FAULTY[name].profile])
 def test_a_fault_whose_condition_always_holds_is_the_plain_one(name: str) -> None:
-    plain = Scenario(BENDS[name].make(Profile()), 3).run()
+    plain = Scenario(FAULTY[name].make(Profile()), 3).run()
     assert Scenario(conditional(name, Always("service", "=", "rc"), Profile()), 3).run() == plain
 
 
@@ -153,8 +153,8 @@ def test_a_name_that_nothing_has() -> None:
         catalogue.named("crc_runs_on@block>=7")
 
 
-def test_bent_parts_are_those_of_the_catalogue() -> None:
-    assert bent_parts("crc_runs_on") == BENDS["crc_runs_on"].parts
+def test_faulty_parts_are_those_of_the_catalogue() -> None:
+    assert faulty_parts("crc_runs_on") == FAULTY["crc_runs_on"].parts
 
 
 # The sample ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
-from mkeyspec.sabotage.model import bent
+from mkeyspec.sabotage.model import faulty_model
 from mkeyspec.shrink.edits import PASSES, applied, parsed, statements
 from mkeyspec.shrink.judge import Judge, Outcome, Player
 from mkeyspec.shrink.shrink import shrink
@@ -70,7 +70,7 @@ def good() -> Rig:
 
 
 def faulty() -> Rig:
-    return rig(bent("crc32c_polynomial", Profile()))
+    return rig(faulty_model("crc32c_polynomial", Profile()))
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def _base(requirement: str) -> tuple[_Fault, ...]:
 
 
 def _plain(one: catalogue.Fault) -> _Fault:
-    return _Fault(one.name, one.violates, lambda profile: model.bent(one.name, profile))
+    return _Fault(one.name, one.violates, lambda profile: model.faulty_model(one.name, profile))
 
 
 def _conditional(one: conditions.ConditionalFault) -> _Fault:

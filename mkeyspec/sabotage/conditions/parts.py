@@ -29,7 +29,7 @@ from mkeyspec.sabotage.conditions.driver_observers import BuilderObserver, Model
 from mkeyspec.sabotage.conditions.facts import fact, some
 from mkeyspec.sabotage.conditions.moment import Moment
 from mkeyspec.sabotage.conditions.observers import ExecutionObserver, QueueObserver, TransferObserver
-from mkeyspec.sabotage.fault import BENDS, PLACES, Bend
+from mkeyspec.sabotage.fault import FAULTY, PLACES, Faulty
 
 OBSERVERS: dict[str, type[Any]] = {
     "arithmetic": ArithmeticObserver, "table": TableObserver, "movement": MovementObserver,
@@ -106,21 +106,21 @@ class _AnyDcKey(Transfer):
 
 
 _AS_CLASSES = {
-    "error_priority_reversed": Bend({"arithmetic": _PriorityReversed}),
-    "dc_key_unchecked": Bend({"transfer": _AnyDcKey}),
+    "error_priority_reversed": Faulty({"arithmetic": _PriorityReversed}),
+    "dc_key_unchecked": Faulty({"transfer": _AnyDcKey}),
 }
 
 
-def _bend(name: str) -> Bend:
-    return _AS_CLASSES.get(name) or BENDS[name]
+def _faulty(name: str) -> Faulty:
+    return _AS_CLASSES.get(name) or FAULTY[name]
 
 
-def bent_parts(name: str) -> dict[str, type[Any]]:
+def faulty_parts(name: str) -> dict[str, type[Any]]:
     """The faulty classes of a fault, by their place."""
-    bend = _bend(name)
-    found = dict(bend.parts)
-    if bend.model is not Model:
-        found["model"] = bend.model
+    faulty = _faulty(name)
+    found = dict(faulty.parts)
+    if faulty.model is not Model:
+        found["model"] = faulty.model
     return found
 
 
@@ -136,7 +136,7 @@ def hooks(name: str) -> frozenset[str]:
     if name in LATE_CIPHERS:
         return frozenset({"movement.cipher"})
     found: set[str] = set()
-    for place, faulty in bent_parts(name).items():
+    for place, faulty in faulty_parts(name).items():
         if place == "arithmetic":
             found |= arithmetic.hooks(faulty)
         else:
@@ -152,14 +152,14 @@ def observed(profile: Profile, moment: Moment) -> Model:
 def conditional(name: str, condition: Condition, profile: Profile) -> Model:
     """The model with a fault of the catalogue that acts where the condition holds."""
     moment = Moment()
-    faulty = bent_parts(name)
+    faulty = faulty_parts(name)
     gates: dict[str, list[type[Any]]] = {}
-    for place, bent in faulty.items():
+    for place, part in faulty.items():
         if place == "arithmetic":
-            gates[place] = [arithmetic.gate(bent, moment, condition)]
+            gates[place] = [arithmetic.gate(part, moment, condition)]
             continue
         if name not in LATE_CIPHERS:
-            gates[place] = [_gate(_gated(name, bent), bent, moment, condition), bent]
+            gates[place] = [_gate(_gated(name, part), part, moment, condition), part]
     if name in LATE_CIPHERS:
         gates = {
             "builder": [_twin_crypto(faulty["builder"], moment)],

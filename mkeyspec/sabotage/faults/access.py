@@ -31,13 +31,13 @@ REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = (
 )
 
 
-def _right(name: str, bent: Callable[[Key, int], int]) -> None:
-    """The right that a key is claimed with, bent."""
+def _right(name: str, change: Callable[[Key, int], int]) -> None:
+    """The right that a key is claimed with, changed."""
 
     @fault(name)
     class Bent(KeyTable):
         def claim(self, pd: int, key: int, right: int) -> Key:
-            return super().claim(pd, key, bent(self.find(key), right))
+            return super().claim(pd, key, change(self.find(key), right))
 
 
 def _local(found: Key, right: int) -> int:
@@ -122,13 +122,13 @@ class RefusedWriteLands(Transfer):
 # Configurations ------------------------------------------------------------------------------
 
 
-def _configuration(name: str, bent: Callable[[Configuration, IndirectKey], None]) -> None:
-    """`bent` changes what a work request will do to its mkey, or the mkey, before it is carried out."""
+def _configuration(name: str, change: Callable[[Configuration, IndirectKey], None]) -> None:
+    """`change` changes what a work request will do to its mkey, or the mkey, before it is carried out."""
 
     @fault(name)
     class Bent(Execution):
         def _configure(self, queue: Queue, work: Configuration) -> Outcome:
-            bent(work, work.mkey)
+            change(work, work.mkey)
             return super()._configure(queue, work)
 
 

@@ -146,7 +146,7 @@ def _selected(mem: SigDomain, mask: int) -> tuple[int, ...]:
 
 
 def _given(mask: Callable[[SigDomain, int], int]) -> Callable[[SigBlockAttr, SigDomain, Signature], tuple[int, ...]]:
-    """An explicit copy_mask, bent."""
+    """An explicit copy_mask, changed."""
 
     def copied(attr: SigBlockAttr, mem: SigDomain, made: Signature) -> tuple[int, ...]:
         return _selected(mem, mask(mem, attr.copy_mask & 0xFF)) if attr.flags & 1 else made.copied

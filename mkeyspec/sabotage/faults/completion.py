@@ -27,14 +27,14 @@ class Sent(NamedTuple):
     byte_len: int
 
 
-def _sent(name: str, bent: Callable[[Sent], list[Sent]]) -> None:
-    """What is told of a request that went through: as many times as `bent` gives it."""
+def _sent(name: str, change: Callable[[Sent], list[Sent]]) -> None:
+    """What is told of a request that went through: as many times as `change` gives it."""
 
     @fault(name)
     class Bent(Queue):
         def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
             given = Sent(wr_id, flags, status, opcode, byte_len)
-            made = bent(given) if status == SUCCESS else [given]
+            made = change(given) if status == SUCCESS else [given]
             for one in made:
                 super().sent(*one)
 
@@ -70,7 +70,7 @@ _sent(
 )
 
 
-def _received(name: str, bent: Callable[[Completion], Completion | None]) -> None:
+def _received(name: str, change: Callable[[Completion], Completion | None]) -> None:
     """What is told of a receive that went through; None: nothing."""
 
     @fault(name)
@@ -88,7 +88,7 @@ def _received(name: str, bent: Callable[[Completion], Completion | None]) -> Non
             if status == SUCCESS:
                 done = self.entries.pop()
                 assert isinstance(done, Done)
-                made = bent(done.completion)
+                made = change(done.completion)
                 if made is not None:
                     self.entries.append(done._replace(completion=made))
 

@@ -55,24 +55,24 @@ class Crc32cIsCrc32(Arithmetic):
         self.crc[CRC_32C] = self.crc[CRC_32]
 
 
-def _domain(name: str, bent: Callable[[SigDomain], SigDomain]) -> None:
-    """Every domain as it is configured, bent."""
+def _domain(name: str, change: Callable[[SigDomain], SigDomain]) -> None:
+    """Every domain as it is configured, changed."""
 
     @fault(name)
     class Bent(Arithmetic):
         def domain(self, given: SigBlockDomain) -> SigDomain:
-            return bent(super().domain(given))
+            return change(super().domain(given))
 
 
 def _seed(kind: str | None, seed: Callable[[int, int], int]) -> Callable[[SigDomain], SigDomain]:
     """`seed` makes one of a seed and its mask, for one kind of CRC or for all."""
 
-    def bent(domain: SigDomain) -> SigDomain:
+    def change(domain: SigDomain) -> SigDomain:
         if domain.crc is None or kind not in (None, domain.kind):
             return domain
         return replace(domain, seed=seed(domain.seed, domain.crc.mask))
 
-    return bent
+    return change
 
 
 _domain("crc32_seed_zeros", _seed("crc32", lambda seed, mask: 0))

@@ -20,24 +20,24 @@ from mkeyspec.sabotage.fault import fault
 BEFORE, AFTER = int(CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX), int(CryptoOrder.SIGNATURE_AFTER_CRYPTO_ON_TX)
 
 
-def _attributes(name: str, bent: Callable[[CryptoAttr, Crypto], Crypto]) -> None:
-    """The attributes as they are taken over by a configuration, bent."""
+def _attributes(name: str, change: Callable[[CryptoAttr, Crypto], Crypto]) -> None:
+    """The attributes as they are taken over by a configuration, changed."""
 
     @fault(name)
     class Bent(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
             Builder._crypto(self, configuration, attr)
             if configuration.crypto is not None:
-                configuration.crypto = bent(attr, configuration.crypto)
+                configuration.crypto = change(attr, configuration.crypto)
 
 
 def _order(wanted: int, worked: int) -> Callable[[CryptoAttr, Crypto], Crypto]:
-    def bent(attr: CryptoAttr, made: Crypto) -> Crypto:
+    def change(attr: CryptoAttr, made: Crypto) -> Crypto:
         if attr.signature_crypto_order != wanted:
             return made
         return replace(made, at=crypto.form(made.encrypt_on_tx, worked))
 
-    return bent
+    return change
 
 
 def _halves(attr: CryptoAttr, made: Crypto) -> Crypto:
@@ -58,14 +58,14 @@ _attributes("keytag_unchecked", lambda attr, made: replace(made, key=DataKey(mad
 Cipher = Callable[[Bytes], Bytes]
 
 
-def _ciphers(name: str, bent: Callable[[Callable[[Crypto, int], Cipher], Crypto, bool, int], Cipher]) -> None:
-    """`bent` makes the cipher of a stream. It is told how to make a right one of attributes and what went before."""
+def _ciphers(name: str, change: Callable[[Callable[[Crypto, int], Cipher], Crypto, bool, int], Cipher]) -> None:
+    """`change` makes the cipher of a stream. It is told how to make a right one of attributes and what went before."""
 
     @fault(name)
     class Bent(Movement):
         def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
             straight = super().cipher
-            return bent(lambda attributes, went: straight(attributes, transmit, went), used, transmit, before)
+            return change(lambda attributes, went: straight(attributes, transmit, went), used, transmit, before)
 
 
 Make = Callable[[Crypto, int], Cipher]

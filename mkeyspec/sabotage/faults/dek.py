@@ -11,13 +11,13 @@ from mkeyspec.device.protocol import Dek, DekAttr, DekState, Refused
 from mkeyspec.sabotage.fault import fault
 
 
-def _answers(name: str, bent: Callable[[DekState], DekState]) -> None:
-    """Queries whose answers are bent."""
+def _answers(name: str, change: Callable[[DekState], DekState]) -> None:
+    """Queries whose answers are changed."""
 
     @fault(name)
     class Bent(Model):
         def query_dek(self, dek: Dek) -> DekState:
-            return bent(super().query_dek(dek))
+            return change(super().query_dek(dek))
 
 
 _answers("dek_state_error", lambda answer: replace(answer, state=1))

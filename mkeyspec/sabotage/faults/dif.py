@@ -62,14 +62,14 @@ class CsumIsCrc(Arithmetic):
         self.guards[CSUM] = self.guards[CRC]
 
 
-def _tuple(name: str, bent: Callable[[SigDomain], SigDomain]) -> None:
-    """Every T10-DIF domain as it is configured, bent."""
+def _tuple(name: str, change: Callable[[SigDomain], SigDomain]) -> None:
+    """Every T10-DIF domain as it is configured, changed."""
 
     @fault(name)
     class Bent(Arithmetic):
         def domain(self, given: SigBlockDomain) -> SigDomain:
             made = super().domain(given)
-            return made if made.crc is not None else bent(made)
+            return made if made.crc is not None else change(made)
 
 
 _tuple("t10_seed_ignored", lambda domain: replace(domain, bg=0) if domain.bg_type == CRC else domain)

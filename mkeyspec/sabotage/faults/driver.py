@@ -91,8 +91,8 @@ class SettersOneMore(Builder):
 # What a builder and its setters are given ----------------------------------------------------
 
 
-def _begin(name: str, bent: Callable[[int, int, int], tuple[int, int, int]]) -> None:
-    """wr_flags, conf_flags and comp_mask of a configuration, bent."""
+def _begin(name: str, change: Callable[[int, int, int], tuple[int, int, int]]) -> None:
+    """wr_flags, conf_flags and comp_mask of a configuration, changed."""
 
     @fault(name)
     class Bent(Builder):
@@ -106,7 +106,7 @@ def _begin(name: str, bent: Callable[[int, int, int], tuple[int, int, int]]) -> 
             conf_flags: int,
             comp_mask: int,
         ) -> Configuration:
-            flags, conf_flags, comp_mask = bent(flags, conf_flags, comp_mask)
+            flags, conf_flags, comp_mask = change(flags, conf_flags, comp_mask)
             return Builder.begin(self, mkey, wr_id, flags, lkey, num_setters, conf_flags, comp_mask)
 
 
@@ -171,28 +171,28 @@ class MaxEntriesShort(Model):
 # Signature attributes ------------------------------------------------------------------------
 
 
-def _attributes(name: str, bent: Callable[[SigBlockAttr], SigBlockAttr]) -> None:
+def _attributes(name: str, change: Callable[[SigBlockAttr], SigBlockAttr]) -> None:
     @fault(name)
     class Bent(Builder):
         def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
-            Builder._signature(self, configuration, bent(attr))
+            Builder._signature(self, configuration, change(attr))
 
 
-def _domains(name: str, bent: Callable[[SigBlockDomain], SigBlockDomain]) -> None:
+def _domains(name: str, change: Callable[[SigBlockDomain], SigBlockDomain]) -> None:
     def both(attr: SigBlockAttr) -> SigBlockAttr:
-        mem = None if attr.mem is None else bent(attr.mem)
-        return replace(attr, mem=mem, wire=None if attr.wire is None else bent(attr.wire))
+        mem = None if attr.mem is None else change(attr.mem)
+        return replace(attr, mem=mem, wire=None if attr.wire is None else change(attr.wire))
 
     _attributes(name, both)
 
 
-def _crcs(name: str, bent: Callable[[SigCrc], SigCrc]) -> None:
-    _domains(name, lambda domain: replace(domain, sig=bent(domain.sig)) if isinstance(domain.sig, SigCrc) else domain)
+def _crcs(name: str, change: Callable[[SigCrc], SigCrc]) -> None:
+    _domains(name, lambda domain: replace(domain, sig=change(domain.sig)) if isinstance(domain.sig, SigCrc) else domain)
 
 
-def _difs(name: str, bent: Callable[[SigT10dif], SigT10dif]) -> None:
+def _difs(name: str, change: Callable[[SigT10dif], SigT10dif]) -> None:
     _domains(
-        name, lambda domain: replace(domain, sig=bent(domain.sig)) if isinstance(domain.sig, SigT10dif) else domain
+        name, lambda domain: replace(domain, sig=change(domain.sig)) if isinstance(domain.sig, SigT10dif) else domain
     )
 
 
@@ -261,11 +261,11 @@ class CopyStructureUnchecked(Builder):
 # Crypto attributes ---------------------------------------------------------------------------
 
 
-def _crypto(name: str, bent: Callable[[CryptoAttr], CryptoAttr]) -> None:
+def _crypto(name: str, change: Callable[[CryptoAttr], CryptoAttr]) -> None:
     @fault(name)
     class Bent(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
-            Builder._crypto(self, configuration, bent(attr))
+            Builder._crypto(self, configuration, change(attr))
 
 
 def _known_order(attr: CryptoAttr) -> CryptoAttr:

@@ -22,13 +22,13 @@ GUARD, REF, APP = int(MkeyError.BAD_GUARD), int(MkeyError.BAD_REFTAG), int(MkeyE
 Record = tuple[int, int, int, int]
 
 
-def _record(name: str, bent: Callable[[Bad, Record], Record]) -> None:
-    """(type, expected, actual, offset) of a bad block, bent."""
+def _record(name: str, change: Callable[[Bad, Record], Record]) -> None:
+    """(type, expected, actual, offset) of a bad block, changed."""
 
     @fault(name)
     class Bent(Arithmetic):
         def record(self, bad: Bad) -> Record:
-            return bent(bad, super().record(bad))
+            return change(bad, super().record(bad))
 
 
 def _size(bad: Bad) -> int:
@@ -154,8 +154,8 @@ class NobodyKnows(Model):
         return super().poll(qp)
 
 
-def _passive(name: str, calls: tuple[str, ...], bent: Callable[[Queue, Queue, list[Any]], None]) -> None:
-    """`bent` is told both ends, and what was noted at the passive one's during a request; it is taken away there."""
+def _passive(name: str, calls: tuple[str, ...], change: Callable[[Queue, Queue, list[Any]], None]) -> None:
+    """`change` is told both ends, and what was noted at the passive one's during a request; it is taken away there."""
 
     def watch(queue: Queue, run: Callable[[], tuple[str, int]]) -> tuple[str, int]:
         peer = queue.peer
@@ -166,7 +166,7 @@ def _passive(name: str, calls: tuple[str, ...], bent: Callable[[Queue, Queue, li
         new = [entry for entry in list(peer.entries)[before:] if isinstance(entry, Notice)]
         for entry in new:
             peer.entries.remove(entry)
-        bent(queue, peer, new)
+        change(queue, peer, new)
         return outcome
 
     @fault(name)

@@ -27,8 +27,8 @@ Entries = tuple[tuple[int, int, int], ...]
 Strided = tuple[tuple[int, int, int, int], ...]
 
 
-def _list(name: str, bent: Callable[[Entries], Entries]) -> None:
-    """Every list as it is walked, bent."""
+def _list(name: str, change: Callable[[Entries], Entries]) -> None:
+    """Every list as it is walked, changed."""
 
     @fault(name)
     class Bent(KeyTable):
@@ -36,7 +36,7 @@ def _list(name: str, bent: Callable[[Entries], Entries]) -> None:
             self, pd: int, layout: ListLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
         ) -> None:
             if len(layout.entries) > 1:
-                layout = replace(layout, entries=bent(layout.entries))
+                layout = replace(layout, entries=change(layout.entries))
             super()._reach_list(pd, layout, start, length, write, pieces, depth)
 
 
@@ -67,15 +67,15 @@ _list("list_four_entries", _four)
 _list("list_lkey_of_first", lambda entries: tuple((entries[0][0], addr, size) for _, addr, size in entries))
 
 
-def _interleaved(name: str, bent: Callable[[Strided], Strided]) -> None:
-    """Every interleaved layout as it is walked, bent."""
+def _interleaved(name: str, change: Callable[[Strided], Strided]) -> None:
+    """Every interleaved layout as it is walked, changed."""
 
     @fault(name)
     class Bent(KeyTable):
         def _reach_strided(
             self, pd: int, layout: StridedLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
         ) -> None:
-            entries = bent(layout.entries)
+            entries = change(layout.entries)
             width = sum(count for _, _, count, _ in entries)
             bent_layout = replace(layout, entries=entries, width=width, length=layout.repeat * width)
             super()._reach_strided(pd, bent_layout, start, length, write, pieces, depth)
@@ -147,14 +147,14 @@ class InterleavedByEntry(KeyTable):
 # Offsets and bounds --------------------------------------------------------------------------
 
 
-def _offset(name: str, bent: Callable[[IndirectKey, int], int]) -> None:
-    """The offset at which a message begins in an mkey, bent."""
+def _offset(name: str, change: Callable[[IndirectKey, int], int]) -> None:
+    """The offset at which a message begins in an mkey, changed."""
 
     @fault(name)
     class Bent(KeyTable):
         def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
             if isinstance(found, IndirectKey) and found.layout is not None and not depth:
-                start = bent(found, start)
+                start = change(found, start)
             super().reach(found, start, length, write, pieces, depth)
 
 

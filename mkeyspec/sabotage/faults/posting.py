@@ -64,11 +64,11 @@ profile("dci_without_builders", dci_mkey_operations=False)
 # Sections ------------------------------------------------------------------------------------
 
 
-def _posted(name: str, bent: Callable[[WorkRequest], WorkRequest]) -> None:
+def _posted(name: str, change: Callable[[WorkRequest], WorkRequest]) -> None:
     @fault(name)
     class Bent(Model):
         def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
-            return super().post(qp, [bent(request) for request in requests], abort=abort)
+            return super().post(qp, [change(request) for request in requests], abort=abort)
 
 
 def _without_access(request: WorkRequest) -> WorkRequest:

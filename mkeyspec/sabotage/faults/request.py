@@ -16,11 +16,11 @@ from mkeyspec.device.protocol import Memcpy, RawWqe, WorkRequest
 from mkeyspec.sabotage.fault import fault
 
 
-def _memcpy(name: str, bent: Callable[[Memcpy], Memcpy]) -> None:
+def _memcpy(name: str, change: Callable[[Memcpy], Memcpy]) -> None:
     @fault(name)
     class Bent(Transfer):
         def memcpy(self, queue: Queue, request: Memcpy) -> tuple[str, int]:
-            return super().memcpy(queue, bent(request))
+            return super().memcpy(queue, change(request))
 
 
 def _backwards(request: Memcpy) -> Memcpy:

@@ -1,4 +1,4 @@
-"""Devices that are wrong in one way each: the model, with one call bent. broken.toml says what must find them."""
+"""Devices that are wrong in one way each: the model, with one call changed. broken.toml says what must find them."""
 
 from __future__ import annotations
 
