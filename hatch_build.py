@@ -1,4 +1,4 @@
-"""Build hook: puts the software NIC into the wheel.
+"""Build hook: puts the software NIC into the wheel, and the pages of the documentation for `mkeyspec explain`.
 
 Its library when there is a C compiler, which makes the wheel one of this machine's kind
 (py3-none-linux_x86_64), and its C sources always, so that an installation without it can build it at first
@@ -47,6 +47,8 @@ class SoftnicHook(BuildHookInterface[Any]):
         if not editable:
             for path in softnic.sources(directory, faults=True):
                 build_data["force_include"][str(path)] = f"{INSIDE}/{path.relative_to(directory)}"
+            for path in sorted((root / "docs").rglob("*.md")):  # not the pictures
+                build_data["force_include"][str(path)] = f"mkeyspec/_data/{path.relative_to(root)}"
         if not sys.platform.startswith("linux"):
             return
         command = softnic.compiler()

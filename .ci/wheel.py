@@ -8,6 +8,7 @@ WANTED = {
     "its sources": "mkeyspec/_data/softnic/engine/execute.c",
     "the shipped cases": "mkeyspec/_data/cases/signature/crc.mks",
     "the profile of the shipped cases": "mkeyspec/_data/cases/quick.toml",
+    "the documentation": "mkeyspec/_data/docs/howto/editor.md",
     "the grammar": "mkeyspec/_data/grammar/mks.lark",
     "the templates": "mkeyspec/emit/templates/",
     "the requirements": "mkeyspec/_data/requirements/mlx5dv_wr_mkey_configure.toml",

@@ -1,4 +1,4 @@
-"""`mkeyspec explain`: what a code, a requirement or a line of a case means."""
+"""`mkeyspec explain`: what a code, a requirement or a line of a case means; the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from mkeyspec.cli.explain_line import about_line, place_in
+from mkeyspec.cli.explain_page import names_of_pages, page_called, pages
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
 from mkeyspec.cli.sources import project_root
@@ -15,23 +16,30 @@ _EXAMPLE = """\
 example:
   $ mkeyspec explain MKS2101
   $ mkeyspec explain CRC-07
-  $ mkeyspec explain cases/first.mks:11"""
+  $ mkeyspec explain cases/first.mks:11
+  $ mkeyspec explain tutorial"""
 
 
 def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
     explain = command(commands, "explain", _explain, "say what a code, a requirement or a line means", _EXAMPLE)
     explain.add_argument(
-        "what", nargs="?", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE…; without it, all codes are listed"
+        "what", nargs="?", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE, a page…; without it, all codes are listed"
     )
+    explain.add_argument("--pages", action="store_true", help="list the pages of the documentation")
 
 
 def _explain(options: argparse.Namespace) -> int:
     from mkeyspec.diagnostics.codes import CODES, explanation
-    from mkeyspec.diagnostics.suggest import id_meant
+    from mkeyspec.diagnostics.suggest import did_you_mean, id_meant
     from mkeyspec.requirements.ledger import departures
     from mkeyspec.requirements.own import all_requirements
 
+    if options.pages:
+        titles = pages()
+        width = max(map(len, titles))
+        print("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
+        return OK
     if options.what is None:
         for code, title in CODES.items():
             print(f"{code}  {title}")
@@ -57,5 +65,13 @@ def _explain(options: argparse.Namespace) -> int:
     if departure is not None:
         print(f"{departure.id}: {departure.statement}")
         return OK
-    advice = id_meant(wanted, [*CODES, *ledger, *departures()]) or "`mkeyspec explain` lists the codes"
+    text = page_called(options.what)
+    if text is not None:
+        sys.stdout.write(text)
+        return OK
+    advice = (
+        id_meant(wanted, [*CODES, *ledger, *departures()])
+        or did_you_mean(options.what.strip().lower(), names_of_pages())
+        or "`mkeyspec explain` lists the codes, `mkeyspec explain --pages` the pages"
+    )
     raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")

@@ -13,6 +13,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 _PLACES: dict[str, tuple[Path, ...]] = {
     "cases": (_PACKAGE / "_data" / "cases", _PACKAGE.parent / "cases"),
+    "docs": (_PACKAGE / "_data" / "docs", _PACKAGE.parent / "docs"),
     "grammar": (_PACKAGE / "_data" / "grammar", _PACKAGE.parent / "grammar"),
     "requirements": (_PACKAGE / "_data" / "requirements", _PACKAGE.parent / "requirements"),
     "expectations": (_PACKAGE / "_data" / "expectations", _PACKAGE.parent / "expectations"),
@@ -25,7 +26,7 @@ _PLACES: dict[str, tuple[Path, ...]] = {
 
 @cache
 def directory(kind: str) -> Path:
-    """The directory of `kind`: cases, grammar, requirements, expectations, templates, explanations, mistakes or
+    """The directory of `kind`: cases, docs, grammar, requirements, expectations, templates, explanations, mistakes or
     personalities.
 
     Raises KeyError for another kind, FileNotFoundError where the installation is incomplete.
