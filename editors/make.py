@@ -1,4 +1,4 @@
-"""Writes the files of editors that list the words of the language: of Vim, and the TextMate grammar of VS Code.
+"""Writes the files of editors that list the words of the language: of Vim, of Emacs, the TextMate grammar of VS Code.
 
 python editors/make.py            writes what differs
 python editors/make.py --check    writes nothing; exit code 1 if anything differs
@@ -18,6 +18,14 @@ HERE = Path(__file__).resolve().parent
 WRITTEN = "Written by editors/make.py from the compiler's tables."
 
 VIM = {"keyword": "Keyword", "verb": "Statement", "field": "Identifier", "function": "Function", "value": "Constant"}
+KINDS = {
+    "keyword": "Reserved words, and those of the head of a case.",
+    "verb": "Words that statements begin with.",
+    "field": "Words that lines between braces begin with, and modifiers.",
+    "function": "Functions.",
+    "value": "Words that are values: flags, operations, statuses.",
+}
+EMACS_MODE = (HERE / "emacs" / "mode.template").read_text("utf-8")
 SCOPES = {
     "keyword": "keyword.control.mks",
     "verb": "support.function.verb.mks",
@@ -62,6 +70,15 @@ def rows(words: Sequence[str]) -> Iterable[list[str]]:
     return (list(words[at : at + 10]) for at in range(0, len(words), 10))
 
 
+def emacs() -> str:
+    """`emacs/mkeyspec-mode.el`: the text of `mode.template` with the words."""
+    words = []
+    for kind, listed in classes().items():
+        lines = "\n".join("    " + " ".join(f'"{word}"' for word in row) for row in rows(sorted(listed)))
+        words.append(f'(defconst mkeyspec--{kind}s\n  \'(\n{lines})\n  "{KINDS[kind]}")\n')
+    return EMACS_MODE.replace("@WRITTEN@", WRITTEN).replace("@WORDS@", "\n".join(words))
+
+
 def textmate() -> dict[str, Any]:
     """The grammar of VS Code and others."""
     patterns: list[dict[str, Any]] = [
@@ -89,6 +106,7 @@ def files() -> dict[Path, str]:
     """Every file that this script writes, by its place."""
     grammar = json.dumps(textmate(), indent=2, ensure_ascii=False) + "\n"
     return {
+        HERE / "emacs" / "mkeyspec-mode.el": emacs(),
         HERE / "vim" / "syntax" / "mks.vim": vim(),
         HERE / "vscode" / "syntaxes" / "mks.tmLanguage.json": grammar,
     }
