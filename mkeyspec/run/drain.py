@@ -1,10 +1,10 @@
 """Waits until a send queue has no outstanding work, with a marker or a quiet time.
 
-Unsignaled requests have a completion only if they fail, and an extra completion may come late. A marker is a signaled
-RDMA write of length zero after all other requests. Its completion shows that no other completion of the send queue
-can follow. It is posted at the end of a case, before a reset, and where a statement lists its exact completions. If
-the other end has received something, the marker is a SEND, for that queue: with a receive of its own where none waits,
-and at the end of a case with the first that waits.
+Unsignaled requests have a completion only if they fail, and an extra completion may come late. A marker (`marker`) is a
+signaled RDMA write of length zero after all other requests. Its completion shows that no other completion of the send
+queue can follow. It is posted at the end of a case, before a reset, and where a statement lists its exact completions.
+If the other end has received something, the marker is a SEND, for that queue: with a receive of its own where none
+waits, and at the end of a case with the first that waits.
 
 A marker is not possible on some services (UD, XRC, raw packets, a DCI without a target, a queue that may be drained)
 and after a section that the driver refused. There a bounded time without new completions is used instead. The verdict
@@ -14,19 +14,14 @@ records it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from errno import ENOMEM
 
-from mkeyspec.abi.constants import SendFlag
-from mkeyspec.device.protocol import DcAddress, Refused, Send, Side, WorkRequest, Write
+from mkeyspec.device.protocol import Side
 from mkeyspec.plan import At, Step, options_of
-from mkeyspec.run import wait
-from mkeyspec.run.case_state import CaseState, errno_name
-from mkeyspec.run.completion import late, misfit
+from mkeyspec.run import marker, wait
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.dependence import Touched, meet, touched
-from mkeyspec.run.endpoint import End, OpenReceive
-from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
-from mkeyspec.run.outcomes import describe
-from mkeyspec.run.pairing import PLACES
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.evidence import Due
 from mkeyspec.run.verdict import Failure
 
 QUIET = 5e-3
@@ -40,18 +35,12 @@ LOOKS = 44
 MOST_SEEN = 1000
 """Number of extra completions after which the rig does not wait for more."""
 
-MARKED = frozenset({"rc", "uc"})
-"""QP types that take a plain RDMA write."""
-
-MARKED_BY_MESSAGE = frozenset({"rc", "uc", "dci"})
-"""QP types that take a SEND."""
-
 
 def exact(state: CaseState, end: End, at: At, *, both: bool = False) -> Failure | None:
     """The statement at `at` lists its exact completions: none of them may come after this. `both`: of the receive queue
     too, which the other end's messages fill."""
     marked, failure = _end_here(state, end, at)
-    if both and failure is None and end.received and _takes_send(end.other):
+    if both and failure is None and end.received and marker.takes_send(end.other):
         failure = _end_here(state, end.other, at)[1]
     if marked:
         look(state, end, GRACE)
@@ -149,28 +138,8 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
 
 def is_unmarked(end: End, *, spare: bool = False) -> bool:
     """Whether requests of this queue, or receives of the other one, were completed and no marker has come after."""
-    spoken = bool(end.other.received) or _tells_arrival(end)
-    return end.used is not None or (spoken and _takes_send(end, spare=spare))
-
-
-def _tells_arrival(end: End) -> bool:
-    """Whether a message can show that what an RDMA WRITE brings has arrived. On UC it may be before it, and on a DCI
-    the order depends on the stream."""
-    return bool(end.remote) and end.pair.attributes.type == "rc"
-
-
-def _takes_send(end: End, *, spare: bool = False) -> bool:
-    """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed. `spare`:
-    the case is over, and nobody needs its receives any more; but one through an mkey may fail whatever comes."""
-    waiting = end.other.receives
-    return (
-        end.pair.attributes.type in MARKED_BY_MESSAGE
-        and not (end.pair.attributes.type == "dci" and end.side == "peer")
-        and end.pair.attributes.max_recv_wr > 0
-        and not end.pair.failed
-        and (not waiting or (spare and not waiting[0].names_mkey))
-        and not any(one.broken or one.failed for one in end.pair.ends)
-    )
+    spoken = bool(end.other.received) or marker.tells_arrival(end)
+    return end.used is not None or (spoken and marker.takes_send(end, spare=spare))
 
 
 def is_idle(state: CaseState, end: End) -> bool:
@@ -184,7 +153,7 @@ def _end_here(state: CaseState, end: End, at: At) -> tuple[bool, Failure | None]
     """Post a marker and return what is wrong with it; or wait for a quiet time."""
     marked, wrong = False, list[Failure]()
     if not end.pair.attributes.sig_pipelining:
-        marked, wrong = mark(state, end, at, closing=False)
+        marked, wrong = marker.mark(state, end, at, closing=False)
     if not marked and not wrong:
         quiet(state, end, at)
         end.used = None
@@ -212,10 +181,10 @@ def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None =
             if end.side == side:
                 continue
             for _ in range(2):  # the first is no message after unsignaled requests
-                sends = _tells_arrival(end) and _takes_send(end) and not pair.attributes.sig_pipelining
+                sends = marker.tells_arrival(end) and marker.takes_send(end) and not pair.attributes.sig_pipelining
                 if not _is_unheard(end, writers) or not sends:
                     break
-                if failure := mark(state, end, at, closing=False)[1]:
+                if failure := marker.mark(state, end, at, closing=False)[1]:
                     return failure[0]
             if _is_unheard(end, writers):
                 look(state, end.other, QUIET)
@@ -258,140 +227,3 @@ def look_on(state: CaseState, ends: Sequence[End]) -> None:
     for _ in range(LOOKS):
         for end in ends:
             state.poll(end)
-
-
-# Markers -------------------------------------------------------------------------------------
-
-
-def _addresses(state: CaseState, end: End) -> list[DcAddress | None]:
-    """Where markers must go to be after everything: of a DCI, to each target and stream in use; [] if nowhere."""
-    kind = end.pair.attributes.type
-    if kind in MARKED:
-        return [None]
-    if kind == "dci" and end.side == "owner" and not end.pair.failed and not end.broken:
-        used = dict.fromkeys((*end.lanes, *end.other.received))
-        known = dict(state.dcts.values())
-        return [dc for dc in used if dc is not None and known.get(dc.dct) == dc.key]
-    return []
-
-
-def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = False) -> tuple[bool, list[Failure]]:
-    """Post markers and wait for them. Whether they came back, and what is wrong if one did not. `spare`: receives that
-    wait may be used up."""
-    addresses = _addresses(state, end)
-    when = "at the end of the case" if closing else f"before {at}"
-    latest = at if closing or end.used is None else end.used
-    if not addresses or any(due.dc is not None and due.dc not in addresses for due in end.quiet()):
-        return False, []
-    for number, dc in enumerate((*addresses, *addresses)):
-        marker = Due(at, "send", state.number(), "rdma_write", dc=dc)
-        request: WorkRequest = Write(marker.wr_id, int(SendFlag.SIGNALED), (), 0, 0, None, dc)
-        receive = Due(at, "recv", state.number(), "recv", byte_lens=(0,), request=marker)
-        # Not where the queue may be full: a message that is not sent would leave its receive to the case's.
-        wanted = dc in end.other.received or _tells_arrival(end)
-        by_message = wanted and _takes_send(end, spare=spare) and (closing or not end.quiet())
-        if number >= len(addresses) and not by_message:
-            continue
-        if by_message and end.other.receives:
-            receive = _meet(end.other, receive)
-        elif by_message and (refused := _receive(state, end.other, receive)):
-            message = f"the QP takes no more receives {when} ({refused})"
-            return False, [Failure("MKS2204", latest, message, hard=True)]
-        if by_message:
-            marker.opcode = "send"
-            request = Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, dc)
-        if end.wqes >= end.pair.attributes.max_send_wr:  # what is polled makes room
-            owed = [due for due in end.send if due.signaled]
-            wait.until(state, lambda owed=owed: all(due.over for due in owed) or end.broken, lambda: state.poll(end))  # type: ignore[misc]
-        try:
-            with state.around.as_own():
-                errno = state.device.post(end.qp, [request])
-        except Refused as refusal:
-            errno = refusal.errno
-        if errno == ENOMEM and end.wqes >= end.pair.attributes.max_send_wr:
-            if by_message:
-                end.other.recv.remove(receive)
-            return False, []  # the queue may be full: no completion has told the driver otherwise
-        if errno:
-            message = f"the QP takes no more requests {when} ({errno_name(errno)})"
-            return False, [Failure("MKS2204", latest, message, hard=True)]
-        end.owe(marker)
-        stopped = end.is_after_failure(marker)
-        end.markers.add(marker.wr_id)
-        marker.mark_judged("marker")
-        wait.until(state, lambda marker=marker: marker.got is not None, lambda: state.poll(end))  # type: ignore[misc]
-        if by_message and (wrong := _received(state, end, receive)) is not None:
-            return True, [wrong]
-        if marker.got is None:
-            end.send.remove(marker)
-            if stopped:
-                return True, [late(state, end, marker, "a request after a failed one")]
-            if end.broken or end.pair.failed:
-                return False, []
-            return False, [late(state, end, marker, "the closing zero-length write" if closing else "the marker")]
-        broken = end.broken or bool(end.pair.failed)
-        if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
-            return True, [wrong]
-        if marker.got.status not in (SUCCESS, FLUSH) and stopped:
-            message = f"a request after a failed one came back with {marker.got.status}"
-            return True, [Failure("MKS2005", at, message, (("expected", FLUSH), ("got", describe(marker.got))))]
-        if marker.got.status != SUCCESS and not broken:
-            message = f"the QP had failed {when}: the rig's request came back with {marker.got.status}"
-            return True, [Failure("MKS2204", latest, message, (("got", describe(marker.got)),), hard=not closing)]
-        end.used = None
-        if dc is not None:
-            end.lanes.pop(dc, None)
-        lost = []
-        for due in [due for due in end.send if not due.signaled]:
-            if dc is None or due.dc == dc:
-                flushed = stopped and end.is_after_failure(due)
-                due.passed = True
-                due.succeeded = not flushed and end.lane(due) == end.lane(marker)
-                due.mark_judged("nothing came" if flushed else "marker")
-                end.send.remove(due)
-                if flushed:
-                    lost.append(late(state, end, due, f"the {due.opcode} after a failed request"))
-        if lost:
-            return True, lost
-    return True, []
-
-
-def _receive(state: CaseState, end: End, due: Due) -> str:
-    """Post a receive for a marker that is a message; the errno's name if it is refused."""
-    try:
-        with state.around.as_own():
-            errno = state.device.post_recv(end.qp, due.wr_id, ())
-    except Refused as refusal:
-        errno = refusal.errno
-    if errno:
-        return errno_name(errno)
-    due.receive = OpenReceive(due.at, due.wr_id, (), own=True, due=due, place=next(PLACES))
-    end.owe(due)
-    end.markers.add(due.wr_id)
-    due.mark_judged("marker")
-    return ""
-
-
-def _meet(end: End, marker: Due) -> Due:
-    """The marker's message will take the first receive that waits here."""
-    receive = end.receives.popleft()
-    due = Due(receive.at, "recv", receive.wr_id, "recv", byte_lens=(0,), request=marker.request)
-    due.receive, receive.due = receive, due
-    end.owe(due)
-    end.markers.add(due.wr_id)
-    due.mark_judged("marker")
-    return due
-
-
-def _received(state: CaseState, end: End, due: Due) -> Failure | None:
-    """Wait for the receive of a marker, and what is wrong with it. A UC may lose a message."""
-    other = end.other
-    if due.request is not None and due.request.succeeded:
-        wait.until(state, lambda: due.got is not None, lambda: state.poll(other))
-    if due.got is None:
-        other.recv.remove(due)
-        sent = due.request is not None and due.request.succeeded and end.pair.attributes.type != "uc"
-        return late(state, other, due, "the receive of the closing message") if sent else None
-    if due.request is not None:
-        other.received.discard(due.request.dc)
-    return misfit(due, "the closing message") if due.request is not None and due.request.succeeded else None

@@ -315,6 +315,12 @@ class End:
             return 0 < due.position < self.last.get(lane, 0)
         return due.request is not None and due.request.succeeded and self.pair.attributes.type in ACKNOWLEDGED
 
+    def misses(self, due: Due) -> bool:
+        """Whether a receive of a UC lacks the completion of a message that was sent: its request has succeeded, and
+        nothing has failed here. (A request that failed has stopped the other end's sending alone: IBTA 10.3.1, SQE.)"""
+        sent = due.queue == "recv" and due.request is not None and due.request.succeeded
+        return sent and self.pair.attributes.type == "uc" and not self.failed and not due.stray
+
     # What is open ----------------------------------------------------------------------------
 
     def owed(self) -> list[Due]:

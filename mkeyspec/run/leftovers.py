@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from mkeyspec.plan import At
-from mkeyspec.run import drain, wait
+from mkeyspec.run import drain, marker, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End, Pair
@@ -30,6 +30,8 @@ def settle(
     """
     failures: list[Failure] = []
     _wait(state, pair, patient)
+    for end in pair.ends if patient else ():
+        failures += marker.lost(state, end)
     for end in pair.ends:
         missing = any(due.queue == "send" for due in end.owed())
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
@@ -42,7 +44,7 @@ def settle(
                 if patient or end.quiet():
                     drain.quiet(state, end, at)
                 continue
-            marked, wrong = drain.mark(state, end, at, closing=True, spare=reset is None)
+            marked, wrong = marker.mark(state, end, at, closing=True, spare=reset is None)
             failures += wrong
             if not marked and not wrong and (end.quiet() or unmarked):
                 drain.quiet(state, end, at)
@@ -91,7 +93,7 @@ def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
             return True
         if pair.failed or any(end.broken for end in pair.ends):
             # What was posted is flushed; a message that never came leaves its receive waiting.
-            return all(due.queue == "recv" and not end.owes(due) for end, due in missing)
+            return all(due.queue == "recv" and not end.owes(due) and not end.misses(due) for end, due in missing)
         return False
 
     if patient:
@@ -102,7 +104,7 @@ def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
 
 def _must_come(end: End, due: Due) -> bool:
     """Whether a completion must come although the pair has failed: with success, or flushed after the failure."""
-    return end.owes(due) or (due.queue == "send" and end.is_after_failure(due))
+    return end.owes(due) or end.misses(due) or (due.queue == "send" and end.is_after_failure(due))
 
 
 def _flushes(state: CaseState, pair: Pair) -> list[Failure]:

@@ -1,7 +1,7 @@
 """Devices that are wrong in one way, or right in an unusual one, the case that each is run with, and its verdict.
 
-`devices.toml` is the table. A device is a `Disturbance` (tests/quality/tap.py) around the model, entered here under
-`@device`. The tests are in `test_devices.py`.
+`devices.toml` is the table, `devices_unreliable.toml` that of unreliable connections. A device is a `Disturbance`
+(tests/quality/tap.py) around the model, entered here under `@device`. The tests are in `test_devices.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILE = Path(__file__).with_name("devices.toml")
+FILES = [Path(__file__).with_name(name) for name in ("devices.toml", "devices_unreliable.toml")]
 
 Make = Callable[[], Disturbance]
 DEVICES: dict[str, Make] = {"undisturbed": Disturbance}
@@ -61,15 +61,15 @@ class Trial:
 @cache
 def table() -> tuple[dict[str, str], list[Trial]]:
     """The text of each case by its name, and the trials."""
-    from tests.quality import devices_bytes, devices_completions  # noqa: F401
+    from tests.quality import devices_bytes, devices_completions, devices_unreliable  # noqa: F401
 
-    read = tomllib.loads(FILE.read_text("utf-8"))
+    read = [tomllib.loads(file.read_text("utf-8")) for file in FILES]
     trials = []
-    for entry in read["trial"]:
+    for entry in (entry for one in read for entry in one["trial"]):
         known = tuple(entry.pop("known", ()))
         cases = entry.pop("case")
         trials += [Trial(case=case, known=known, **entry) for case in ([cases] if isinstance(cases, str) else cases)]
-    return read["case"], trials
+    return {name: text for one in read for name, text in one["case"].items()}, trials
 
 
 def row_of(case: str, folder: Path) -> Row:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Completion, Mkey, QpAttributes, QpPair, Refused, Unsupported
+from mkeyspec.device.protocol import Completion, Mkey, QpAttributes, QpPair, Refused, Send, Unsupported
 from tests.quality.kind import AtBoundary, OnCall, Place, places
 from tests.quality.subject import Subject, errno_beside
 from tests.quality.tap import Call, Disturbance, Tap
@@ -299,9 +299,25 @@ class InName(Disturbance):
         return 0
 
 
+def closes_uc(subject: Subject, call: Call) -> bool:
+    """An empty message of the rig on UC, which may be lost."""
+    qp, requests = call.args
+    of = subject.record.types[subject.record.numbers[qp.handle]].type
+    return of == "uc" and call.result == 0 and all(isinstance(one, Send) and not one.sges for one in requests)
+
+
 @places("done_in_name")
 def done_in_name(subject: Subject) -> Iterator[Place]:
-    for call in subject.record.named("post"):
+    yield from in_name(subject, lambda call: not closes_uc(subject, call))
+
+
+@places("uc_message_lost")
+def uc_message_lost(subject: Subject) -> Iterator[Place]:
+    yield from in_name(subject, lambda call: closes_uc(subject, call))
+
+
+def in_name(subject: Subject, which: Callable[[Call], bool]) -> Iterator[Place]:
+    for call in filter(which, subject.record.named("post")):
         handle = call.args[0].handle
         ids = {request.wr_id for request in call.args[1] if hasattr(request, "wr_id")}
         told = [
@@ -313,8 +329,12 @@ def done_in_name(subject: Subject) -> Iterator[Place]:
             and seen.completion.wr_id in ids
         ]
         is_open = any(not subject.must(step) for step in range(call.step, len(subject.steps)))
-        plain = accepted(subject, call) and "completion" not in subject.phases(call.step)
-        if plain and not is_open and subject.step(call.step) is not None:
+        if closes_uc(subject, call):
+            plain, is_open = True, False
+        else:
+            plain = accepted(subject, call) and "completion" not in subject.phases(call.step)
+            plain = plain and subject.step(call.step) is not None
+        if plain and not is_open:
             yield Place(
                 call.step, f"post {call.number} completes, and is not carried out", partial(InName, call.number, told)
             )

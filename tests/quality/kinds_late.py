@@ -196,5 +196,5 @@ def late_bytes(what: str, which: Callable[[str], bool]) -> Any:
     return found
 
 
-places("uc_bytes_late")(late_bytes("what a WRITE on UC brings is seen 3 ms later", lambda of: of == "uc"))
+places("uc_bytes_late")(late_bytes("what a WRITE on UC brings is seen later", lambda of: of == "uc"))
 places("rc_bytes_with_message")(late_bytes("what a WRITE brings is seen with the next message", lambda of: of != "uc"))
