@@ -131,6 +131,7 @@ class CaseState:
         self.pairs: dict[str, Pair] = {}
         self.pds: Named[protocol.Pd] = Named()
         self.deks: Named[protocol.Dek] = Named()
+        self.destroyed_deks: set[str] = set()
         self.logins: Named[protocol.Login] = Named()
         self.dcts: Named[tuple[int, int]] = Named()
         self.labels: dict[str, Label] = {}

@@ -8,6 +8,7 @@ from typing import Any
 from mkeyspec import plan
 from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
+from mkeyspec.run import distinct
 from mkeyspec.run.case_state import CaseState, Less, MkeyState, errno_name
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.login import wrapped_key
@@ -23,7 +24,7 @@ def _side(peer: bool) -> Side:
 
 
 def memory(state: CaseState, step: plan.Memory) -> None:
-    state.buffers[step.name] = state.buffer(
+    made = state.buffer(
         step.name,
         step.at,
         _side(step.peer),
@@ -33,6 +34,8 @@ def memory(state: CaseState, step: plan.Memory) -> None:
         misaligned=step.misaligned,
         pd=state.pd(step.pd),
     )
+    distinct.new_memory(state, step.name, made.memory)
+    state.buffers[step.name] = made
 
 
 def mkey(state: CaseState, step: plan.Mkey) -> Attempt:
@@ -46,6 +49,7 @@ def mkey(state: CaseState, step: plan.Mkey) -> Attempt:
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
     else:
+        distinct.new_mkey(state, step.name, handle)
         state.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
         if handle.max_entries < entries:
             text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
@@ -74,7 +78,9 @@ def qp(state: CaseState, step: plan.Qp) -> Attempt:
 
 
 def pd(state: CaseState, step: plan.Pd) -> None:
-    state.pds[step.name] = state.device.pd(_side(step.peer))
+    made = state.device.pd(_side(step.peer))
+    distinct.new_pd(state, step.name, made)
+    state.pds[step.name] = made
 
 
 def dek(state: CaseState, step: plan.Dek) -> Attempt:
@@ -83,13 +89,16 @@ def dek(state: CaseState, step: plan.Dek) -> Attempt:
     try:
         if step.wrapped:
             key = wrapped_key(state, step)
-            state.deks[step.name] = state.device.dek(key, None, _dek_attr(state, step))
+            made = state.device.dek(key, None, _dek_attr(state, step))
         elif step.is_plain():
-            state.deks[step.name] = state.device.dek(*given)
+            made = state.device.dek(*given)
         else:
-            state.deks[step.name] = state.device.dek(*given, _dek_attr(state, step))
+            made = state.device.dek(*given, _dek_attr(state, step))
     except Refused as refusal:
         attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+    else:
+        distinct.new_dek(state, step.name, made)
+        state.deks[step.name] = made
     return attempt
 
 
@@ -118,6 +127,8 @@ def destroy_dek(state: CaseState, step: plan.DestroyDek) -> Attempt:
         state.device.destroy_dek(state.deks[step.dek])
     except Refused as refusal:
         attempt.phase, attempt.reason = "destroy", errno_name(refusal.errno)
+    else:
+        state.destroyed_deks.add(step.dek)
     return attempt
 
 
@@ -142,7 +153,9 @@ def query(state: CaseState, step: plan.Query) -> tuple[Attempt, Failure | None]:
 
 
 def dct(state: CaseState, step: plan.Dct) -> None:
-    state.dcts[step.name] = (state.device.dct(step.key), step.key)
+    number = state.device.dct(step.key)
+    distinct.new_dct(state, step.name, number)
+    state.dcts[step.name] = (number, step.key)
 
 
 def destroy(state: CaseState, step: plan.Destroy) -> Attempt:

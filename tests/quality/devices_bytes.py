@@ -224,3 +224,27 @@ for _name, _change in RETAGS.items():
     device(f"retags_{_name}")(partial(Answers, "retag", _change))
 device("aligns_memory")(partial(Answers, "memory", aligned))
 device("registers_less")(partial(Answers, "memory", lambda memory, args: replace(memory, length=memory.length - 1)))
+
+
+class Again(Disturbance):
+    """A call that makes an object gives the first one again. `member`: it gives another one, with this member of the
+    first."""
+
+    def __init__(self, name: str, member: str = "") -> None:
+        super().__init__()
+        self.name, self.member = name, member
+        self.first: Any = None
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name != self.name or tap.given_back:
+            return go()
+        if self.first is None:
+            self.first = go()
+            return self.first
+        self.done = True
+        return replace(go(), **{self.member: getattr(self.first, self.member)}) if self.member else self.first
+
+
+for _name in ("mkey", "memory", "pd", "dek", "dct"):
+    device(f"gives_the_first_{_name}_again")(partial(Again, _name))
+device("gives_the_first_lkey_again")(partial(Again, "mkey", "lkey"))

@@ -13,8 +13,8 @@ from tests.quality.kinds_late import LateBytes
 from tests.quality.tap import Disturbance, Held, Tap
 
 
-def _length(request: WorkRequest) -> int:
-    return sum(sge.length for sge in getattr(request, "sges", ()))
+def _length(request: Send | Write) -> int:
+    return sum(sge.length for sge in request.sges)
 
 
 def _type(tap: Tap, handle: int) -> str:
@@ -36,8 +36,9 @@ class LosesMessages(Disturbance):
 
     def instead(self, request: WorkRequest) -> WorkRequest:
         """An empty RDMA WRITE in the place of a message: it has a completion, and nobody receives it."""
-        message = isinstance(request, Send) or (isinstance(request, Write) and request.imm is not None)
-        if not message or _length(request) != self.length or not self.left:
+        if not isinstance(request, (Send, Write)) or (isinstance(request, Write) and request.imm is None):
+            return request
+        if _length(request) != self.length or not self.left:
             return request
         self.done, self.left = True, self.left - 1
         self.lost[request.wr_id] = "send" if isinstance(request, Send) else "rdma_write"

@@ -1,0 +1,67 @@
+"""Objects that a device has made: a second one must not turn out to be the first.
+
+A handle names one object (`device.protocol`), and two keys of one end have two indices (mlx5dv_create_mkey(3),
+ibv_reg_mr(3)). An object that the case has destroyed may leave its names to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mkeyspec.device.protocol import Dek, Memory, Mkey, Pd, Side
+from mkeyspec.run.case_state import CaseState, Less
+
+
+def new_mkey(state: CaseState, name: str, made: Mkey) -> None:
+    """Less if a key that the case has is this one."""
+    for other, handle in state.mkeys.items():
+        if handle.destroyed:
+            continue
+        _tell_apart(name, other, made.handle == handle.handle.handle)
+    _tell_keys_apart(state, name, made)
+
+
+def new_memory(state: CaseState, name: str, made: Memory) -> None:
+    """Less if a buffer that the case has, or its key, is this one."""
+    for buffer in state.all_buffers():
+        _tell_apart(name, buffer.name, made.handle == buffer.memory.handle)
+    _tell_keys_apart(state, name, made)
+
+
+def new_pd(state: CaseState, name: str, made: Pd) -> None:
+    """Less if a protection domain that the case has is this one."""
+    for other, pd in state.pds.items():
+        _tell_apart(name, other, made.handle == pd.handle)
+
+
+def new_dek(state: CaseState, name: str, made: Dek) -> None:
+    """Less if a DEK that the case has is this one."""
+    for other, dek in state.deks.items():
+        _tell_apart(name, other, made.handle == dek.handle and other not in state.destroyed_deks)
+
+
+def new_dct(state: CaseState, name: str, number: int) -> None:
+    """Less if a DCT that the case has is this one."""
+    for other, (known, _) in state.dcts.items():
+        _tell_apart(name, other, number == known)
+
+
+def _tell_keys_apart(state: CaseState, name: str, made: Mkey | Memory) -> None:
+    for other, side, key in _keys(state):
+        if side == made.side and key >> 8 == made.lkey >> 8:
+            raise Less(
+                f"`{name}` has the index of the key of `{other}`, {key >> 8:#x}, and a key of its own was asked for"
+            )
+
+
+def _keys(state: CaseState) -> Iterator[tuple[str, Side, int]]:
+    for mkey in state.mkeys.values():
+        if not mkey.destroyed:
+            yield mkey.name, mkey.handle.side, mkey.handle.lkey
+    for buffer in state.all_buffers():
+        yield buffer.name, buffer.memory.side, buffer.memory.lkey
+
+
+def _tell_apart(name: str, other: str, same: bool) -> None:
+    if same:
+        raise Less(f"`{name}` is `{other}`: the device gave one object twice, and two were asked for")
