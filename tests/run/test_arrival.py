@@ -26,6 +26,9 @@ class Late(Model):
     """Right: what an RDMA WRITE brings is seen when a later message was sent, or after some polls of the other end's
     queue (`reads`: or after that many reads of memory)."""
 
+    brings = True
+    """Whether a later message shows them."""
+
     def __init__(self, polls: int = POLLS, reads: int = 1 << 30) -> None:
         self.all: dict[int, Memory] = {}
         self.hidden: list[tuple[int, Any, Any]] = []
@@ -50,7 +53,7 @@ class Late(Model):
         return pair
 
     def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
-        if any(isinstance(request, Send) for request in requests):
+        if self.brings and any(isinstance(request, Send) for request in requests):
             self.hidden.clear()
         if not any(isinstance(request, (Write, RawWqe)) for request in requests):
             return super().post(qp, requests, abort=abort)
@@ -216,9 +219,16 @@ def test_a_write_gives_the_bytes_of_others_no_time() -> None:
     assert told(one("allow MKS0602", *read), ReadsLate()) == ["MKS2102:14, MKS2103:10"]
 
 
-def test_bytes_that_never_come_are_missing() -> None:
-    text = one(UC, "write m to w on q", "expect w == m")
-    assert told(text, Late(NEVER)) == ["MKS2102:11"]
+class Loses(Late):
+    """Wrong: what an RDMA WRITE brings is never seen."""
+
+    brings = False
+
+
+@pytest.mark.parametrize("on", ["", " on q"])
+def test_bytes_that_never_come_are_missing(on: str) -> None:
+    text = one(UC, f"write m to w{on}", "expect w == m")
+    assert told(text, Loses(NEVER)) == ["MKS2102:11"]
 
 
 def test_a_device_that_writes_late_is_healthy() -> None:
