@@ -93,7 +93,7 @@ def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
             return True
         if pair.failed or any(end.broken for end in pair.ends):
             # What was posted is flushed; a message that never came leaves its receive waiting.
-            return all(due.queue == "recv" and not end.owes(due) and not end.misses(due) for end, due in missing)
+            return all(due.queue == "recv" and not _must_come(end, due) for end, due in missing)
         return False
 
     if patient:
@@ -104,6 +104,8 @@ def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
 
 def _must_come(end: End, due: Due) -> bool:
     """Whether a completion must come although the pair has failed: with success, or flushed after the failure."""
+    if due.queue == "recv" and end.flushes and not end.shared and not due.stray:
+        return True  # whether its message came or not (IBTA 10.3.1.7)
     return end.owes(due) or end.misses(due) or (due.queue == "send" and end.is_after_failure(due))
 
 

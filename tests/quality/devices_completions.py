@@ -55,7 +55,7 @@ device("receives_swapped")(ReceivesSwapped)
 
 
 class FirstStreamAgain(Disturbance):
-    """The completion of the request 77 comes once more, 3 ms later. What is after it in its stream waits for that, and
+    """The completion of the request 77 comes once more, 20 ms later, which is after any quiet time. What is after it in its stream waits for that, and
     other streams don't."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class FirstStreamAgain(Disturbance):
                 continue
             told.append(one)
             if one.wr_id == 77:
-                self.done, self.since = True, monotonic() + 0.003
+                self.done, self.since = True, monotonic() + 0.02
                 self.waiting.append(one)
         if self.waiting and monotonic() >= self.since and qp == tap.numbers[self.waiting[0].qp.handle]:
             told += self.waiting
@@ -125,6 +125,26 @@ device("told_twice")(ToldTwice)
 device("told_twice_with_imm")(partial(ToldTwice, imm=7))
 device("told_twice_with_rkey")(partial(ToldTwice, invalidated_rkey=99))
 device("told_twice_with_another_id")(partial(ToldTwice, wr_id=0xDEADBEEF))
+
+
+class IdOfTheFirst(Disturbance):
+    """The second RDMA WRITE of a queue is told with the id of the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: int | None = None
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.opcode != "rdma_write" or tap.given_back or self.done:
+            return (Held(completion),)
+        if self.first is None:
+            self.first = completion.wr_id
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, wr_id=self.first)),)
+
+
+device("id_of_the_first")(IdOfTheFirst)
 
 
 class FlushesNoReceives(Disturbance):

@@ -116,4 +116,4 @@ class LastReceiveFirst(Disturbance):
 
 
 device("takes_the_last_receive_first")(LastReceiveFirst)
-device("writes_arrive_with_a_message")(partial(LateBytes, lambda of: of == "uc"))
+device("writes_arrive_with_a_message")(partial(LateBytes, lambda of: of == "uc", 1.0))
