@@ -55,8 +55,8 @@ device("receives_swapped")(ReceivesSwapped)
 
 
 class FirstStreamAgain(Disturbance):
-    """The completion of the request 77 comes once more, 20 ms later, which is after any quiet time. What is after it in its stream waits for that, and
-    other streams don't."""
+    """The completion of the request 77 comes once more, 20 ms later, which is after any quiet time. What is after it in
+    its stream waits for that, and other streams don't."""
 
     def __init__(self) -> None:
         super().__init__()
