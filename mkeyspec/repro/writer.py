@@ -8,6 +8,7 @@ from pathlib import Path
 from mkeyspec import plan
 from mkeyspec.repro import calls
 from mkeyspec.repro.c.language import C
+from mkeyspec.repro.c.numbers import TooWide
 from mkeyspec.repro.language import Language, TooLong
 from mkeyspec.repro.program import Program, Subject
 from mkeyspec.repro.python.language import Python
@@ -36,6 +37,8 @@ class Writer:
             return program.language.whole(program, self.cut)
         except TooLong:
             raise Unsayable(program.subject.case.at, "more than 4 MiB of bytes that no loop gives") from None
+        except TooWide as number:
+            raise Unsayable(program.at, str(number)) from None
 
     # Steps -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from mkeyspec.repro.c.frame import parts
 from mkeyspec.repro.names import is_taken
 from mkeyspec.repro.program import Subject
 from mkeyspec.repro.python import frame as python_frame
-from mkeyspec.repro.trace import PERSONALITY
+from mkeyspec.repro.trace import PERSONALITY, Unsayable
 from mkeyspec.repro.writer import Writer
 from tests.repro import campaign
 
@@ -230,6 +230,36 @@ def test_no_comparison_makes_the_compiler_stop(tmp_path: Path) -> None:
     file = tmp_path / "extremes.c"
     file.write_text(text, encoding="utf-8")
     assert not campaign.compiled([campaign.Made("extremes", file)], whole=True)
+
+
+WIDE = """mks 1
+suite "wide"
+case wide
+    verifies CFG-18
+    allow MKS0602
+    memory m = counter(64)
+    peer memory w[64]
+    write m to w
+    expect {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        ("be64_at(w, 0) << 64 != 5", "left shift by 64|not of 64 bits"),
+        ("(be16_at(w, 0) << 70) >> 70 == 1", "left shift by 70|not of 64 bits"),
+        ("be64_at(w, 8) << 8 != 0", "not of 64 bits"),
+        ("be64_at(w, 0) != 0x1_0000_0000_0000_0000", "not of 64 bits"),
+    ],
+)
+def test_a_number_of_more_than_64_bits_is_no_program_of_c(number: str, why: str, tmp_path: Path) -> None:
+    source = tmp_path / "wide.mks"
+    source.write_text(WIDE.format(number), encoding="utf-8")
+    with pytest.raises(Unsayable, match=why) as found:
+        Writer(of(source, "wide")).text()
+    assert found.value.at.line == 9
+    assert Writer(of(source, "wide"), "python").text()
 
 
 @needs_gcc

@@ -39,6 +39,10 @@ _UNNAMED = {int(Access.FLUSH_GLOBAL), int(Access.FLUSH_PERSISTENT)}
 """Flags that rdma-core 44 has no name for."""
 
 
+class TooWide(Exception):
+    """A number that is not of 64 bits, or that a shift by all bits computes: C has no way to write it."""
+
+
 def opcode(name: str) -> str:
     """enum ibv_wc_opcode."""
     return _WC.get(name) or (f"IBV_WC_{name.upper()}" if name in WC_OPCODE.values() else "-1")
@@ -57,10 +61,17 @@ def flags(value: int, of: type[IntFlag]) -> str:
 
 
 def number(value: int) -> str:
-    """A number, or what computes it."""
+    """A number, or what computes it. TooWide if C can't say it."""
+    _must_fit(value)
     if isinstance(value, Symbol):
         return _term(value.term)
     return str(value) if -1 << 31 < value < 1 << 16 else hex(value)
+
+
+def _must_fit(value: int) -> None:
+    """64 bits, with a sign or without one: a wider number would be another one in C, or none."""
+    if not -1 << 63 <= int(value) < 1 << 64:
+        raise TooWide(f"the number {int(value):#x}, which is not of 64 bits")
 
 
 def operand(text: str, operator: str, other: str) -> str:
@@ -97,6 +108,8 @@ def _term(term: Union[Leaf, Term]) -> str:
             return f"{operator}{_inner(one)}"
         case Term(">>", (one, int() as other)) if not isinstance(other, Symbol) and other >= 64:
             return f"{_inner(one)} & 0"  # C defines no shift by all bits of a number
+        case Term("<<", (_, int() as other)) if other >= 64:
+            raise TooWide(f"a left shift by {int(other)}: C defines none by all 64 bits or more")
         case Term(operator, (one, other)):
             return f"{_inner(one)} {operator} {_inner(other)}"
         case Leaf():
@@ -106,6 +119,7 @@ def _term(term: Union[Leaf, Term]) -> str:
 
 
 def _inner(value: int) -> str:
+    _must_fit(value)
     if isinstance(value, Symbol):
         simple = isinstance(value.term, Leaf) or _term(value.term).startswith("at(")
         text = f"(uint64_t){_term(value.term)}" if isinstance(value.term, Leaf) else _term(value.term)
