@@ -111,7 +111,7 @@ class Movement:
         """The wire bytes of the SGEs; fields are checked and generated."""
         before: Before = {}
         streams = []
-        for place in places:
+        for place in _of_units(places):
             stream = gather(place.pieces, place.memory)
             if place.mkey is not None:
                 stream = self._turn(queue, place, stream, before, transmit=True)
@@ -124,7 +124,7 @@ class Movement:
         """Write the wire bytes to the SGEs; fields are checked and generated."""
         before: Before = {}
         at = 0
-        for place in places:
+        for place in _of_units(places):
             stream = wire[at : at + place.length]
             at += place.length
             if place.mkey is not None:
@@ -187,6 +187,26 @@ class Movement:
             state.armed = False
             queue.tripped = True
             queue.entries.append(Notice(place.mkey, self.arithmetic.record(bad)))
+
+
+def _of_units(places: list[TranslatedSge]) -> list[TranslatedSge]:
+    """The SGEs of a message, where those of one key that a data unit spans are one: the units are the message's
+    (XCRY-08), wherever its SGEs end. Only of keys without a signature, whose blocks count of themselves."""
+    found: list[TranslatedSge] = []
+    coded = 0
+    for place in places:
+        last = found[-1] if found else None
+        if place.crypto is None or place.signature is not None or last is None or place.mkey is not last.mkey:
+            found.append(place)
+            coded = place.coded
+        elif coded % place.crypto.unit:
+            coded += place.coded
+            pieces = [*last.pieces, *place.pieces]
+            found[-1] = replace(last, length=last.length + place.length, pieces=pieces, coded=last.coded + place.coded)
+        else:
+            found.append(place)
+            coded += place.coded
+    return found
 
 
 def configured(found: IndirectKey) -> Crypto:

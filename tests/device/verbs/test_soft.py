@@ -50,6 +50,36 @@ case after_it
     expect wire == m
 """
 
+CUT = """\
+mks 1
+suite "cut"
+case an_sge_ends_inside_a_unit
+    verifies XCRY-08
+    for a, b in (768, 1280), (512, 1536), (256, 1792), (1280, 768)
+    let key = random(32, seed=1)
+    let data = random(2048, seed=2)
+    let sent = xts_encrypt(data, key, tweak=7, unit=512)
+    dek d { key key }
+    memory m = data
+    mkey k { crypto }
+    configure k { access local_write; layout list(m); crypto { dek d; tweak 7; data_unit 512; encrypt_on_tx yes } }
+    peer memory w[2048]
+    write [k[0 +: a], k[a +: b]] to w
+    expect w == sent
+
+case an_sge_of_a_read_ends_inside_a_unit
+    verifies XCRY-08
+    let key = random(32, seed=1)
+    let data = random(2048, seed=2)
+    dek d { key key }
+    memory m[2048]
+    mkey k { crypto }
+    configure k { access local_write; layout list(m); crypto { dek d; tweak 7; data_unit 512; encrypt_on_tx yes } }
+    peer memory w = xts_encrypt(data, key, tweak=7, unit=512)
+    read [k[0 +: 768], k[768 +: 256], k[1024 +: 1024]] from w
+    expect m == data
+"""
+
 DATAGRAMS = """\
 mks 1
 suite "datagrams"
@@ -123,6 +153,15 @@ def test_plain_pytest(project: Project, workers: list[str]) -> None:
     assert done.code == 0, done.out
     assert "2 passed" in done.out
     assert done.out.count("passed") == 1  # once, not once for each start
+
+
+@pytest.mark.parametrize("device", ["model", "soft"])
+def test_data_units_are_those_of_the_message_wherever_its_sges_end(project: Project, device: str) -> None:
+    """mlx5dv_wr_set_mkey_crypto(3): the tweak is that of a message's first data unit, and each unit after it has one
+    more (XCRY-08). The expectation is of the references."""
+    project.put("cases/a.mks", CUT)
+    done = project.mkeyspec("run", "cases", "--device", device)
+    assert "5 passed, 0 failed, 0 skipped" in done.out, done.out
 
 
 def test_the_exit_code_and_the_text_of_a_failure_come_through(project: Project) -> None:
