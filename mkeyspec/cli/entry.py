@@ -1,4 +1,4 @@
-"""The command line: check, compile, run, judge, report, compare, list, explain, draw, doctor, generate, repro, softnic.
+"""The command line: check, compile, run, judge, report, compare, list, explain, draw, new, doctor, generate, repro…
 
 Exit codes:
   0    all is well; of `run`: at least one row came to a verdict, and each verdict is passed or known
@@ -32,6 +32,7 @@ from mkeyspec.cli import (
     generate,
     judge,
     lsp,
+    new,
     report,
     repro,
     requirements,
@@ -58,6 +59,7 @@ _COMMANDS = (
     list_command,
     explain,
     draw,
+    new,
     fmt,
     lsp,
     doctor,
