@@ -13,6 +13,7 @@ from mkeyspec.cli.distribution import distributed
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source, default_paths
+from mkeyspec.cli.watch import watch
 from mkeyspec.files.project import PACKAGE, SUFFIX, find_sources, project_of, real_path
 from mkeyspec.files.settings import Settings
 from mkeyspec.project_settings import checked_settings
@@ -26,6 +27,7 @@ example:
   $ mkeyspec run --shipped --profile quick   # of an installation, without a checkout
   $ mkeyspec run pkg:mkeyspec/signature
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
+  $ mkeyspec run cases --watch               # again after each change of a file, until ^C
   $ mkeyspec run --generate 100 --seed 42    # cases that are drawn, not those of files
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
 Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
@@ -54,6 +56,7 @@ def add(commands: Any) -> None:
     where = "where the stream of results goes (default: reports/RUN/results.ndjson)"
     run.add_argument("--results", metavar="FILE", help=where)
     run.add_argument("--bundle", metavar="FILE", help="keep what is observed, for `mkeyspec judge`")
+    run.add_argument("--watch", action="store_true", help="run again what a change of a file touches, until ^C")
     run.add_argument("-n", metavar="N", dest="workers", help="this many processes, or auto")
     run.add_argument("--shard", metavar="K/N", help="the K-th of N parts, as 1/3")
     balance = "results of an earlier run: --shard makes parts that take as long; repeatable"
@@ -76,12 +79,35 @@ def _run(options: argparse.Namespace) -> int:
     warning_options.levels(options, Settings())  # those of the project are added where the cases are compiled
     arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
     drawn = generate.drawing_of(options)
+    if options.watch:
+        if drawn is not None:
+            raise Failure("MKS0905", "--watch is for cases of files, --generate draws its own")
+        return _watch(options)
     if drawn is not None:
         return drawn.run(lambda paths, more: _session(options, paths, [*arguments, *more]))
     if options.shipped and options.paths:
         raise Failure("MKS0905", f"--shipped takes no path: for some of the cases write {PACKAGE}/signature")
     paths = [PACKAGE] if options.shipped else options.paths
     return _session(options, [real_path(path) for path in paths] or default_paths(), arguments)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    """Run again after each change. Raises Failure for a path that is not there now."""
+    named = list(options.paths)
+    words = [word for word in options.words if word != "--watch"][1:]
+    for path in reversed(named):  # a path is also what an option before it may be called
+        del words[len(words) - 1 - words[::-1].index(path)]
+    if options.shipped and named:
+        raise Failure("MKS0905", f"--shipped takes no path: for some of the cases write {PACKAGE}/signature")
+    given = [real_path(path) for path in ([PACKAGE] if options.shipped else named)] or default_paths()
+    for path in given:
+        if not Path(path.split("::", 1)[0]).exists():
+            raise Failure("MKS0903", f"no such file or directory: {path}")
+        be_a_source(Path(path.split("::", 1)[0]), SUFFIX)
+    others = [options.device_profile, *options.expectations, *options.waivers]
+    files = [Path(os.path.abspath(name)) for name in others if name is not None]
+    files.append(project_of(given).settings / "mkeyspec.toml")
+    return watch(given, [word for word in words if word != "--shipped"], files, options.whole)
 
 
 def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[str]) -> int:

@@ -118,7 +118,7 @@ def at_terminal(folder: Path, arguments: Sequence[str], answers: Sequence[str]) 
         preexec_fn=its_terminal,
     ) as process:
         os.close(slave)
-        left, text, seen = list(answers), "", 0
+        left, text, seen, last, sent = list(answers), "", 0, "", 0.0
         end = time.monotonic() + 120
         while time.monotonic() < end:
             if select.select([master], [], [], 0.1)[0]:
@@ -128,7 +128,11 @@ def at_terminal(folder: Path, arguments: Sequence[str], answers: Sequence[str]) 
                     break
             if left and text[seen:].endswith("] "):
                 seen = len(text)
-                os.write(master, left.pop(0).encode())
+                last, sent = left.pop(0), time.monotonic()
+                os.write(master, last.encode())
+            elif not left and last == "\x03" and time.monotonic() > sent + 2:
+                sent = time.monotonic()
+                os.write(master, b"\x03")  # a signal right before a read does not interrupt it
         os.close(master)
         return process.wait(10), text
 
