@@ -31,6 +31,7 @@ def summary(done: str, sources: Sequence[Path], found: Sequence[Diagnostic], mor
         counts.append(count_of(len(found) - errors, "warning"))
     if more:
         counts.append(more)
+    sys.stdout.flush()  # the findings are there: where both streams are one, they come first
     print(f"mkeyspec: {', '.join(counts)}", file=sys.stderr)
     return USAGE if errors else OK if sources else NOTHING
 
