@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from mkeyspec.cli.explain_line import about_line, place_in
+from mkeyspec.cli.explain_line import about_a_word, about_line, place_in
 from mkeyspec.cli.explain_page import names_of_pages, page_called, pages
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
@@ -16,6 +16,7 @@ _EXAMPLE = """\
 example:
   $ mkeyspec explain MKS2101
   $ mkeyspec explain CRC-07
+  $ mkeyspec explain t10dif
   $ mkeyspec explain cases/first.mks:11
   $ mkeyspec explain tutorial"""
 
@@ -51,6 +52,9 @@ def _explain(options: argparse.Namespace) -> int:
     page = explanation(wanted)
     if page is not None:
         sys.stdout.write(page if page.endswith("\n") else page + "\n")
+        return OK
+    if (told := about_a_word(options.what.strip())) is not None:
+        sys.stdout.write(told)
         return OK
     ledger = all_requirements(project_root())
     requirement = ledger.get(wanted)

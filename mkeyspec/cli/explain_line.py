@@ -22,6 +22,16 @@ def place_in(what: str) -> tuple[Path, int] | None:
     return None if found is None else (Path(found["path"]), int(found["line"]))
 
 
+def about_a_word(word: str) -> str | None:
+    """What a word of the language means; None of any other word."""
+    if re.fullmatch(r"[a-z][a-z0-9_]*", word) is None:
+        return None
+    from mkeyspec.language_server.explained import about_any
+
+    told = about_any(word)
+    return f"{word}\n{_plain(told)}\n" if told else None
+
+
 def about_line(path: Path, number: int) -> str:
     """What is to be told. Raises Failure."""
     from mkeyspec.language_server.document import opened
@@ -51,12 +61,31 @@ def about_line(path: Path, number: int) -> str:
             told = hover(document, token.start_pos)
             if told is not None:
                 found.setdefault(_plain(told.text), document.text.value[told.start : told.end])
+    opens = None if found else _opened_by(document, start, end)
+    if opens is not None:
+        return f"{path}:{number} ends what line {opens} begins\n\n{about_line(path, opens)}"
     if not found:
         raise Failure(
             "MKS0907", f"{path}:{number} has nothing to explain: it is empty, a comment, or not of the language"
         )
     head = f"{path}:{number}\n{number:>5} | {lines[number - 1].rstrip()}\n"
     return "\n".join([head, *(f"{word}\n{text}\n" for text, word in found.items()), *_verified(document, start)])
+
+
+def _opened_by(document: Document, start: int, end: int) -> int | None:
+    """The line of the `{` of the last `}` between two offsets."""
+    open_: list[int] = []
+    for token in document.words[0]:
+        if token.start_pos >= end:
+            break
+        if token.value == "{":
+            open_.append(token.start_pos)
+        elif token.value == "}" and open_:
+            begins = open_.pop()
+            if token.start_pos >= start:
+                last = document.compiled_text.count("\n", 0, begins) + 1
+                return last if begins < start else None
+    return None
 
 
 def _verified(document: Document, start: int) -> list[str]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from mkeyspec.compiler.eval.builtins import DOCS, WORDS
 from mkeyspec.compiler.eval.builtins import KINDS as WORD_KINDS
-from mkeyspec.compiler.eval.functions.table import KINDS
+from mkeyspec.compiler.eval.functions.table import FUNCTIONS, KINDS
 from mkeyspec.compiler.eval.values import Function, Word, parameter_text
 from mkeyspec.compiler.forms import WORDS as FORMS
+from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.compiler.statements.shape import Shape, Slot
 from mkeyspec.requirements.ledger import Requirement, departures
 
@@ -67,6 +68,25 @@ def _listed(names: Mapping[str, object]) -> str:
 def about_reserved(word: str) -> str:
     """A reserved word: its form."""
     return code(FORMS[word]) if word in FORMS else ""
+
+
+def about_any(word: str) -> str:
+    """A word of the language, wherever it may be: a function, a value, a statement, a line in braces, a modifier; "" if
+    it is none."""
+    told = [about_function(FUNCTIONS[word])] if word in FUNCTIONS else []
+    told.append(about_word(word))
+    shapes: dict[Shape, list[str]] = {}
+    for name, place in PLACES.items():
+        if word in place.shapes:
+            shapes.setdefault(place.shapes[word], []).append(name)
+    for shape, places in shapes.items():
+        where = "" if "case" in places else f"in {_listed(dict.fromkeys(places))}:\n"
+        told.append(where + about_shape(shape))
+    of = {shape.name for place in PLACES.values() for shape in place.shapes.values() if word in shape.modifiers}
+    if of:
+        told.append(f"`{word}`: a modifier of {', '.join(f'`{name}`' for name in sorted(of))}")
+    told.append(about_reserved(word))
+    return "\n\n".join(dict.fromkeys(one for one in told if one))
 
 
 def about_requirement(one: Requirement) -> str:

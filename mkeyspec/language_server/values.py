@@ -162,6 +162,8 @@ def said(value: Value, scope: Scope, span: Span) -> str:
         return f"a list of {len(value)}: `[{inside}{', …' if len(value) > 6 else ''}]`"
     if is_reference(value):
         return _of_reference(value, scope, span)
+    if isinstance(value, Handle):  # what it is made of stands in its declaration
+        return describe(value)
     return f"{describe(value)}: `{_cut(repr(value), 120)}`"
 
 

@@ -56,6 +56,46 @@ def test_a_place_as_a_failure_names_it(suite: Project) -> None:
     assert suite.mkeyspec("explain", "cases/a.mks:13:5").out == suite.mkeyspec("explain", "cases/a.mks:13").out
 
 
+def test_the_end_of_a_block_is_told_as_its_beginning(suite: Project) -> None:
+    text = CASES.replace(
+        "configure k { layout list(src); signature { mem d } }",
+        "configure k {\n        layout list(src)\n        signature {\n            mem d\n        }\n    }",
+    )
+    suite.put("cases/a.mks", text)
+    done = suite.mkeyspec("explain", "cases/a.mks:17")
+    assert done.code == 0, done.err
+    assert done.out.startswith("cases/a.mks:17 ends what line 12 begins\n\ncases/a.mks:12\n")
+    assert "mlx5dv_wr_mkey_configure(3)" in done.out
+    inner = suite.mkeyspec("explain", "cases/a.mks:16")
+    assert inner.out.startswith("cases/a.mks:16 ends what line 14 begins\n\ncases/a.mks:14\n")
+
+
+def test_an_object_is_told_without_the_words_of_the_program(suite: Project) -> None:
+    suite.put("cases/b.mks", "mks 1\ncase b\n    verifies LAY-05\n    dek e { key fill(0, 32) }\n")
+    done = suite.mkeyspec("explain", "cases/b.mks:4")
+    assert "the dek `e`\n" in done.out
+    assert "Handle" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("t10dif", "The 8-byte T10-DIF tuple"),
+        ("framed", "`data` with the domain's field after every block"),
+        ("peer_read", "how data leaves (`transmit … by`)"),
+        ("layout", "mlx5dv_wr_mkey_configure(3)"),
+        ("fence", "a modifier of `compare_swap`"),
+        ("rejected", "rejected at complete with EINVAL when n == 1"),
+    ],
+)
+def test_a_word_of_the_language(suite: Project, word: str, told: str) -> None:
+    done = suite.mkeyspec("explain", word)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{word}\n    ")
+    assert told in done.out
+    assert "```" not in done.out
+
+
 def test_a_line_that_is_being_written(suite: Project) -> None:
     """What can be told is told, whatever the rest of the file is like."""
     suite.put("cases/a.mks", CASES.replace("transmit k by send", "transmit k by nothing {"))
