@@ -75,13 +75,13 @@ def about_any(word: str) -> str:
     it is none."""
     told = [about_function(FUNCTIONS[word])] if word in FUNCTIONS else []
     told.append(about_word(word))
-    shapes: dict[Shape, list[str]] = {}
+    forms: dict[str, list[str]] = {}
     for name, place in PLACES.items():
         if word in place.shapes:
-            shapes.setdefault(place.shapes[word], []).append(name)
-    for shape, places in shapes.items():
+            forms.setdefault(about_shape(place.shapes[word]), []).append(name)
+    for form, places in forms.items():
         where = "" if "case" in places else f"in {_listed(dict.fromkeys(places))}:\n"
-        told.append(where + about_shape(shape))
+        told.append(where + form)
     of = {shape.name for place in PLACES.values() for shape in place.shapes.values() if word in shape.modifiers}
     if of:
         told.append(f"`{word}`: a modifier of {', '.join(f'`{name}`' for name in sorted(of))}")
