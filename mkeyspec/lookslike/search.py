@@ -88,8 +88,10 @@ class Finding:
         shown = [cause.sentence for cause in causes[:SHOWN]]
         rest = len(causes) - len(shown)
         lines = [f"{'or ' if number else ''}{sentence}" for number, sentence in enumerate(shown)]
-        more = f", and so {'does' if rest == 1 else 'do'} {rest} more" if rest else ""
-        lines[-1] += f" (each reproduces {what}{more})"
+        if rest:
+            lines.append(f"or {rest} more (each reproduces {what}: this row is too short to tell them apart)")
+        else:
+            lines[-1] += f" (each reproduces {what})"
         return tuple(lines)
 
 
@@ -101,18 +103,24 @@ def _is_fact(name: str) -> bool:
 _RANKS: tuple[tuple[str, ...], ...] = (
     ("escape.", "bytes.unchanged"),
     (),
-    ("domains.", "key.", "copied.first_block", "check.first_block_only", "check.not_", "check.low_bit", "field.words"),
+    ("key.", "copied.first_block", "check.first_block_only", "check.not_", "check.low_bit", "field.words"),
     ("block.size", "layout.length", "layout.first_length", "layout.starts", "layout.aligned", "layout.begin", "check.",
-     "moved.", "field.reversed", "field.backwards", "field.zeros", "frame.at_the_end"),
+     "moved.", "field.reversed", "field.backwards", "field.zeros"),
+    (),  # of _GENERAL
     # Which bytes are there says less than why.
     ("bytes.",),
 )  # fmt: skip
 """Beginnings of names by how much they say: what holds for few bytes or records only comes first, then what is in no
 list, then what holds for very many. That nothing was written at all is said before any guess why."""
 _ALWAYS = ("record.none", "check.all")
+_GENERAL = ("record.none", "check.nothing", "check.all", "field.kept", "frame.", "domains.", "escape.both_always",
+            "escape.app_always")  # fmt: skip
+"""Beginnings of names that any signature shows: after all others, as in the causes of a run (`report/causes.py`)."""
 
 
 def _rank(name: str) -> int:
+    if name.startswith(_GENERAL):
+        return len(_RANKS) - 2
     return next((rank for rank, names in enumerate(_RANKS) if name.startswith(names)), 1)
 
 

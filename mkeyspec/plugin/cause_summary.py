@@ -54,10 +54,8 @@ class Causes:
         causes = causes_of((self._run, result) for result in self._run.results.values())
         yield "mkeyspec: what went wrong, by cause"
         for cause in causes[:_SHOWN]:
-            first, *others = cause.results
             yield f"{len(cause.results):5}  {plain(cause.title)}"
-            yield f"       {plain(first.id)}{f' and {len(others)} more' if others else ''}"
-            for line in cause.beside:
+            for line in cause.lines():
                 yield f"       {plain(line)}"
         if len(causes) > _SHOWN:
             rest = sum(len(cause.results) for cause in causes[_SHOWN:])

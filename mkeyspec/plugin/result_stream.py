@@ -242,7 +242,7 @@ def _joined(before: Result, after: Result) -> Result:
     )
 
 
-_ROW = ("needs", "records", "known", "quiet", "not_run", "consequences", "against", "waiver")
+_ROW = ("needs", "records", "known", "quiet", "not_run", "consequences", "against", "size", "waiver")
 
 
 def _completed(found: Result, row: dict[str, Any], node: str) -> Result:

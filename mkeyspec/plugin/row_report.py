@@ -125,6 +125,8 @@ def _judged(verdict: Verdict) -> dict[str, Any]:
         differing = next((one.difference for one in verdict.failures if one.difference is not None), None)
         if differing is not None:
             found["difference"] = asdict(differing)
+    if verdict.size:
+        found["size"] = dict(verdict.size)
     if verdict.against:
         found["against"] = list(verdict.against)
     if verdict.records:

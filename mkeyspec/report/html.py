@@ -44,6 +44,7 @@ class ShownCause:
     text: str
     picture: Picture | None
     beside: list[str]
+    about: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,13 @@ def _causes(results: Sequence[tuple[Run, Result]]) -> Iterator[ShownCause]:
         text = plain(first.text) if number < _CAUSES else ""
         picture = picture_of(first.difference) if number < _CAUSES else None
         yield ShownCause(
-            plain(cause.title), len(cause.results), plain(first.id), text, picture, [plain(one) for one in cause.beside]
+            plain(cause.title),
+            len(cause.results),
+            plain(first.id),
+            text,
+            picture,
+            [plain(one) for one in cause.beside],
+            [plain(one) for one in cause.about],
         )
 
 

@@ -214,6 +214,8 @@ class Result:
     against: list[str] = field(default_factory=list)
     """Of a row that passed: near misses of earlier rows by which it would have gone wrong."""
     difference: Difference | None = None
+    size: dict[str, int] = field(default_factory=dict)
+    """Of a row that went wrong: its `requests`, the most `entries` of a layout, the `bytes` of its buffers."""
     culprit: str = ""
     """Of a blocked row: the row that left the device unhealthy."""
     waiver: str = ""

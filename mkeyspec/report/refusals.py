@@ -9,10 +9,21 @@ from mkeyspec.report.record import Result
 
 _REFUSED = re.compile(r"`(?P<kind>\w+)[^`]*` (was rejected at (?P<phase>\w+) with (?P<reason>\w+))")
 _COMPLETED = re.compile(r"`(?P<kind>\w+)[^`]*` completed with (?P<reason>\w+), and should succeed")
+_ACCEPTED = re.compile(
+    r"`(?P<kind>\w+)[^`]*` was accepted, and should be rejected at (?P<phase>\w+) with (?P<reason>\w+)"
+)
 _NAMED = re.compile(r"`(\w+) [^`]*`")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 _SOURCE = re.compile(r" *\d+ \| (.*)")
 _WORD = re.compile(r"[a-z_][a-z_0-9]+")
+
+_ANYWHERE = ("MKS2103", "MKS2104", "MKS2105", "MKS2106", "MKS2202")
+"""Guards, bytes that nobody named, what `mkey_check` says, an error that is left over: the names of buffers and keys
+are the case's, and say nothing of a cause."""
+_OF_KEYS = ("MKS2106", "MKS2202")
+_BUFFER = re.compile(r"`\w+`")
+_TURN = re.compile(r" \(in turn [^)]*\)\Z")
+_ONE_BYTE = re.compile(r"\b1 byte\b")
 
 _POSTED = ("complete", "completion", "post")
 """Phases of work requests. One that stands alone has a statement of its own, several are a `post`."""
@@ -30,8 +41,32 @@ def said(result: Result) -> str:
     completed = _COMPLETED.match(result.message)
     if completed:
         return f"rejected at completion with {completed['reason']}"
+    if result.code in _ANYWHERE:
+        message = _ONE_BYTE.sub("1 bytes", _TURN.sub("", _BUFFER.sub("a buffer", result.message)))
+        if result.code in _OF_KEYS:
+            message = message.replace("a buffer", "a key")
+        return f"{result.code} {_NUMBER.sub('N', message)}"
     message = _NUMBER.sub("N", _NAMED.sub(r"`\1`", result.message) if is_of_step(result) else result.message)
     return " ".join(filter(None, (result.code, message))) or result.verdict
+
+
+def is_of_all(result: Result) -> bool:
+    """Whether it says the same whatever requirement the row verifies: all but bytes that differ."""
+    return is_of_step(result) or result.code in _ANYWHERE
+
+
+def refusal(result: Result) -> tuple[str, str, str] | None:
+    """Of a statement that was refused, and should not be: its kind, the phase and the errno."""
+    found = _REFUSED.match(result.message)
+    if found is None or result.code != "MKS2001":
+        return None
+    return found["kind"], found["phase"], found["reason"]
+
+
+def missing_refusal(result: Result) -> tuple[str, str, str] | None:
+    """The same of a statement that was accepted, and should be refused."""
+    found = _ACCEPTED.match(result.message)
+    return (found["kind"], found["phase"], found["reason"]) if found is not None else None
 
 
 def is_of_step(result: Result) -> bool:

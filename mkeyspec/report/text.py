@@ -24,10 +24,8 @@ def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
         results = list(results_of(run))
         lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}"]
         for number, cause in enumerate(causes_of((run, result) for result in results)):
-            first, *others = cause.results
-            more = f" and {len(others)} more" if others else ""
-            lines += ["", f"{len(cause.results):5}  {cause.title}", f"       {first.id}{more}"]
-            lines += [f"       {line}" for line in cause.beside]
+            first = cause.results[0]
+            lines += ["", f"{len(cause.results):5}  {cause.title}", *(f"       {line}" for line in cause.lines())]
             if number < _SHOWN and first.text:
                 begin = len(lines)
                 lines += [f"       {line}".rstrip() for line in first.text.splitlines()]

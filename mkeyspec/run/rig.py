@@ -17,6 +17,7 @@ from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.doubts import Doubts
 from mkeyspec.run.executor import Executor
+from mkeyspec.run.size import size_of
 from mkeyspec.run.surroundings import PASSED_ON, NotRecorded, Surroundings
 from mkeyspec.run.turn import Turn
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, Failure, Verdict
@@ -223,6 +224,8 @@ class Rig:
         self._settle()
         if verdict.status == "pass":
             verdict.against = self.doubts.passed(executor.state)
+        elif verdict.status == "fail":
+            verdict.size = size_of(executor.state)
         self._give_back()
         self.doubts.failed(verdict.failures)
         if verdict.status == "fail":

@@ -111,6 +111,8 @@ class Verdict:
     """What was found after the case ended early and may follow from that: reported, not counted as failures."""
     quiet: list[tuple[At, str]] = field(default_factory=list)
     """Where a bounded time without anything new replaced a marker: (location, which QP and how long)."""
+    size: dict[str, int] = field(default_factory=dict)
+    """Of a case that failed: `requests`, `entries`, `bytes`."""
     against: list[str] = field(default_factory=list)
     """Of a row that passed: near misses, named before in this run, by which it would have failed."""
     absent: list[str] = field(default_factory=list)

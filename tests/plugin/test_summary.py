@@ -67,11 +67,13 @@ def test_a_run_ends_with_its_causes(project: Project, workers: tuple[str, ...]) 
     lines = done.out.splitlines()
     causes = lines[lines.index("mkeyspec: what went wrong, by cause") + 1 : -1]
     assert causes[0] == "    3  CRC-02: looks like: the final inversion of the CRC is missing"
-    assert causes[1].startswith("       cases/c.mks::crc[n=")
-    assert causes[1].endswith(" and 2 more")
-    assert causes[2] == "       no row of these cases passed"
-    assert causes[3].startswith("    1  LAY-05: ")
-    assert len(causes) == 5
+    assert causes[1] == "       CRC-02: CRC32 signature is the Fibre Channel CRC-32."
+    assert causes[2] == "       3 of 3 rows that verify it fail so"
+    assert causes[3] == "       cases/c.mks::crc[n=1] and 2 more"  # the simplest
+    assert causes[4] == "       no row of these cases passed"
+    assert causes[5].startswith("    1  LAY-05: ")
+    assert causes[6].startswith("       LAY-05: ")
+    assert causes[7:] == ["       1 of 1 row that verifies it fails so", "       cases/c.mks::other"]
     project.put("tests/test_own.py", "def test_one(): assert 0\ndef test_two(): assert 0\n")
     assert "by cause" not in project.pytest("tests", "cases/c.mks", "-k", "test_one or test_two or other").out
 

@@ -18,7 +18,7 @@ ESCAPE = ["escape.app_always", "record.none", "check.shifted"]
 SETS: dict[str, tuple[list[list[str]], list[tuple[str, int]]]] = {
     "what holds for any signature comes last": (
         [MASK],
-        [("looks like: check.shifted, or record.none, or field.kept, or 1 more", 1)],
+        [("looks like: check.shifted, or record.none, or field.kept, or 1 more: these rows can't tell them apart", 1)],
     ),
     "what explains both": ([MASK, ESCAPE], [("looks like: check.shifted, or record.none", 2)]),
     "a third row tells which": ([MASK, ESCAPE, ["crc.half", "check.shifted"]], [("looks like: check.shifted", 3)]),
@@ -46,7 +46,7 @@ def test_causes(tmp_path: Path, name: str) -> None:
     about = (*ABOUT, NearMiss("ref.down", "the reference tag is decremented"))
     run = run_of(tmp_path / "r", row(99), *results, about=about)
     causes = causes_of((run, one) for one in results_of(run))
-    found = [(cause.title, len(cause.results)) for cause in causes]
+    found = [(cause.title.partition("; only with ")[0], len(cause.results)) for cause in causes]
     assert sorted(found) == sorted((f"CRC-02: {title}", count) for title, count in expected)
     assert [count for _, count in found] == sorted((count for _, count in expected), reverse=True)
 
@@ -139,6 +139,12 @@ def test_what_passed_beside(tmp_path: Path, name: str) -> None:
     run = run_of(tmp_path / "r", *wrong, *right)
     (cause,) = causes_of((run, one) for one in results_of(run))
     assert list(cause.beside) == expected
+    # What sets all its rows apart is in its title.
+    only = cause.title.partition("; only with ")[2]
+    common = [line.partition("these rows have ")[2].partition(", and those")[0] for line in expected]
+    assert only in (common or [""])[0]
+    assert bool(only) == (name in ("a limit", "a limit from above", "values", "values between others",
+                                   "values in brackets"))  # fmt: skip
 
 
 def test_what_passed_beside_in_several_cases(tmp_path: Path) -> None:
@@ -202,6 +208,96 @@ def test_a_row_with_bytes_is_shown_first(tmp_path: Path) -> None:
     run = run_of(tmp_path / "r", failed(1, looks_like=["a"]), failed(2, looks_like=["a"], difference=bytes_differ))
     (cause,) = causes_of((run, one) for one in results_of(run))
     assert [result.id[-5:] for result in cause.results] == ["[n=2]", "[n=1]"]
+
+
+def test_the_simplest_row_is_shown_first(tmp_path: Path) -> None:
+    """Of rows with bytes: fewest requests and entries, then fewest bytes, then the shortest id."""
+    sizes = [(3, 1, 64), (1, 2, 512), (1, 1, 512), (1, 1, 64), (1, 1, 64)]
+    rows = [
+        failed(n if n != 3 else "300", looks_like=["a"], size={"requests": r, "entries": e, "bytes": b})
+        for n, (r, e, b) in enumerate(sizes)
+    ]
+    run = run_of(tmp_path / "r", *rows)
+    (cause,) = causes_of((run, one) for one in results_of(run))
+    assert [result.id.partition("[n=")[2] for result in cause.results] == ["4]", "300]", "2]", "1]", "0]"]
+
+
+LEDGER = [
+    Case(f"{FILE}::signed", 3, "", ["SIG-08", "CRC-02"]),
+    Case(f"{FILE}::crc", 9, "", ["CRC-02"]),
+    Case(f"{FILE}::all_good", 20, "", ["CRC-02"]),
+    Case(f"{FILE}::other", 30, "", ["SIG-08"]),
+]
+
+
+def test_a_cause_tells_of_its_requirement(tmp_path: Path) -> None:
+    """The one whose rows are most nearly those of the cause, how many of them fail, and where it holds."""
+    results = [
+        *(Result(f"{FILE}::signed[n={n}]", "failed", looks_like=["a"]) for n in range(2)),
+        *(Result(f"{FILE}::crc[n={n}]", "failed" if n else "passed", looks_like=["a"] if n else []) for n in range(3)),
+        *(Result(f"{FILE}::all_good[n={n}]", "passed") for n in range(2)),
+        *(Result(f"{FILE}::other[n={n}]", "passed") for n in range(9)),
+        *(Result(f"{FILE}::crc[m={n}]", "blocked", culprit="x") for n in range(5)),
+    ]
+    run = run_of(tmp_path / "r", *results, about=(*ABOUT, *LEDGER))
+    cause, blocked = causes_of((run, one) for one in results_of(run))
+    assert cause.title == "CRC-02: looks like: a"
+    assert cause.about == (
+        "CRC-02: CRC32 signature is the Fibre Channel CRC-32.",
+        "4 of 7 rows that verify it fail so; all rows passed of all_good",
+        "rows of signed (2 of 2), crc (2 of 3)",
+    )
+    assert blocked.title == "consequence: blocked, not run: the device is not healthy since x"
+    assert not blocked.about
+
+
+def test_what_was_written_outside_is_one_cause(tmp_path: Path) -> None:
+    """Whatever the buffers are called, and whatever the cases verify; what else a byte may be is not joined."""
+    said = [
+        ("MKS2104", "the guard after `wire` was written (8 bytes)"),
+        ("MKS2104", "the guard after `m` was written (1 byte) (in turn 2 of 3)"),
+        ("MKS2104", "the guard before `m` was written (1 byte)"),
+        ("MKS2202", "a signature error of `k` is left over: bad_guard"),
+        ("MKS2202", "a signature error of `j` is left over: bad_guard"),
+        ("MKS2101", "4 of 8 bytes differ"),
+        ("MKS2101", "4 of 8 bytes differ"),
+    ]
+    about = [Case(f"{FILE}::c{n}", 3, "", [f"CRC-0{n + 1}"]) for n in range(len(said))]
+    results = [Result(f"{FILE}::c{n}", "failed", code=code, message=message) for n, (code, message) in enumerate(said)]
+    run = run_of(tmp_path / "r", *results, about=(*ABOUT, *about))
+    found = [(cause.title.partition(": ")[2], len(cause.results)) for cause in causes_of((run, one) for one in results)]
+    assert found == [
+        ("MKS2104 the guard after a buffer was written (N bytes)", 2),
+        ("MKS2202 a signature error of a key is left over: bad_guard", 2),
+        ("MKS2104 the guard before a buffer was written (N bytes)", 1),
+        ("MKS2101 N of N bytes differ", 1),
+        ("MKS2101 N of N bytes differ", 1),
+    ]
+
+
+def test_rows_in_which_nothing_was_written_are_one_cause(tmp_path: Path) -> None:
+    """Also those that nothing else explains, and those that other near misses explain."""
+    names = [["bytes.unchanged"], ["bytes.unchanged", "a"], ["bytes.unchanged", "a"], ["bytes.unchanged", "b"], ["c"]]
+    run = run_of(tmp_path / "r", *(failed(n, looks_like=one) for n, one in enumerate(names)))
+    found = causes_of((run, one) for one in results_of(run))
+    assert [(cause.looks_like, len(cause.results)) for cause in found] == [(("bytes.unchanged",), 4), (("c",), 1)]
+
+
+def test_reverse_refusals_stand_side_by_side(tmp_path: Path) -> None:
+    """What is accepted, and must be refused, stands after what is refused in this way, and must be accepted."""
+    refused = "`dek d` was rejected at create with EINVAL, and nothing claims it"
+    accepted = "`dek e` was accepted, and should be rejected at create with EINVAL (rule dek_login)"
+    other = "`configure k` was rejected at complete with EINVAL, and nothing claims it"
+    rows = [
+        *(("MKS2001", refused) for _ in range(3)),
+        *(("MKS2001", other) for _ in range(2)),
+        ("MKS2002", accepted),
+    ]
+    results = [Result(f"{FILE}::c[n={n}]", "failed", code=code, message=said) for n, (code, said) in enumerate(rows)]
+    run = run_of(tmp_path / "r", *results)
+    found = causes_of((run, one) for one in results)
+    assert [len(cause.results) for cause in found] == [3, 1, 2]
+    assert found[1].about[-1] == "the reverse of the cause above: accepted, and must be refused"
 
 
 def test_every_row_has_one_cause(tmp_path: Path) -> None:

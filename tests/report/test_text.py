@@ -31,7 +31,7 @@ def test_text(tmp_path: Path) -> None:
     lines = text.splitlines()
     assert lines[0] == f"{BEGIN.run}, mlx5_0 (ConnectX-7), firmware 28.43.1014, rdma-core 44.0, commit c0ffee"
     assert lines[1] == "    1 passed, 3 failed, 1 skipped in 1.5 s"
-    assert "    3  CRC-02: MKS2101 N bytes differ" in lines
+    assert "    3  CRC-02: MKS2101 N bytes differ; only with n ≤ 3" in lines
     assert f"       {FILE}::c[n=1] and 2 more" in lines
     assert f"       {FILE}:9:5: error[MKS2101]: 1 bytes differ" in lines
     assert "    1  needs crypto" in lines
