@@ -185,7 +185,8 @@ def _begin(item: pytest.Function, rig: Rig) -> None:
     else:
         needs = (*mark.needs, *row_needs(arguments.get("row")))
         source = path if path.suffix == ".mks" else None
-        info = CaseInfo(item.nodeid, mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated)
+        about = mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated, mark.title
+        info = CaseInfo(item.nodeid, *about)
     item.config.stash[BEGUN] = item
     if mark is not None:
         keep_sources(item.config, path, mark)

@@ -120,12 +120,13 @@ def _cause(group: _Group, shares: Shares, passed: Passed) -> Cause:
     return Cause(title, group.looks_like, results, apart.lines, share.lines)
 
 
-def _simplicity(result: Result) -> tuple[bool, int, int, int]:
-    """Bytes tell more than a record, and have a drawing; of these the row with fewest requests and entries, then that
-    with fewest bytes, then that with the shortest id."""
+def _simplicity(result: Result) -> tuple[bool, bool, int, int, int]:
+    """Bytes tell more than a record, and have a drawing; what is refused and must be accepted tells more than what is
+    refused otherwise than it must be. Of these the row with fewest requests and entries, then that with fewest bytes,
+    then that with the shortest id."""
     size = result.size
     steps = size.get("requests", 0) + size.get("entries", 0)
-    return result.difference is None, steps, size.get("bytes", 0), len(result.id)
+    return result.difference is None, result.code == "MKS2003", steps, size.get("bytes", 0), len(result.id)
 
 
 def _joined(groups: Sequence[_Group], unwritten: Sequence[Row]) -> list[_Group]:

@@ -19,6 +19,8 @@ mkey_check       mlx5dv_mkey_check
 teardown_checks  nothing may be left over
 difference       two byte strings, and the fields they differ in
 diagnosis        a failed case as text
+source_text      the statement that a failure quotes, and the values of its names
+size             how large a row is
 verdict          what became of a case
 health_check     is the device still healthy?
 marks            what generated modules annotate their functions with

@@ -6,23 +6,23 @@ The first line of each failure is `file:line:column: error[MKSnnnn]: …`, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from mkeyspec.plan import At
+from mkeyspec.run.source_text import SourceText, lines_of
 from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
 
 Statement = Callable[[str], "str | None"]
 
 _LABEL = 9
-_WIDEST = 160
 _SUSPECTS = 6
 
 
 def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str = "", again: str = "") -> str:
     """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone."""
-    lines = _source_lines(case.path)
-    blocks = [_failure(case, failure, lines) for failure in verdict.failures]
+    source = SourceText(case.path)
+    blocks = [_failure(case, failure, source) for failure in verdict.failures]
     tail: list[str] = []
+    if case.title:
+        tail.append(_detail("about", case.title))
     for id in case.verifies:
         tail.append(_detail("verifies", f"{id}: {statement(id) or 'no such entry in the ledger'}"))
     if verdict.known:
@@ -48,67 +48,31 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str =
         tail.append(_detail("again", again))
     codes = dict.fromkeys(failure.code for failure in verdict.failures)
     tail.extend(_detail("explain", f"mkeyspec explain {code}") for code in codes)
+    if source.lines and verdict.failures:
+        tail.append(_detail("", f"mkeyspec explain {case.source}:{verdict.failures[0].at.line}"))
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 
-def _failure(case: CaseInfo, failure: Failure, lines: list[str]) -> str:
+def _failure(case: CaseInfo, failure: Failure, source: SourceText) -> str:
     text = [f"{case.source}:{failure.at.line}:{failure.at.column}: error[{failure.code}]: {failure.message}"]
-    text.extend(_snippet(failure.at, lines))
+    text.extend(source.quoted(failure.at))
+    values = list(source.values(failure.at, case.at, case.id))
+    if values:
+        text.append(_detail("with", lines_of(values)))
     text.extend(_detail(label, detail) for label, detail in failure.details)
-    text.extend(_suspects(failure, lines))
+    text.extend(_suspects(failure, source))
     return "\n".join(text)
 
 
-def _suspects(failure: Failure, lines: list[str]) -> Iterator[str]:
+def _suspects(failure: Failure, source: SourceText) -> Iterator[str]:
     """The last statements that may have caused it, each with its location and its first line."""
     label, places = failure.suspects
     if len(places) > _SUSPECTS:
         yield _detail(label, f"{len(places) - _SUSPECTS} statements before, and")
         label, places = "", places[-_SUSPECTS:]
     for at in places:
-        line = _printable(lines[at.line - 1]) if 0 < at.line <= len(lines) else ""
-        yield _detail(label, f"{at}  {_statement(line, at.column)}".rstrip())
+        yield _detail(label, f"{at}  {source.first_line(at)}".rstrip())
         label = ""
-
-
-def _snippet(at: At, lines: list[str]) -> list[str]:
-    """The statement's first line with carets under it; empty if the file is missing or shorter."""
-    if not 0 < at.line <= len(lines):
-        return []
-    shown = _printable(lines[at.line - 1])
-    width = len(_statement(shown, at.column))
-    margin = " " * len(str(at.line))
-    return [
-        f"  {margin} |",
-        f"  {at.line} | {shown.rstrip()}",
-        f"  {margin} | {' ' * (at.column - 1)}{'^' * max(1, width)}",
-    ]
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in line.replace("\t", " "))[:_WIDEST]
-
-
-def _statement(line: str, column: int) -> str:
-    """The text from `column` to the end of the line, without a comment and without an opening brace."""
-    text = line[column - 1 :]
-    quoted = False
-    for i, character in enumerate(text):
-        if character == '"':
-            quoted = not quoted
-        elif character == "#" and not quoted:
-            text = text[:i]
-            break
-    return text.rstrip().removesuffix("{").rstrip()
-
-
-def _source_lines(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return []
 
 
 def _detail(label: str, text: str) -> str:

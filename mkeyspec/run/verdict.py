@@ -31,6 +31,8 @@ class CaseInfo:
     """Where the case begins."""
     isolated: bool = False
     """Its QP pairs are never pooled."""
+    title: str = ""
+    """What the case is about, in the author's words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,17 @@ def test_the_simplest_row_is_shown_first(tmp_path: Path) -> None:
     assert [result.id.partition("[n=")[2] for result in cause.results] == ["4]", "300]", "2]", "1]", "0]"]
 
 
+def test_a_refusal_of_what_must_be_accepted_is_shown_before_another_refusal(tmp_path: Path) -> None:
+    rows = [("MKS2003", OTHERWISE), ("MKS2001", REFUSED)]
+    results = [
+        Result(f"{FILE}::c[n={n}]", "failed", code=code, message=f"`configure k` {said}", size={"requests": n})
+        for n, (code, said) in enumerate(rows)
+    ]
+    run = run_of(tmp_path / "r", *results)
+    (cause,) = causes_of((run, one) for one in results)
+    assert [result.code for result in cause.results] == ["MKS2001", "MKS2003"]
+
+
 LEDGER = [
     Case(f"{FILE}::signed", 3, "", ["SIG-08", "CRC-02"]),
     Case(f"{FILE}::crc", 9, "", ["CRC-02"]),

@@ -1,0 +1,101 @@
+"""The statement that a failure quotes, and the values of its names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mkeyspec.plan import At
+from mkeyspec.run.diagnosis import render
+from mkeyspec.run.source_text import SourceText, lines_of
+from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
+
+SOURCE = """mks 1
+case other
+    let d = crc32(zeros) every 512
+case c
+    let d = t10dif(bg=bg) every size  # not { this
+    let size = "512 {"
+    memory m[8]
+    post {
+        configure k {
+            layout list(m)  # a }
+            signature { wire d }
+        }
+        write k
+    }
+    expect wire == framed(counter(n * 2), d)
+    configure k {
+"""
+
+QUOTED: dict[str, tuple[At, list[str]]] = {
+    "one line": (At(15, 5), ["15 |     expect wire == framed(counter(n * 2), d)", "   |     ^^^^"]),
+    "the whole block, the culprit marked": (
+        At(13, 9),
+        [" 8 |     post {", " 9 |         configure k {", "10 |             layout list(m)  # a }",
+         "11 |             signature { wire d }", "12 |         }", "13 |         write k", "   |         ^^^^^^^",
+         "14 |     }"],
+    ),
+    "a statement of several lines": (At(8, 5), [" 8 |     post {", "   |     ^^^^", " 9 |         configure k {"]),
+    "a block that does not end": (At(16, 5), ["16 |     configure k {", "   |     ^^^^^^^^^^^"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_what_is_quoted(tmp_path: Path, name: str) -> None:
+    at, expected = QUOTED[name]
+    quoted = [line[2:] for line in source(tmp_path).quoted(at)]
+    assert quoted[0] == "   |"
+    for line, wanted in zip(quoted[1:], expected, strict=False):
+        assert line == wanted if not set(wanted) <= set(" |^") else line.startswith(wanted)
+    if name in ("one line", "the whole block, the culprit marked"):
+        assert len(quoted) == len(expected) + 1
+
+
+def source(tmp_path: Path, text: str = SOURCE) -> SourceText:
+    path = tmp_path / "a.mks"
+    path.write_text(text, encoding="utf-8")
+    return SourceText(path)
+
+
+def test_a_long_statement_is_cut(tmp_path: Path) -> None:
+    text = "\n".join(["mks 1", "post {", *(f"    write k{n}" for n in range(60)), "}", "expect a == b"])
+    numbers = [
+        line.split("|")[0].strip() or line.split("|")[1].strip()[:1]
+        for line in source(tmp_path, text).quoted(At(30, 5))
+    ]
+    assert numbers == ["", "2", "…", "27", "28", "29", "30", "^", "31", "32", "33", "…", "63"]
+
+
+VALUES: dict[str, tuple[At, str, list[str]]] = {
+    "of the row, and of each let": (
+        At(15, 5), "a::c[n=2,bg=bg]", ["n = 2", "bg = bg", "d = t10dif(bg=bg) every size", 'size = "512 {"'],
+    ),
+    "a row's value in brackets": (At(15, 5), "a::c[n=f(1,2),x=1]", ["n = f(1,2)", "d = t10dif(bg=bg) every size",
+                                                                   'size = "512 {"']),
+    "none": (At(7, 5), "a::c[n=2]", []),
+    "without the line": (At(99, 5), "a::c[n=2]", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_names(tmp_path: Path, name: str) -> None:
+    """Those of this case, not of the one before it."""
+    at, id, expected = VALUES[name]
+    assert list(source(tmp_path).values(at, At(4, 1), id)) == expected
+
+
+def test_many_values_are_bounded() -> None:
+    assert lines_of([f"{n}" for n in range(8)]) == "0; 1; 2; 3; 4; 5 and 2 more"
+
+
+def test_a_failure_says_what_the_case_is_about_and_how_to_explain_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.mks"
+    path.write_text(SOURCE, encoding="utf-8")
+    case = CaseInfo("a.mks::c[n=2]", "a.mks", path=path, at=At(4, 1), title="what it is about")
+    verdict = Verdict("fail", [Failure("MKS2101", At(15, 5), "m", (("bytes", "1"),))])
+    lines = [line.strip() for line in render(case, verdict, lambda id: None).splitlines()]
+    assert 'with      n = 2; d = t10dif(bg=bg) every size; size = "512 {"' in lines
+    assert "about     what it is about" in lines
+    assert lines[-2:] == ["explain   mkeyspec explain MKS2101", "mkeyspec explain a.mks:15"]
