@@ -22,7 +22,7 @@ RUN apt-get update \
     && useradd --create-home --uid 1000 author
 COPY --from=build /opt/mkeyspec /opt/mkeyspec
 ENV PATH=/opt/mkeyspec/bin:$PATH
-USER author
+USER 1000
 WORKDIR /work
 ENTRYPOINT ["mkeyspec"]
 CMD ["--help"]
