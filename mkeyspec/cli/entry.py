@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
         # Whether this process's own command line says all there is to do, should it have to start itself again.
         options.whole = arguments is None
-        options.words = list(sys.argv[1:] if arguments is None else arguments)
+        options.typed = list(sys.argv[1:] if arguments is None else arguments)
         return told(options.command(options))
     except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)

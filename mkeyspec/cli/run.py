@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> int:
     """Run again after each change. Raises Failure for a path that is not there now."""
     named = list(options.paths)
-    words = [word for word in options.words if word != "--watch"][1:]
+    words = [word for word in options.typed if word != "--watch"][1:]
     for path in reversed(named):  # a path is also what an option before it may be called
         del words[len(words) - 1 - words[::-1].index(path)]
     if options.shipped and named:
