@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from mkeyspec import __version__
 from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
 from mkeyspec.emit.module_path import module_name, source_name
-from mkeyspec.files import resource
+from mkeyspec.files import installed, resource
 from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
 from mkeyspec.files.selection import MOST_STRONGER
@@ -31,6 +31,7 @@ from mkeyspec.requirements.own import own_ledger
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.compile import Compiled
+    from mkeyspec.compiler.used_file import UsedFile
     from mkeyspec.compiler.warning_levels import Levels
     from mkeyspec.diagnostics.diagnostic import Diagnostic
 
@@ -188,7 +189,8 @@ class Store:
         return module.is_relative_to(self.generated)
 
     def _stale(self, header: Header) -> str:
-        names = (header.source, *header.used)
+        libraries = [name for name in header.used if name.startswith(installed.PREFIX)]
+        names = (header.source, *(name for name in header.used if name not in libraries))
         there = [name for name in names if (self.project / name).is_file()]
         if not there and not self._has_sources(PurePosixPath(header.source)):
             if header.version == __version__:
@@ -197,8 +199,11 @@ class Store:
         for name in names:
             if name not in there:
                 return f"{name} is gone"
-        if header.inputs != self._inputs_digest(names):
-            return f"{' or '.join(names)} has changed, or the root of the suite"
+        for name in libraries:
+            if installed.file_of(name) is None:
+                return f"{name} is not installed"
+        if header.inputs != self._inputs_digest((header.source, *header.used)):
+            return f"{' or '.join((header.source, *header.used))} has changed, or the root of the suite"
         same = header.compiler == self._compiler(self.project / header.source)
         return "" if same else "another compiler or another ledger made it"
 
@@ -269,10 +274,15 @@ class Store:
         """Its checksum is of the bytes that were compiled, whatever the files hold by now."""
         loaded, own = compiled.loaded, Path(os.path.abspath(path))
         asked = loaded.asked if loaded is not None else ()
-        used = [source_name(file, self.project) for file in asked if file != own]
+        used = [self._used_name(file) for file in asked if file.asked != own]
         read = {one.path: one.raw for one in loaded.inputs if one.path is not None} if loaded is not None else {}
         inputs = self._inputs_digest((source, *used), read) or ""
         return Header(source, tuple(used), inputs, compiler, __version__, warnings)
+
+    def _used_name(self, file: UsedFile) -> str:
+        """A used file in a header: by its package, or as sources are named."""
+        name = file.packaged or source_name(file.asked, self.project)
+        return f"./{name}" if name.startswith(installed.PREFIX) and not file.packaged else name
 
     def _inputs_digest(self, names: tuple[str, ...], read: Mapping[Path, bytes] | None = None) -> str | None:
         """The checksum of a source and what it uses: their bytes, the suite's root, where links lead.
@@ -280,18 +290,28 @@ class Store:
         `read`: the bytes that the compiler read, by the files' places; without it, as they are now. None if one
         can't be read, or is not to be (MKS0808).
         """
-        files = [self.project / name for name in names]
-        if not all(file.is_file() for file in files):  # a pipe would wait for ever
-            return None
-        root = suite_root(files[0], self.project)
-        places = [real(file) for file in files]
-        if not all(place.is_relative_to(root) for place in places):
-            return None
-        try:
-            contents = [place.read_bytes() if read is None else read[place] for place in places]
-        except (OSError, KeyError):  # a link that leads elsewhere by now has no bytes
-            return None
-        beside = [os.path.relpath(root, real(self.project)), *(str(place.relative_to(root)) for place in places)]
+        root = suite_root(self.project / names[0], self.project)
+        within: list[Path] = []
+        contents: list[bytes] = []
+        for number, name in enumerate(names):
+            home = root
+            if number and name.startswith(installed.PREFIX):
+                found = installed.file_of(name)
+                if found is None:
+                    return None
+                place, home = found
+            elif (self.project / name).is_file():
+                place = real(self.project / name)
+            else:
+                return None
+            if not place.is_relative_to(home):
+                return None
+            try:
+                contents.append(place.read_bytes() if read is None else read[place])
+            except (OSError, KeyError):  # a link that leads elsewhere by now has no bytes
+                return None
+            within.append(place.relative_to(home))
+        beside = [os.path.relpath(root, real(self.project)), *map(str, within)]
         return digest_of_files([*zip(names, contents, strict=True), *((name, b"") for name in beside)])
 
     def write(self, module: Path, text: str) -> None:

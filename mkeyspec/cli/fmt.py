@@ -94,7 +94,8 @@ def _standard_input(options: argparse.Namespace) -> int:
 
 def _formatted(path: Path, root: Path, raw: bytes | None) -> fixes.Corrected:
     """The file with its formatted text; or as it is, with the errors because of which it can't be parsed."""
-    from mkeyspec.compiler.loader import read, source_name
+    from mkeyspec.compiler.loader import read
+    from mkeyspec.compiler.used_file import source_name
     from mkeyspec.diagnostics.diagnostic import Diagnostics
     from mkeyspec.formatter.format import formatted
     from mkeyspec.syntax.parser import parse

@@ -1,8 +1,8 @@
 """Reads the files of a suite: which may be read, how, and what a file imports.
 
-Nothing outside the suite's root (`files.suite_root`) is ever read. `use "common.mks"` is relative to the directory of
-its file and may go up as far as the root. It imports the used file's `let`s, and those that it uses itself, but not
-its cases.
+Nothing outside the suite's root (`files.suite_root`) is ever read, but libraries that are installed as Python packages
+(`files.installed`). `use "common.mks"` is relative to the directory of its file and may go up as far as the root, in a
+package as far as the package. It imports the used file's `let`s, and those that it uses itself, but not its cases.
 
 A file without a case but with a `let` is a *library*: other files can use it, and it has nothing to run. A file with
 neither is an error.
@@ -10,24 +10,20 @@ neither is an error.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
+from mkeyspec.compiler.used_file import Home, UsedFile, inside, source_name, used_file
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Source, Span
-from mkeyspec.diagnostics.suggest import CLOSE
-from mkeyspec.files.suite_root import MARKERS, find_root, mode, real
+from mkeyspec.files.suite_root import find_root, mode, real
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.parser import parse
-
-SUFFIX = ".mks"
 
 NOTHING_UNSAVED: Mapping[Path, bytes] = MappingProxyType({})
 
@@ -41,12 +37,12 @@ _HIDDEN = re.compile(
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A file and what it uses. `library`: lets of the used files in order, then its own; `inputs`: all files read;
-    `asked`: the used files by the names that led to them, which may be links."""
+    `asked`: the used files, with the names that led to them."""
 
     file: ast.File
     library: tuple[ast.Let, ...]
     inputs: tuple[Source, ...]
-    asked: tuple[Path, ...] = ()
+    asked: tuple[UsedFile, ...] = ()
 
 
 def read(path: Path, name: str, diagnostics: Diagnostics, instead: bytes | None = None) -> Source | None:
@@ -123,14 +119,6 @@ def _clean(source: Source, diagnostics: Diagnostics) -> bool:
     return not found
 
 
-def source_name(path: Path, root: Path) -> str:
-    """`path` as diagnostics name it: relative to the root, with `/`; as it is where it is not below the root."""
-    try:
-        return real(path).relative_to(root).as_posix()
-    except ValueError:
-        return path.as_posix()
-
-
 def load(
     path: Path,
     diagnostics: Diagnostics,
@@ -152,19 +140,19 @@ def load(
     """
     home = real(root or find_root(path))
     place = real(path)
-    names = home if base is None or not _inside(place, real(base)) else real(base)
+    names = home if base is None or not inside(place, real(base)) else real(base)
     name = source_name(path, names)
-    if root is not None and not _inside(place, home):
+    if root is not None and not inside(place, home):
         _refuse(diagnostics, "MKS0808", f"this file is not below the suite's root, {home}", name)
         return None
-    loading = _Loading(home, names, diagnostics, unsaved)
+    loading = _Loading(diagnostics, unsaved)
     source = read(place, name, diagnostics, instead)
     if source is None:
         return None
     file = loading.parsed(source, place, broken)
     if file is None:
         return None
-    lets = loading.lets(file, place)
+    lets = loading.lets(file, place, Home(home, names))
     if not file.cases and not file.lets and not _wrong(diagnostics, source):
         _nothing(source, diagnostics)
         return None
@@ -201,24 +189,18 @@ def report_nothing_to_run(source: Source, diagnostics: Diagnostics) -> None:
     )
 
 
-def _inside(path: Path, root: Path) -> bool:
-    return path == root or root in path.parents
-
-
 class _Loading:
     """One `load`: the files read, and the files being loaded."""
 
-    def __init__(self, root: Path, names: Path, diagnostics: Diagnostics, unsaved: Mapping[Path, bytes]) -> None:
-        self.root = root
+    def __init__(self, diagnostics: Diagnostics, unsaved: Mapping[Path, bytes]) -> None:
         self.unsaved = unsaved
-        self.names = names
-        """Where files are named from."""
         self.diagnostics = diagnostics
         self.inputs: list[Source] = []
-        self.asked: dict[Path, None] = {}
+        self.asked: dict[UsedFile, None] = {}
         self.files: dict[Path, ast.File | None] = {}
-        self.seen: dict[Path, list[ast.Let]] = {}
-        """What files see that are loaded completely."""
+        self.names: dict[Path, str] = {}
+        self.seen: dict[tuple[Path, Home], list[ast.Let]] = {}
+        """What files see that are loaded completely. A file of a package may be one of the suite as well."""
         self.on_the_way: list[Path] = []
         """The files whose `use` leads to the one being read."""
 
@@ -228,14 +210,15 @@ class _Loading:
         if file is None and not source.text.strip():
             _nothing(source, self.diagnostics)
         self.files[path] = file
+        self.names[path] = source.name
         return file
 
-    def lets(self, file: ast.File, path: Path) -> list[ast.Let]:
+    def lets(self, file: ast.File, path: Path, home: Home) -> list[ast.Let]:
         """The lets that `file` sees, those of used files first; two of one name are reported at the `use`."""
         seen: dict[str, tuple[ast.Let, ast.Text]] = {}
         result: list[ast.Let] = []
         for use in file.uses:
-            for let in self.used(use, path):
+            for let in self.used(use, path, home):
                 other = seen.get(let.name.text)
                 if other is None:
                     seen[let.name.text] = (let, use)
@@ -262,15 +245,17 @@ class _Loading:
             help="rename one of them; lets of used files are not hidden",
         )
 
-    def used(self, use: ast.Text, path: Path) -> list[ast.Let]:
+    def used(self, use: ast.Text, path: Path, home: Home) -> list[ast.Let]:
         """What `use` brings in."""
-        target = self._target(use, path)
-        if target is None:
+        found = used_file(use, path, home, self.diagnostics)
+        if found is None:
             return []
+        self.asked[found] = None
+        target = found.path
         chain = [*self.on_the_way, path]
         if target in chain:
             ring = [*chain[chain.index(target) :], target]
-            names = " -> ".join(source_name(p, self.names) for p in ring)
+            names = " -> ".join(self.names[one] for one in ring)
             self.diagnostics.error("MKS0809", "files use each other in a circle", use.span, notes=(Note(names),))
             return []
         if target not in self.files:
@@ -278,62 +263,15 @@ class _Loading:
                 self.diagnostics.error(limits.USE_FILES.code, limits.USE_FILES.broken(), use.span)
                 return []
             self.files[target] = None
-            name = source_name(target, self.names)
-            source = read(target, name, self.diagnostics, self.unsaved.get(target))
+            source = read(target, found.name, self.diagnostics, self.unsaved.get(target))
             if source is not None:
                 self.parsed(source, target)
         file = self.files[target]
         if file is None:
             return []
-        if target not in self.seen:
+        key = (target, found.home)
+        if key not in self.seen:
             self.on_the_way.append(path)
-            self.seen[target] = self.lets(file, target)
+            self.seen[key] = self.lets(file, target, found.home)
             self.on_the_way.pop()
-        return self.seen[target]
-
-    def _target(self, use: ast.Text, path: Path) -> Path | None:
-        """The file that `use` names, without symlinks; None, and reported, if it may not be read."""
-        written = use.value
-        if not written.endswith(SUFFIX) or "\\" in written or "\0" in written:
-            help = f"`use` takes a file name ending in {SUFFIX}, with `/` between directories"
-            if (path.parent / (written + SUFFIX)).is_file():
-                help = f'write `"{written}{SUFFIX}"`'
-            self.diagnostics.error("MKS0812", f"`{written}` is not the name of a suite's file", use.span, help=help)
-            return None
-        asked = path.parent / written
-        lexical = Path(os.path.normpath(asked))
-        if written.startswith("/") or not _inside(lexical, self.root):
-            self._outside(use, "`use` does not leave the suite's root")
-            return None
-        target = real(asked)
-        if not _inside(target, self.root):
-            self._outside(use, f"`{written}` is a link out of the suite's root")
-            return None
-        if not stat.S_ISREG(mode(target)):
-            names = sorted(self._neighbours(lexical.parent))
-            close = [n for n in names if n.casefold() == lexical.name.casefold()]
-            alike = get_close_matches(lexical.name, [n for n in names if n.endswith(SUFFIX)], 1, CLOSE)
-            help = f"there is `{close[0]}`" if close else f"it would be {source_name(lexical, self.names)}"
-            if alike and not close:
-                help = f'did you mean `"{written.removesuffix(lexical.name)}{alike[0]}"`?'
-            self.diagnostics.error("MKS0807", f"there is no file `{written}`", use.span, help=help)
-            return None
-        self.asked[lexical if real(lexical) == target else target] = None
-        return target
-
-    def _outside(self, use: ast.Text, message: str) -> None:
-        holds = ", ".join(f"`{m}`" for m in MARKERS)
-        self.diagnostics.error(
-            "MKS0808",
-            message,
-            use.span,
-            notes=(Note(f"the root is the nearest directory upwards with {holds}, or the file's own"),),
-            help="keep shared files inside the suite",
-        )
-
-    @staticmethod
-    def _neighbours(directory: Path) -> Iterator[str]:
-        try:
-            yield from (p.name for p in directory.iterdir() if p.suffix == SUFFIX)
-        except OSError:
-            return
+        return self.seen[key]

@@ -14,7 +14,8 @@ _LINE = re.compile(r"# (source|used|inputs|compiler|warning|text) +(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`source` and `used`: paths from the project's directory, with `/`; the others are sha256 sums in hex.
+    """`source` and `used`: paths from the project's directory, with `/`, or names of files in installed packages
+    (`files.installed`); the others are sha256 sums in hex.
 
     `inputs`: of the names and contents of those files; `compiler`: of mkeyspec itself. `warnings` of the compiler, one
     line each: a fresh module isn't compiled again, and they are shown all the same.
