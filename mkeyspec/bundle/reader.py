@@ -18,6 +18,7 @@ from mkeyspec.bundle.lines import Lines, TooLarge, Unpackable
 from mkeyspec.bundle.merge import parts_in
 from mkeyspec.bundle.part import SCHEMA
 from mkeyspec.device.protocol import Capabilities, Info
+from mkeyspec.files.installed import PREFIX
 
 
 class Unusable(Exception):
@@ -275,7 +276,8 @@ def _head(path: Path, line: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether a path stays in the folder that it is taken from."""
+    """Whether a path stays in the folder that it is taken from; that of a library, in the folder of its packages."""
+    path = path.removeprefix(PREFIX)
     parts = PurePosixPath(path).parts
     plain = path.isprintable() and "\\" not in path and ":" not in path and len(path) < _LONGEST_PATH
     return plain and bool(parts) and not path.startswith("/") and ".." not in parts and path == "/".join(parts)

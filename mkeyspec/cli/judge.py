@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +15,7 @@ from mkeyspec.cli import warning_options
 from mkeyspec.cli.options import add_generated, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source
-from mkeyspec.files import resource
+from mkeyspec.files import installed, resource
 from mkeyspec.files.project import SUFFIX, Project, project_of, real_path
 from mkeyspec.files.settings import Settings
 from mkeyspec.project_settings import checked_settings
@@ -67,14 +68,17 @@ def _judge(options: argparse.Namespace) -> int:
         return _session(options, file, bundle, [real_path(path) for path in options.paths] or _todays(bundle))
     with TemporaryDirectory(prefix="mkeyspec-") as folder:
         root = Path(folder)
+        libraries = root / installed.RECORDED
         for name, source in bundle.sources.items():
-            path = root / name
+            packaged = name.startswith(installed.PREFIX)
+            path = libraries / name.removeprefix(installed.PREFIX) if packaged else root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(source.text, encoding="utf-8", errors="surrogateescape")
         files = [str(root / name) for name in _files(bundle) if (root / name).is_file()]
         if not files:
             raise Failure("MKS0955", f"{options.bundle} has no cases of its rows; name cases of your own")
         here = project_of()
+        sys.path.insert(0, str(libraries))
         return _session(options, file, bundle, files, Project(root, here.made, root))
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from mkeyspec.child_process import end_with
 from mkeyspec.cli.findings import count_of
 from mkeyspec.cli.session import INTERNAL, OK, Failure
+from mkeyspec.files import installed
 from mkeyspec.files.project import SUFFIX, Unreadable, find_sources, project_of
 
 BETWEEN = 0.25
@@ -102,7 +103,14 @@ def used_by(path: Path) -> list[Path]:
         text = path.read_text("utf-8", errors="replace")
     except OSError:
         return []
-    return [Path(os.path.normpath(path.parent / name)) for name in _USE.findall(text) if "\0" not in name]
+    found = []
+    for name in _USE.findall(text):
+        if name.startswith(installed.PREFIX):
+            library = installed.file_of(name)
+            found += [] if library is None else [library[0]]
+        elif "\0" not in name:
+            found.append(Path(os.path.normpath(path.parent / name)))
+    return found
 
 
 def _touched(given: Sequence[str], changed: Sequence[Path], others: Iterable[Path], all: Sequence[Path]) -> list[str]:

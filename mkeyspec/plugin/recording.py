@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkeyspec.emit.header import read_header
+from mkeyspec.files import installed
 from mkeyspec.files.project import SUFFIX
 from mkeyspec.files.unwritable import Unwritable
 from mkeyspec.plugin.compilation import compilation
@@ -79,7 +80,8 @@ def keep_sources(config: pytest.Config, path: Path, mark: CaseMark) -> None:
         header = read_header(Path(compilation(config).of(path).module).read_text(encoding="utf-8"))
         for name in header.used if header is not None else ():
             if not part.has_source(name):
-                part.source(name, _text(config.rootpath / name))
+                library = installed.file_of(name) if name.startswith(installed.PREFIX) else None
+                part.source(name, _text(config.rootpath / name if library is None else library[0]))
 
 
 def _text(path: Path) -> str:
