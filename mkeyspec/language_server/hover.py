@@ -15,6 +15,7 @@ from mkeyspec.language_server.declared import Declaration, declarations_before, 
 from mkeyspec.language_server.document import Document, Piece
 from mkeyspec.language_server.explained import about_function, about_id, about_reserved, about_shape, about_word, code
 from mkeyspec.language_server.names import Occurrence, nodes
+from mkeyspec.language_server.used_files import about_use, use_at
 from mkeyspec.language_server.values import asking_for, said, value_in_case, value_in_file
 from mkeyspec.syntax import ast
 from mkeyspec.syntax.lexer import Token
@@ -194,6 +195,9 @@ def _of_word(document: Document, piece: Piece, token: Token) -> str:
         return about_id(token.value, document.place.requirements)
     if token.type == "INT" and token.value.isalnum():
         return ""
+    use = use_at(piece, token.start_pos) if token.type == "STRING" else None
+    if use is not None:
+        return about_use(document, piece, use)
     context = context_at(document, token.start_pos)
     if context is None or token.type in ("STRING", "HEX", "ASCII", "COMMENT"):
         return ""

@@ -10,6 +10,7 @@ from mkeyspec.files import resource
 from mkeyspec.language_server.document import Document, Piece
 from mkeyspec.language_server.hover import occurrence_at, token_at
 from mkeyspec.language_server.names import Occurrence
+from mkeyspec.language_server.used_files import place_of, use_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,10 @@ def definition(document: Document, offset: int) -> list[Target]:
 
 
 def _used_file(document: Document, piece: Piece, offset: int) -> list[Target]:
-    file = piece.reading.file
     token = token_at(document, offset)
-    if file is None or token is None or token.type != "STRING":
-        return []
-    for use in file.uses:
-        if use.span.start == token.start_pos:
-            target = document.place.path.parent / use.value
-            try:
-                if target.is_file():
-                    return [Target(0, 0, target)]
-            except (OSError, ValueError):
-                return []
-    return []
+    use = use_at(piece, token.start_pos) if token is not None and token.type == "STRING" else None
+    target = None if use is None else place_of(document, use)
+    return [] if target is None else [Target(0, 0, target)]
 
 
 def _in_ledger(id: str) -> list[Target]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mkeyspec.compiler.resolve import LANGUAGE, SEEING
+from mkeyspec.files import installed
 from mkeyspec.files.suite_root import real
 from mkeyspec.language_server.document import Document, Piece, opened
 from mkeyspec.language_server.hover import occurrence_at
@@ -60,6 +61,9 @@ def rename(document: Document, offset: int, new: str) -> Renaming:
         path = one.declared.path
         if path is None:
             raise Refused("the file that declares it can't be found")
+        source = one.declared.source
+        if source is not None and source.name.startswith(installed.PREFIX):
+            raise Refused(f"{source.name} declares it, in an installed package: rename it where that is written")
         here = _open(document, path)
         at = one.declared.start
         piece, one = _found(here, at)
