@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ else:
 
 ACME = ROOT / "examples/acme"
 DEVICE = ROOT / "examples/acme-device"
+LIBRARY = ROOT / "examples/acme-library"
 
 
 def packaged() -> dict[str, Any]:
@@ -155,3 +157,35 @@ def test_what_the_vendors_readme_names_is_there() -> None:
     there = {str(path.relative_to(ACME)) for path in ACME.rglob("*") if path.is_file()}
     kept = {name for name in there if not name.startswith(("reports/", "generated/", ".pytest_cache/"))}
     assert named == kept - {"README.md", ".gitignore"}
+
+
+# The library -----------------------------------------------------------------------------------
+
+
+def test_a_library_that_pip_has_installed(tmp_path: Path) -> None:
+    """The wheel has the `.mks` files; a suite elsewhere uses them. Where pip can't build it here, its wheel is made."""
+    source, site, suite = tmp_path / "source", tmp_path / "site", tmp_path / "acme"
+    shutil.copytree(LIBRARY, source)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
+    if find_spec("pip") is not None and find_spec("hatchling") is not None:
+        subprocess.run([*pip, "--target", str(site), str(source)], check=True, timeout=300)
+        assert (site / "acme_volumes-1.0.dist-info/RECORD").is_file()
+    else:
+        wheel = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
+            "wheel"
+        ]
+        for package in wheel["packages"]:
+            shutil.copytree(source / package, site / package)
+    (suite / "cases").mkdir(parents=True)
+    text = (ROOT / "docs/howto/write_a_library.md").read_text("utf-8")
+    [used] = re.findall(r'^use "pkg:.*"$', text, re.M)
+    [case] = re.findall(r"^case a_block_leaves_with_its_guard\n(?:    .*\n)+", text, re.M)
+    (suite / "cases/a.mks").write_text(f'mks 1\nsuite "a volume"\n{used}\n\n{case}', "utf-8")
+    done = run(tmp_path, sys.executable, "-m", "mkeyspec", "run", "cases")
+    assert done.code == 0, done.out + done.err
+    assert "3 passed" in done.out
+    units = site / "acme_volumes/internal/units.mks"
+    units.write_text(units.read_text("utf-8").replace("512", "4096"), "utf-8")
+    again = run(tmp_path, sys.executable, "-m", "mkeyspec", "check", "cases")
+    assert again.code == 0, again.out + again.err
+    assert run(tmp_path, sys.executable, "-m", "mkeyspec", "fmt", "--check", str(site)).code == 0
