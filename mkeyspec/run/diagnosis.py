@@ -7,19 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mkeyspec.run.source_text import SourceText, lines_of
+from mkeyspec.plan import At
+from mkeyspec.run.source_text import KnownValues, SourceText
 from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
 
 Statement = Callable[[str], "str | None"]
+Values = Callable[[CaseInfo, At], "KnownValues | None"]
+"""The values at a statement of a row."""
 
 _LABEL = 9
 _SUSPECTS = 6
 
 
-def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str = "", again: str = "") -> str:
-    """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone."""
+def no_values(case: CaseInfo, at: At) -> KnownValues | None:
+    """For those who can't evaluate."""
+    return None
+
+
+def render(
+    case: CaseInfo,
+    verdict: Verdict,
+    statement: Statement,
+    device: str = "",
+    again: str = "",
+    values: Values = no_values,
+) -> str:
+    """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone;
+    `values`: the values at a statement."""
     source = SourceText(case.path)
-    blocks = [_failure(case, failure, source) for failure in verdict.failures]
+    blocks = [_failure(case, failure, source, values) for failure in verdict.failures]
     tail: list[str] = []
     if case.title:
         tail.append(_detail("about", case.title))
@@ -53,12 +69,13 @@ def render(case: CaseInfo, verdict: Verdict, statement: Statement, device: str =
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 
-def _failure(case: CaseInfo, failure: Failure, source: SourceText) -> str:
+def _failure(case: CaseInfo, failure: Failure, source: SourceText, values: Values) -> str:
     text = [f"{case.source}:{failure.at.line}:{failure.at.column}: error[{failure.code}]: {failure.message}"]
     text.extend(source.quoted(failure.at))
-    values = list(source.values(failure.at, case.at, case.id))
-    if values:
-        text.append(_detail("with", lines_of(values)))
+    label = "with"
+    for line in source.values(failure.at, case.at, case.id, values(case, failure.at)):
+        text.append(_detail(label, line))
+        label = ""
     text.extend(_detail(label, detail) for label, detail in failure.details)
     text.extend(_suspects(failure, source))
     return "\n".join(text)

@@ -44,16 +44,18 @@ class Rig:
         deadline: float = 5.0,
         statement: Callable[[str], str | None] = lambda requirement: None,
         again: Callable[[str], str] = lambda id: "",
+        values: diagnosis.Values = diagnosis.no_values,
         around: Surroundings | None = None,
     ) -> None:
         """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id; `again` the
-        command that runs the row of this id alone."""
+        command that runs the row of this id alone; `values` the values at a statement of a row."""
         self.device = device
         self.profile = profile
         self.expectations = expectations
         self.deadline = deadline
         self.statement = statement
         self.again = again
+        self.values = values
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self.doubts = Doubts()
@@ -140,7 +142,7 @@ class Rig:
         words = [info.device, f"firmware {info.firmware}" if info.firmware else ""]
         words += [f"{name} {version}" for name, version in info.versions.items()]
         device = ", ".join(filter(None, words))
-        text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id))
+        text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id), self.values)
         return CaseFailed(text, tuple(self.verdict.failures), self.verdict.unhealthy)
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.plan import At
 from mkeyspec.run.diagnosis import render
-from mkeyspec.run.source_text import SourceText, lines_of
+from mkeyspec.run.source_text import SourceText
 from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
 
 SOURCE = """mks 1
@@ -68,26 +69,47 @@ def test_a_long_statement_is_cut(tmp_path: Path) -> None:
     assert numbers == ["", "2", "…", "27", "28", "29", "30", "^", "31", "32", "33", "…", "63"]
 
 
-VALUES: dict[str, tuple[At, str, list[str]]] = {
+@dataclass
+class Known:
+    """What is known of the values at a statement."""
+
+    names: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    lets: dict[str, str] = field(default_factory=dict)
+    expressions: dict[str, str] = field(default_factory=dict)
+
+
+LONG = "x" * 80
+
+VALUES: dict[str, tuple[At, str, Known | None, list[str]]] = {
     "of the row, and of each let": (
-        At(15, 5), "a::c[n=2,bg=bg]", ["n = 2", "bg = bg", "d = t10dif(bg=bg) every size", 'size = "512 {"'],
+        At(15, 5), "a::c[n=2,bg=bg]", None, ['n = 2; bg = bg; d = t10dif(bg=bg) every size; size = "512 {"'],
     ),
-    "a row's value in brackets": (At(15, 5), "a::c[n=f(1,2),x=1]", ["n = f(1,2)", "d = t10dif(bg=bg) every size",
-                                                                   'size = "512 {"']),
-    "none": (At(7, 5), "a::c[n=2]", []),
-    "without the line": (At(99, 5), "a::c[n=2]", []),
+    "a row's value in brackets": (
+        At(15, 5), "a::c[n=f(1,2),x=1]", None, ['n = f(1,2); d = t10dif(bg=bg) every size; size = "512 {"'],
+    ),
+    "none": (At(7, 5), "a::c[n=2]", None, []),
+    "without the line": (At(99, 5), "a::c[n=2]", None, []),
+    "what is known, too: of a value that is told whole, not what it is made of": (
+        At(15, 5), "a::c[n=0x10,bg=two]",
+        Known({"n": ("16 (0x10)", True), "bg": ("2", True), "d": ("t10dif(bg=2)", True)}, {}, {"n * 2": "32 (0x20)"}),
+        ["n = 0x10; d = t10dif(bg=bg) every size = t10dif(bg=2); n * 2 = 32 (0x20)"],
+    ),
+    "of a value that is not told whole, what it is made of": (
+        At(15, 5), "a::c", Known({"d": ("9 bytes", False), "size": ("512", True)}, {"d": "size  # x", "size": "512"}),
+        ["d = size  # x = 9 bytes; size = 512"],
+    ),
+    "a long text is cut, and has a line of its own": (
+        At(15, 5), "a::c[n=1]", Known({"d": ("1", True)}, {"d": LONG}, {LONG: "2"}),
+        ["n = 1; d = " + "x" * 71 + "… = 1", "x" * 71 + "… = 2"],
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_values_of_names(tmp_path: Path, name: str) -> None:
     """Those of this case, not of the one before it."""
-    at, id, expected = VALUES[name]
-    assert list(source(tmp_path).values(at, At(4, 1), id)) == expected
-
-
-def test_many_values_are_bounded() -> None:
-    assert lines_of([f"{n}" for n in range(8)]) == "0; 1; 2; 3; 4; 5 and 2 more"
+    at, id, known, expected = VALUES[name]
+    assert list(source(tmp_path).values(at, At(4, 1), id, known)) == expected
 
 
 def test_a_failure_says_what_the_case_is_about_and_how_to_explain_its_line(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from mkeyspec.compiler.eval.scope import Contents, Reads, Scope
 from mkeyspec.compiler.eval.values import Poison, UserFunction
 from mkeyspec.compiler.expand.bindings import lets
 from mkeyspec.compiler.expand.count import count_rows
-from mkeyspec.compiler.expand.covering import CoveringRows
 from mkeyspec.compiler.expand.for_values import ForValue, ForValues, no_values
 from mkeyspec.compiler.expand.turns import TurnLowering, Turns, turn_scope, turns_of
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
@@ -47,6 +46,14 @@ class RowLowering(TurnLowering, Protocol):
         ...
 
     def finish(self, row_id: str, bindings: Bindings) -> plan.Row: ...
+
+
+class ChosenRows(Protocol):
+    """Some of the rows of a case."""
+
+    def kept(self, chosen: Sequence[ForValue], values: Sequence[ForValue]) -> Sequence[ForValue]:
+        """Those `values` of a `for`, under the `chosen` ones of the `for`s above, with which such a row begins."""
+        ...
 
 
 Bindings = tuple[plan.Binding, ...]
@@ -103,7 +110,7 @@ def expand(
     begin: Begin,
     diagnostics: Diagnostics,
     tally: Optional[RowTally] = None,
-    covering: Optional[CoveringRows] = None,
+    covering: Optional[ChosenRows] = None,
 ) -> list[plan.Row]:
     """The rows of a case, in the order of its `for`s; those of `covering`, if it is given.
 
@@ -163,7 +170,7 @@ class _Walk:
         begin: Begin,
         diagnostics: Diagnostics,
         tally: RowTally,
-        covering: Optional[CoveringRows],
+        covering: Optional[ChosenRows],
     ) -> None:
         self.case = case
         self.covering = covering
@@ -365,7 +372,7 @@ class _Walk:
     def values(self, statement: ast.For, scope: Scope, chosen: Chosen) -> Sequence[ForValue]:
         """The values of a `for` that is reached under new values of those around it; none after a mistake in them."""
         try:
-            values = self.choices.of(statement, scope)
+            values: Sequence[ForValue] = self.choices.of(statement, scope)
             scope.budget.spend(len(values), statement.span)
         except Fault as mistake:
             self.add(mistake)
