@@ -16,6 +16,9 @@ from mkeyspec.diagnostics.source import Source
 _UNKNOWN = re.compile(r"nothing is called `(\w+)`")
 _CASE = re.compile(r"^[ \t]*case\b", re.MULTILINE)
 _STATEMENT_ENDS = re.compile(r"[;}\n]|$")
+_TWICE = re.compile(r"`(\w+)` is declared twice")
+_TOO_SHORT = re.compile(r"layout too short: .* needs? (\d+) bytes in memory, `(\w+)` has (\d+)")
+_LENGTHS = re.compile(r"(\d+) bytes compared with (\d+)")
 _STRANGE_WORD = ("MKS0210", "MKS0212")
 """A verb or a line that does not exist: nobody knows what its words are."""
 _OF_A_WORD = frozenset(["MKS0103", "MKS0110", "MKS0111", "MKS0112", "MKS0113"])
@@ -76,6 +79,10 @@ class _Source:
         """A `use` failed: names may be those of the file that could not be read."""
         self.lost: set[int] = set()
         """Cases with a declaration that failed: names may be what it would have declared."""
+        self.twice: set[tuple[int, str]] = set()
+        """Names with two declarations, and their cases; 0: of the file. Their uses may mean the other one."""
+        self.too_short: set[tuple[int, str, frozenset[str]]] = set()
+        """Buffers that are too short for the blocks of a layout, with their cases, their lengths and what is needed."""
         self.missed: set[tuple[int, str]] = set()
         self.unread = 0
         """The end of the text of a statement, or of a line between braces, of which a word is unknown."""
@@ -90,6 +97,14 @@ class _Source:
             self.library_lost = True
         elif error.code == "MKS0203":
             self.lost.add(case)
+            if (twice := _TWICE.fullmatch(error.message)) is not None:
+                self.twice.add((case, twice[1]))
+        elif error.code == "MKS0302" and self._means_the_other(error, case):
+            return True
+        elif (short := _TOO_SHORT.fullmatch(error.message)) is not None:
+            self.too_short.add((case, short[2], frozenset([short[1], short[3]])))
+        elif (lengths := _LENGTHS.fullmatch(error.message)) is not None and self._of_its_length(error, case, lengths):
+            return True
         name = _UNKNOWN.fullmatch(error.message)
         if name is not None and error.code == "MKS0202":
             return self._unknown(error, (case, name[1]), case)
@@ -100,6 +115,17 @@ class _Source:
         if error.code in _STRANGE_WORD:
             self.unread = self._end(error.span.end)
         return False
+
+    def _means_the_other(self, error: Diagnostic, case: int) -> bool:
+        """Whether a value of another type is one of a name that has been declared twice."""
+        word = self.text[error.span.start : error.span.end]
+        return (case, word) in self.twice or (0, word) in self.twice
+
+    def _of_its_length(self, error: Diagnostic, case: int, lengths: re.Match[str]) -> bool:
+        """Whether a buffer is compared with what would be in it if it were as long as it must be."""
+        words = set(re.findall(r"\w+", self.text[error.span.start : error.span.end]))
+        found = frozenset(lengths.groups())
+        return any(one == (case, name, found) for one in self.too_short for name in words)
 
     def _unknown(self, error: Diagnostic, name: tuple[int, str], case: int) -> bool:
         self.beside = max(self.beside, self.text.find("\n", error.span.end) % (len(self.text) + 1))

@@ -8,10 +8,12 @@ from dataclasses import replace
 from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS
 from mkeyspec.compiler.forms import statement_at
+from mkeyspec.compiler.statements.check_shapes import BEGINNINGS
 from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.compiler.statements.shape import Slot
 from mkeyspec.diagnostics.diagnostic import Diagnostic
 from mkeyspec.diagnostics.suggest import did_you_mean
+from mkeyspec.syntax.parser import reserved_words
 
 _KINDS = {
     "a completion status": "status",
@@ -28,6 +30,7 @@ _ALL = frozenset(
     + [word for place in PLACES.values() for shape in place.shapes.values() for word in (shape.name, *shape.modifiers)]
 )
 _UNKNOWN = re.compile(r"nothing is called `(\w+)`")
+_IN_LOWER_CASE = re.compile(r"`(\w+)`")
 _WRITTEN = re.compile(r"write `(\w+)`")
 _STEP = re.compile(r"\b(by|into|to|from|on|is)\b|,\s*([a-z]\w*)\b")
 _AFTER_COMMA = re.compile(r",\s*$")
@@ -44,6 +47,13 @@ def with_wanted(error: Diagnostic) -> Diagnostic:
         words = _wanted(error)
         guess = did_you_mean(name[1], words) or _one_of(words)
         return replace(error, help=guess) if guess else error
+    if error.code == "MKS0103" and (lower := _IN_LOWER_CASE.fullmatch(error.help)) is not None:
+        words = _wanted(error)
+        if not words or lower[1] in {*words, *BEGINNINGS, *reserved_words()}:
+            return error
+        first = statement_at(error)[1] is None  # a verb or a field, which nobody declares
+        own = "" if first else f"{error.help}, if it is a name of yours; else "
+        return replace(error, help=did_you_mean(lower[1], words) or own + _one_of(words))
     written = _WRITTEN.fullmatch(error.help)
     if error.code == "MKS0201" and written is not None and written[1] not in _ALL:
         words = _wanted(error)

@@ -182,7 +182,8 @@ def check_bounds(
         domain = f"mem domain {key.mem.signature.describe()} every {key.mem.block}" if key.mem else "no mem domain"
         context.broken(
             "layout_too_short",
-            f"layout too short: {count(need.blocks, 'block')} of {need.block} need {need.bytes} bytes in memory, "
+            f"layout too short: {count(need.blocks, 'block')} of {need.block} "
+            f"{'needs' if need.blocks == 1 else 'need'} {need.bytes} bytes in memory, "
             f"{_of(key, part)} has {key.length}",
             part,
             fallback=request,
@@ -193,7 +194,7 @@ def check_bounds(
                     else f"the {reach.length} bytes on the wire are {count(need.blocks, 'block')} and their fields"
                 ),
             ),
-            help=_memory_help(key, need),
+            help=_memory_help(key, need, use),
             by_but=reach.by_but,
             definite=need.exact,
             reason=use.reason,
@@ -224,10 +225,12 @@ def _only_memory(key: AbstractMkey) -> str | None:
             return None
 
 
-def _memory_help(key: AbstractMkey, need: Need) -> str:
+def _memory_help(key: AbstractMkey, need: Need, use: plan.Use) -> str:
     name = _only_memory(key)
     if name is None or not need.exact or not need.blocks:
         return ""
+    if key.mem is not None and not use.writes:
+        return f"a field after each block, {need.bytes} bytes in all: memory {name} = framed(bytes, domain)"
     return f"memory {name}[{need.blocks} * {need.bytes // need.blocks}]"
 
 
@@ -264,15 +267,33 @@ def _crypto(context: Context, request: object, part: Part, key: AbstractMkey, le
     job = length if crypto.order == CryptoOrder.SIGNATURE_BEFORE_CRYPTO_ON_TX else None if need is None else need.bytes
     if size is None or not is_known(job):
         return
-    rest = job % size
-    if rest and (job % 16 or not 16 <= rest <= size - 16):
+    if not _is_job(job, size):
         context.broken(
             "crypto_job",
             f"{count(job, 'byte')} are no job for data units of {size}",
             part,
             fallback=request,
-            notes=(Note("a multiple of the unit, or of 16 with 16 to unit - 16 bytes in the last unit"),),
+            notes=(
+                Note(
+                    f"whole units, or a multiple of 16 bytes with 16 to {size - 16} in the last unit, "
+                    f"which has {job % size} here"
+                ),
+            ),
+            help=_job_sizes(job, size),
         )
+
+
+def _is_job(length: int, unit: int) -> bool:
+    """Whether so many bytes are whole data units, or end in one of a multiple of 16 bytes."""
+    rest = length % unit
+    return not rest or not (length % 16 or not 16 <= rest <= unit - 16)
+
+
+def _job_sizes(length: int, unit: int) -> str:
+    """The nearest lengths that a transfer may have, below and above `length`."""
+    below = next((one for one in range(length - 1, max(length - unit, 0), -1) if _is_job(one, unit)), None)
+    above = next(one for one in range(length + 1, length + unit + 1) if _is_job(one, unit))
+    return f"{above} bytes fit" if below is None else f"{below} or {above} bytes fit"
 
 
 def _scatter_to_cqe(context: Context, request: object, part: Part, use: plan.Use, length: Int) -> None:

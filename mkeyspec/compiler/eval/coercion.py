@@ -74,7 +74,16 @@ def wrong(value: Value, scope: Scope, span: Span, what: str, wanted: str, help: 
             help=help
             or "live values are allowed in WR arguments, `but`, list repetition, `be32(…)`, `expect`, `record`",
         )
-    raise fault("MKS0302", f"{what} takes {wanted}, not {describe(value)}", span, help=help)
+    text = span.source.text[span.start : span.end]
+    hidden = scope.hidden_place(text) if text.isidentifier() else None
+    notes = () if hidden is None else (Note(f"this hides the `{text}` of the file", hidden),)
+    raise fault(
+        "MKS0302",
+        f"{what} takes {wanted}, not {describe(value)}",
+        span,
+        notes=notes,
+        help=help or ("rename one" if notes else ""),
+    )
 
 
 def raise_if_hidden(value: Value, scope: Scope, span: Span, wanted: str) -> None:

@@ -174,6 +174,17 @@ class Scope:
             scope = scope.around
         return None
 
+    def hidden_place(self, name: str) -> Optional[Span]:
+        """Where another `name` was declared, that the nearest one hides; None if there is none."""
+        nearest = self.place(name)
+        scope: Optional[Scope] = self
+        while scope is not None:
+            place = scope.places.get(name)
+            if nearest is not None and place is not None and place != nearest:
+                return place
+            scope = scope.around
+        return None
+
     def called(self, value: Value) -> Optional[str]:
         """The nearest name that means `value`; None if nothing is called so."""
         scope: Optional[Scope] = self

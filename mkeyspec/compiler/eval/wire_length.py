@@ -6,15 +6,22 @@ data without any fields is `raw` bytes, memory holds raw / B_m * (B_m + s_m), th
 
 from __future__ import annotations
 
-from mkeyspec.value.signature import Domains
+from mkeyspec.value.signature import Domain, Domains
 
 
 class Uneven(Exception):
-    """A length that is not a whole number of blocks; `message` names the domain."""
+    """A length that is not a whole number of blocks; `message` names the domain.
 
-    def __init__(self, message: str) -> None:
+    `blocks`: how many there are in front of the rest. `unit`: bytes of one, as they are counted here. `domain`: whose
+    they are.
+    """
+
+    def __init__(self, message: str, blocks: int, unit: int, domain: Domain) -> None:
         super().__init__(message)
         self.message = message
+        self.blocks = blocks
+        self.unit = unit
+        self.domain = domain
 
 
 def wire_of_memory(length: int, domains: Domains) -> int:
@@ -22,14 +29,15 @@ def wire_of_memory(length: int, domains: Domains) -> int:
     mem, wire = domains
     raw = length
     if mem is not None:
-        raw = _whole(length, mem.frame, f"{mem.describe()} in memory") * mem.block
-    return raw if wire is None else _whole(raw, wire.block, f"{wire.describe()} on the wire") * wire.frame
+        raw = _whole(length, mem.frame, mem, "in memory") * mem.block
+    return raw if wire is None else _whole(raw, wire.block, wire, "on the wire") * wire.frame
 
 
-def _whole(length: int, unit: int, which: str) -> int:
+def _whole(length: int, unit: int, domain: Domain, where: str) -> int:
     count, rest = divmod(length, unit)
     if rest:
-        raise Uneven(f"{length} bytes are not a whole number of {unit}, which is one block of {which}")
+        message = f"{length} bytes are not a whole number of {unit}, which is one block of {domain.describe()} {where}"
+        raise Uneven(message, count, unit, domain)
     return count
 
 

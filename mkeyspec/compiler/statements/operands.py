@@ -20,6 +20,7 @@ from mkeyspec.plan import Content, Overrides, Wire
 from mkeyspec.syntax import ast
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int
+from mkeyspec.value.signature import Domains
 
 OVERRIDES = ("lkey", "rkey", "addr", "length", "tag")
 """What `but` may set wrong of a part in a work request; `tag` is the lowest byte of either key."""
@@ -113,10 +114,28 @@ def whole_length(mkey: str, ledger: BufferContents, span: Span) -> int:
             "MKS0312",
             f"how much is all of `{mkey}`? Its layout's {uneven.message}",
             span,
-            help="bytes with a field after each block: framed(bytes, domain)\n"
-            f"or say how many bytes go over the wire: {mkey}[0 +: 512]",
+            help=_whole_blocks(mkey, length, key.domains, uneven),
             page="mlx5dv_wr_set_mkey_sig_block(3) Description",
         ) from None
+
+
+def _whole_blocks(mkey: str, length: int, domains: Domains, uneven: Uneven) -> str:
+    """How the layout gets whole blocks, or the request takes those that are there."""
+    mem, wire = domains
+    signature = uneven.domain
+    if mem is not None and signature == mem and length % mem.block == 0:
+        advice = "in memory each block is followed by its field: memory m = framed(bytes, domain)"
+    else:
+        sizes = [count * uneven.unit for count in (uneven.blocks, uneven.blocks + 1) if count]
+        if mem is not None and signature != mem:
+            sizes = [size // mem.block * mem.frame for size in sizes if size % mem.block == 0]
+        advice = f"a layout of whole blocks: {' or '.join(map(str, sizes))} bytes" if sizes else ""
+    lines = [advice] if advice else []
+    if uneven.blocks:
+        size = signature.block if wire is None else signature.frame if signature == wire else 0
+        if size:
+            lines.append(f"or the part with whole blocks, in bytes on the wire: {mkey}[0 +: {uneven.blocks * size}]")
+    return "\n".join(lines)
 
 
 def observed_place(ledger: BufferContents, place: Reference, span: Span, name: str) -> Content | Wire:
