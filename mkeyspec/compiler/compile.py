@@ -57,11 +57,15 @@ from mkeyspec.value.collection import no_collection
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The result of compiling a file. `suite` None: it has errors. `loaded` None: nothing of it could be read."""
+    """The result of compiling a file. `suite` None: it has errors. `loaded` None: nothing of it could be read.
+
+    `sound`: the cases without an error, also of a file with others; to show, and not to run.
+    """
 
     suite: plan.Suite | None
     diagnostics: Diagnostics
     loaded: Loaded | None
+    sound: tuple[plan.Case, ...] = ()
 
 
 def compile_file(
@@ -85,24 +89,40 @@ def compile_file(
     """
     diagnostics = Diagnostics()
     loaded: Loaded | None = None
+    tally = RowTally()
     with no_collection():
         try:
             loaded = load(path, diagnostics, root, base, instead, unsaved)
-            suite = compile_loaded(loaded, diagnostics, stronger, own) if loaded is not None else None
+            suite = compile_loaded(loaded, diagnostics, stronger, own, tally) if loaded is not None else None
         except TooManyErrors:
             suite = None
+    sound = _sound(suite, loaded.file.cases, diagnostics, tally) if suite is not None and loaded is not None else ()
     diagnostics = settle(with_known_mistakes(diagnostics), None if loaded is None else loaded.file, levels)
-    return Compiled(None if diagnostics.errors else suite, diagnostics, loaded)
+    return Compiled(None if diagnostics.errors else suite, diagnostics, loaded, sound)
+
+
+def _sound(
+    suite: plan.Suite, nodes: tuple[ast.Case, ...], diagnostics: Diagnostics, tally: RowTally
+) -> tuple[plan.Case, ...]:
+    """The cases that have no error, and all their rows. A file with too many rows has none."""
+    errors = [error.span for error in diagnostics.errors]
+    pairs = zip(nodes, suite.cases, strict=False)
+    left = ((node, case) for node, case in pairs if node.span.start not in tally.mistaken)
+    return tuple(case for node, case in left if not any(node.holds(span) for span in errors))
 
 
 def compile_loaded(
-    loaded: Loaded, diagnostics: Diagnostics, stronger: int = 0, own: Collection[str] = ()
+    loaded: Loaded,
+    diagnostics: Diagnostics,
+    stronger: int = 0,
+    own: Collection[str] = (),
+    tally: RowTally | None = None,
 ) -> plan.Suite:
     """All passes after parsing. The suite is valid only if there is no error."""
     file = loaded.file
     resolve(file, loaded.library, diagnostics, frozenset(CASE.shapes))
     scope = library_scope(loaded.library, diagnostics)
-    tally = RowTally()
+    tally = RowTally() if tally is None else tally
     covering = CoveringCases(scope, stronger)
     found = () if _too_many_rows(file.cases, scope, covering, diagnostics) else file.cases
     known = ledger.ids().union(own)
@@ -152,6 +172,7 @@ def compile_case(
         chosen = None if case.covering is None else covering.of(case)
         rows = expand(case, library, lambda: Lowering(shared), diagnostics, tally, chosen)
     except Fault as mistake:
+        tally.mistaken.add(case.span.start)
         report(mistake, diagnostics)
     verifies = tuple(name.text for name in case.verifies)
     if not any(found.severity == "error" and case.holds(found.span) for found in diagnostics.found):

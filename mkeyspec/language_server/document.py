@@ -184,4 +184,4 @@ def with_whole(document: Document, whole: Whole) -> Document:
     if whole.text != document.compiled_text or document.too_large:
         return document
     pieces = tuple(replace(piece, whole=one) for piece, one in zip(document.pieces, whole.found, strict=True))
-    return replace(document, pieces=pieces, told=whole.told or document.told)
+    return replace(document, pieces=pieces, told=whole.told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from mkeyspec.language_server.declared import in_lines
@@ -22,8 +23,9 @@ class Hint:
 def inlay_hints(document: Document, start: int, end: int) -> list[Hint]:
     """The hints in [start, end), by the last compilation of the cases as they are."""
     found: list[Hint] = []
+    names = Counter(case.name.text for _, case in document.cases())
     for piece, case in document.cases():
-        told = document.told.get(case.name.text)
+        told = document.told.get(case.name.text) if names[case.name.text] == 1 else None
         if told is None or piece.whole is None or piece.end < start or piece.start > end:
             continue
         place = piece.place(case.name.span)

@@ -32,7 +32,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The result for `text`. `found`: by its pieces; `told`: by the name of the case, of a file without errors."""
+    """The result for `text`. `found`: by its pieces; `told`: by the name of the case, of those without errors."""
 
     text: str
     found: tuple[tuple[Finding, ...], ...]
@@ -47,7 +47,7 @@ def compiled(place: Place, text: str) -> Whole:
     )
     done = at_levels(done, place.levels)
     source = done.loaded.file.source if done.loaded is not None else Source(place.path.name, text, place.path)
-    told = {} if done.suite is None else {case.name: _told(case) for case in done.suite.cases}
+    told = {case.name: _told(case) for case in done.sound}
     return Whole(text, tuple(split(list(done.diagnostics), source, pieces_of(text))), told)
 
 

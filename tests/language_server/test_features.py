@@ -358,6 +358,43 @@ def test_inlay_hints() -> None:
     assert inlay_hints(found, 0, 10) == []
 
 
+SECOND = """
+case second
+    verifies SIG-07
+    for n in 1, 2, 3
+    memory other = counter(512 * n)
+    peer memory away[512 * n]
+    write other to away
+    expect away == other
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hints"),
+    [
+        ("", "", ["2 rows", "516 bytes", "3 rows"]),
+        ("write other to away", "write other to nowhere", ["2 rows", "516 bytes"]),
+        ("write other to away", "write other to (", ["2 rows", "516 bytes"]),
+        ("write other to away", "write other to away, id n / (n - 2)", ["2 rows", "516 bytes"]),
+        ("verifies SIG-07\n    for n in 1, 2, 3", "verifies SIG-99\n    for n in 1, 2, 3", ["2 rows", "516 bytes"]),
+        ("case second", "case first", []),
+        ("for n in 1, 2\n", "for n in 1, 2, [\n", ["3 rows"]),
+        ("let d = crc32(ones) every 512", "let d = crc33(ones) every 512", ["3 rows"]),
+        ("let d = crc32(ones) every 512", "let d = crc32(ones) every pick(yes, 513, 512)", ["3 rows"]),
+        ("let twice(x) = x + x", "let twice(x) = x + nothing", ["2 rows", "516 bytes", "3 rows"]),
+        ("counter(512 * n)", "counter(half(n))", ["2 rows", "516 bytes"]),
+        ("counter(512 * n)", "counter(512 * half(n))", ["2 rows", "516 bytes"]),
+    ],
+)
+def test_inlay_hints_of_the_cases_without_an_error(old: str, new: str, hints: list[str]) -> None:
+    """A mistake in one case, or in a `let` that it uses, takes away the hints of that case alone."""
+    head = HEAD.replace("let twice", "let half(x) = 2 / (x - 1)\nlet twice")
+    text = (head + SECOND).replace(old, new, 1)
+    found = document(text, whole=True)
+    assert [one.text for one in inlay_hints(found, 0, len(text))] == hints
+    assert bool([one for one in found.findings() if one.severity == "error"]) == bool(old)
+
+
 def test_code_lenses() -> None:
     found = code_lenses(document(HEAD))
     assert [(one.title, one.arguments[1:]) for one in found] == [

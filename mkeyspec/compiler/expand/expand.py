@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Optional, Protocol
 
@@ -66,10 +66,14 @@ Begin = Callable[[], RowLowering]
 
 @dataclass(slots=True)
 class RowTally:
-    """Rows of a file so far, and the statements in the turns of their `repeat`s."""
+    """Rows of a file so far, and the statements in the turns of their `repeat`s.
+
+    `mistaken`: where the cases begin of which a row was left out. The mistake may be elsewhere, and found before.
+    """
 
     rows: int = 0
     repeated: int = 0
+    mistaken: set[int] = field(default_factory=set)
 
 
 def library_scope(lets: Iterable[ast.Let], diagnostics: Diagnostics) -> Scope:
@@ -132,6 +136,8 @@ def expand(
         if not walk.walked and not walk.mistaken:
             reason = "a `where` takes them all" if walk.filtered else "a `for` has nothing to go through"
             diagnostics.error("MKS0332", f"no row is left of case {case.name.text}", case.name.span, help=reason)
+    if walk.mistaken or len(walk.rows) != walk.walked:
+        walk.tally.mistaken.add(case.span.start)
     return walk.rows
 
 
