@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import sys
 import traceback
@@ -21,57 +22,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mkeyspec import __version__
-from mkeyspec.cli import (
-    check,
-    compare,
-    completion,
-    doctor,
-    draw,
-    explain,
-    fmt,
-    generate,
-    judge,
-    lsp,
-    new,
-    report,
-    repro,
-    requirements,
-    run,
-    sabotage,
-    shrink,
-    softnic,
-    stream,
-)
-from mkeyspec.cli import compile as compile_command
-from mkeyspec.cli import list as list_command
+from mkeyspec.cli import stream
 from mkeyspec.cli.session import INTERNAL, INTERRUPTED, USAGE, Failure, told
 from mkeyspec.files.project import OtherCheckout, Unreadable
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.files.unwritable import Unwritable
 
 _COMMANDS = (
-    check,
-    compile_command,
-    run,
-    judge,
-    report,
-    compare,
-    list_command,
-    explain,
-    draw,
-    new,
-    fmt,
-    lsp,
-    doctor,
-    requirements,
-    sabotage,
-    generate,
-    shrink,
-    repro,
-    softnic,
-    completion,
+    "check",
+    "compile",
+    "run",
+    "judge",
+    "report",
+    "compare",
+    "list",
+    "explain",
+    "draw",
+    "new",
+    "fmt",
+    "lsp",
+    "doctor",
+    "requirements",
+    "sabotage",
+    "generate",
+    "shrink",
+    "repro",
+    "softnic",
+    "completion",
 )
-"""In the order that `mkeyspec --help` shows."""
+"""In the order that `mkeyspec --help` shows. Each is a module of this package with a function `add`. Only the module of
+the command that is called is imported: all take half a second, and an editor or a script calls one at a time."""
 
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])
 
@@ -108,16 +88,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             one.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # not of a replaced stream
     try:
         _stand_somewhere()
-        options, rest = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        parser = _parser(words[0] if words else None)
+        options, rest = parser.parse_known_args(words)
         # argparse leaves a path that follows an option among the rest.
-        words = [word for word in rest if not word.startswith("-")] if "paths" in options else []
-        options.paths = [*getattr(options, "paths", ()), *words]
-        options.rest = [word for word in rest if word not in words]
+        paths = [word for word in rest if not word.startswith("-")] if "paths" in options else []
+        options.paths = [*getattr(options, "paths", ()), *paths]
+        options.rest = [word for word in rest if word not in paths]
         if options.rest and not getattr(options, "passes_on", False):
-            _parser().error(f"unrecognized arguments: {' '.join(options.rest)}")
+            parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
         # Whether this process's own command line says all there is to do, should it have to start itself again.
         options.whole = arguments is None
-        options.typed = list(sys.argv[1:] if arguments is None else arguments)
+        options.typed = words
         return told(options.command(options))
     except (Failure, Unwritable, Unreadable, OtherCheckout) as error:
         print(f"mkeyspec: {error}", file=sys.stderr)
@@ -136,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERNAL
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None = None) -> argparse.ArgumentParser:
+    """With this command, or with all of them if `command` is the name of none."""
     parser = argparse.ArgumentParser(
         prog="mkeyspec",
         description="Cases for mlx5 memory keys, in their own language: checked, compiled to pytest, and run.",
@@ -146,8 +129,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mkeyspec {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in _COMMANDS:
-        one.add(commands)
+    needed = [command] if command in _COMMANDS else [] if command == "--version" else _COMMANDS
+    for name in needed:
+        importlib.import_module(f"mkeyspec.cli.{name}").add(commands)
     return parser
 
 
