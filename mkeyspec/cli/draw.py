@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from mkeyspec.cli.sources import sources_of
 from mkeyspec.files.project import SUFFIX
 
 if TYPE_CHECKING:
+    from mkeyspec.plan import At
+    from mkeyspec.repro.trace import Taken
     from mkeyspec.run.way import Message
 
 _EXAMPLE = """\
@@ -47,13 +49,13 @@ def _draw(options: argparse.Namespace) -> int:
     title = f"{item.source}::{item.case.name}" + (f"[{item.row.id}]" if item.row.id else "")
     if len(item.case.rows) > 1:
         title += f", one of {len(item.case.rows)} rows"
-    messages, cut = _messages(item)
+    messages, refused, cut = _messages(item)
     if line is not None:
         messages = [one for one in messages if one.at.line == line] or messages
     if not messages:
         raise Failure("MKS0907", f"{title} transfers nothing; there is nothing to draw{f': {cut}' if cut else ''}")
     texts = item.loaded.file.source.text.split("\n")
-    parts = _parts(title, messages, texts)
+    parts = _parts(title, messages, refused, texts)
     text = _text(parts) if options.format == "text" else _svg(title, parts)
     if options.output is None:
         sys.stdout.write(text)
@@ -85,8 +87,8 @@ def _item(id: str) -> tuple[Item, int | None]:
     return (row_of(f"{found[0]}::{id}") if row else first_row_of(found[0], name=name)), None
 
 
-def _messages(item: Item) -> tuple[list[Message], str]:
-    """The messages of a row, and why they end early."""
+def _messages(item: Item) -> tuple[list[Message], dict[At, str], str]:
+    """The messages of a row; what became of those that were not carried out, by their places; why they end early."""
     from mkeyspec import plan
     from mkeyspec.device.profile.profile import Profile
     from mkeyspec.repro.trace import Trace, Unsayable
@@ -94,26 +96,54 @@ def _messages(item: Item) -> tuple[list[Message], str]:
 
     trace = Trace(item.row, f"{item.source}::{item.case.name}", item.case.at, Profile())
     cut = ""
+    refused: dict[At, str] = {}
     try:
         for taken in trace.steps():
+            refused |= _refused(taken)
             hard = next((one for one in taken.failures if one.hard), None)
             if hard is not None and not cut:
                 cut = f"{item.path}:{hard.at}: {hard.message}"
     except Unsayable as error:
         cut = f"{item.path}:{error.at}: the model does not do this: {error}"
     deks = {step.name: step for step in item.row.steps if isinstance(step, plan.Dek)}
-    return list(messages_of(trace.state, deks)), cut
+    return list(messages_of(trace.state, deks)), refused, cut
+
+
+def _refused(taken: Taken) -> Iterator[tuple[At, str]]:
+    """The messages of a statement that the model did not carry out, each with what became of it."""
+    from mkeyspec import plan
+    from mkeyspec.plan.claim import rejections
+
+    step, ruled = taken.step, taken.ruled
+    if step is None:
+        return
+    requests = [wr.at for wr in step.requests] if isinstance(step, plan.Post) else [step.at]
+    if isinstance(step, plan.Post) and step.abort:
+        yield from ((at, "aborted: not posted, and no byte is moved") for at in requests)
+    elif ruled is not None and ruled.attempt.phase == "complete":
+        why = f"refused at complete with {ruled.attempt.reason}: not posted, and no byte is moved"
+        yield from ((at, why) for at in requests)
+    elif ruled is not None and ruled.attempt.phase == "completion":
+        why = f"refused at completion with {ruled.attempt.reason}"
+        bad = min((one for outcome in rejections(ruled.claim) for one in outcome.requests), default=None)
+        if bad is None and len(requests) > 1:
+            yield from ((at, f"of a section that is {why}") for at in requests)
+            return
+        yield requests[bad or 0], why
+        yield from ((at, "flushed: behind a request that is refused") for at in requests[(bad or 0) + 1 :])
 
 
 Part = Any
 """A line of text, or a `run.drawing.Drawing`."""
 
 
-def _parts(title: str, messages: Sequence[Message], texts: Sequence[str]) -> list[Part]:
+def _parts(title: str, messages: Sequence[Message], refused: Mapping[At, str], texts: Sequence[str]) -> list[Part]:
     parts: list[Part] = [title]
     for message in islice(messages, MOST_MESSAGES):
         said = texts[message.at.line - 1].strip() if message.at.line <= len(texts) else ""
         parts += ["", f"{message.at}  {said}"]
+        if message.at in refused:
+            parts.append(f"  ✗ {refused[message.at]}")
         for leg in message.legs:
             parts += [f"  {line}" for line in leg.keys]
             parts.append(f"  {leg.title}")

@@ -74,6 +74,9 @@ def _leg(transfer: Transfer, title: str, at: int | None, part: Part, told: set[K
         key = transfer.key(part.name)
         lines: list[str] = []
         _tell(transfer, key, told, deks, lines)
+        total = sum(length for _, _, length in key.segments)
+        if not key.signed and sum(bounds) > total:
+            return Leg(f"{said}: beyond the {total:,} bytes of its layout", tuple(lines), None)
         if not bounds[1]:
             return Leg(said, tuple(lines), None)
         ledger = Ledger(transfer, key, "wire", at - bounds[0], ((0, bounds[0], bounds[1]),))

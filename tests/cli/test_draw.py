@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -54,6 +56,32 @@ case many
     configure k { layout list([src[e * 16384 +: 16384] for e in 0..32]); signature { wire d } }
     transmit k by send
     expect wire == framed(counter(512 * 1024), d)
+
+case refused
+    verifies CFG-07, LAY-02
+    memory m = counter(64)
+    peer memory w[128]
+    mkey k
+    configure k { layout list(m) }
+    post {
+        configure k { access local_write; layout list(m); layout list(m) }
+        write m to w, signaled
+    }
+        rejected at complete
+    abort { write m to w, signaled }
+    configure k { access local_write; layout list(m) }
+    post {
+        write m to w, signaled
+        write m to w, but lkey 1
+        write m to w[64 +: 64], signaled
+    }
+        rejected at completion
+    expect w == any
+    mkey o
+    configure o { layout list(m) }
+    transmit o[0 +: 65] by send
+        rejected at completion
+    expect wire == any
 
 case silent
     verifies LAY-02
@@ -134,6 +162,25 @@ def test_a_row_is_drawn(project: Project, id: str, drawn: str) -> None:
     done = project.mkeyspec("draw", id)
     assert (done.code, done.err) == (0, "")
     assert done.out == drawn
+
+
+def test_what_is_refused_is_marked(project: Project) -> None:
+    """Under the statement: where it is refused, that a section of it was not posted, what was flushed behind it."""
+    done = project.mkeyspec("draw", "refused")
+    lines = done.out.splitlines()
+    told = [(line.split()[1:4], below) for line, below in pairwise(lines) if re.match(r"\d+:\d+  ", line)]
+    not_posted = "  ✗ refused at complete with EINVAL: not posted, and no byte is moved"
+    assert told == [
+        (["write", "m", "to"], not_posted),
+        (["abort", "{", "write"], "  ✗ aborted: not posted, and no byte is moved"),
+        (["write", "m", "to"], "  from m[0 +: 64]"),
+        (["write", "m", "to"], "  ✗ refused at completion with loc_prot_err"),
+        (["write", "m", "to"], "  ✗ flushed: behind a request that is refused"),
+        (["transmit", "o[0", "+:"], "  ✗ refused at completion with loc_prot_err"),
+    ]
+    assert "  from o[0 +: 65]: beyond the 64 bytes of its layout\n" in done.out
+    svg = project.mkeyspec("draw", "refused", "--format", "svg")
+    assert "flushed: behind a request that is refused" in svg.out
 
 
 def test_keys_under_keys_are_told_once(project: Project) -> None:
