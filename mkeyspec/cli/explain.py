@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from mkeyspec.cli.explain_line import about_a_word, about_line, place_in
+from mkeyspec.cli.explain_line import about_a_word, about_line, place_in, words_of_the_language
 from mkeyspec.cli.explain_page import names_of_pages, page_called, pages
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
@@ -75,7 +75,7 @@ def _explain(options: argparse.Namespace) -> int:
         return OK
     advice = (
         id_meant(wanted, [*CODES, *ledger, *departures()])
-        or did_you_mean(options.what.strip().lower(), names_of_pages())
+        or did_you_mean(options.what.strip().lower(), [*words_of_the_language(), *names_of_pages()])
         or "`mkeyspec explain` lists the codes, `mkeyspec explain --pages` the pages"
     )
     raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")

@@ -32,6 +32,12 @@ def about_a_word(word: str) -> str | None:
     return f"{word}\n{_plain(told)}\n" if told else None
 
 
+def words_of_the_language() -> list[str]:
+    from mkeyspec.editors.words import classes
+
+    return sorted(word for words in classes().values() for word in words)
+
+
 def about_line(path: Path, number: int) -> str:
     """What is to be told. Raises Failure."""
     from mkeyspec.language_server.document import opened

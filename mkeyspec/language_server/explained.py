@@ -8,9 +8,9 @@ from mkeyspec.compiler.eval.builtins import DOCS, WORDS
 from mkeyspec.compiler.eval.builtins import KINDS as WORD_KINDS
 from mkeyspec.compiler.eval.functions.table import FUNCTIONS, KINDS
 from mkeyspec.compiler.eval.values import Function, Word, parameter_text
-from mkeyspec.compiler.forms import WORDS as FORMS
 from mkeyspec.compiler.statements.registry import PLACES
 from mkeyspec.compiler.statements.shape import Shape, Slot
+from mkeyspec.language_server.keywords import about_keyword
 from mkeyspec.requirements.ledger import Requirement, departures
 
 
@@ -66,8 +66,17 @@ def _listed(names: Mapping[str, object]) -> str:
 
 
 def about_reserved(word: str) -> str:
-    """A reserved word: its form."""
-    return code(FORMS[word]) if word in FORMS else ""
+    """A word of the structure: its form, what it means, and the statements that have it."""
+    told = about_keyword(word)
+    if told is None:
+        return ""
+    taken: dict[str, set[str]] = {}
+    for place in PLACES.values():
+        for shape in place.shapes.values():
+            if word in shape.phrases:
+                taken.setdefault(shape.phrases[word].what, set()).add(f"`{shape.name}`")
+    rows = [f"- takes {what}: {', '.join(sorted(of))}" for what, of in taken.items()]
+    return "\n".join([code(told[0]), told[1], *([""] if rows else []), *rows])
 
 
 def about_any(word: str) -> str:

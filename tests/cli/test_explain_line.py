@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from mkeyspec.cli.explain_line import about_a_word
+from mkeyspec.editors.words import classes, keywords
+from mkeyspec.language_server.keywords import INSIDE, KEYWORDS
 from tests.plugin.project import Project
 
 CASES = """\
@@ -124,3 +128,33 @@ def test_a_line_that_is_none(suite: Project, what: str, code: str, told: str) ->
     assert done.code == 2, done.out
     assert f"error[{code}]: {told}" in done.err, done.err
     assert "Traceback" not in done.err
+
+
+ALL_WORDS = sorted(word for words in classes().values() for word in words)
+
+
+@pytest.mark.parametrize("word", ALL_WORDS)
+def test_every_word_of_the_language_is_told(word: str) -> None:
+    told = about_a_word(word)
+    assert told is not None
+    assert told.startswith(f"{word}\n")
+    assert len(told.splitlines()) > 1
+
+
+def test_every_keyword_has_a_form_that_shows_it_and_a_meaning() -> None:
+    """The words of the grammar and of the heads, and no others."""
+    assert KEYWORDS.keys() == keywords()
+    for word, (form, meaning) in {**KEYWORDS, **INSIDE}.items():
+        assert re.search(rf"\b{word}\b", form), word
+        assert meaning
+
+
+@pytest.mark.parametrize("word", INSIDE)
+def test_words_of_one_place_are_told(word: str) -> None:
+    assert INSIDE[word][1] in str(about_a_word(word))
+
+
+def test_a_word_that_is_nearly_one_of_the_language(suite: Project) -> None:
+    done = suite.mkeyspec("explain", "evry")
+    assert done.code == 2
+    assert "nothing is called 'evry'; did you mean `every`?" in done.err
