@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,12 +17,14 @@ from mkeyspec.run.culprits import suspects
 from mkeyspec.run.difference import Positions, Reason
 from mkeyspec.run.drawing import drawing_of
 from mkeyspec.run.extent import key_of
-from mkeyspec.run.ledger import ledger_of
+from mkeyspec.run.ledger import Ledger, Place, ledger_of
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.verdict import Difference, Failure
 
 PASTED = 32
 """Bytes of what was got that are written as `.mks`."""
+
+_BLOCK = re.compile(r"block \d+, byte \d+\Z")
 
 Detail = tuple[str, str]
 
@@ -43,14 +47,14 @@ def of(state: CaseState, code: str, at: At, seen: Seen, wanted: Wanted) -> Failu
     ledger = ledger_of(state, seen, first)
     place = None if ledger is None else ledger.place(first)
     span = difference.field_span(first, len(want), reason)
-    part = span[0] if span is not None else ""
+    part = _counted_in_the_message(ledger, first, span[0]) if span is not None else ""
     if not part and place is not None and place.field:
         part = f"block {place.block}, {place.field}"
     block = [] if ledger is None else list(ledger_text.block_lines(ledger, first))
     groups = [] if ledger is None else list(ledger_text.groups(ledger, where))
     drawn = None if ledger is None else drawing_of(ledger, where)
-    numbers = difference.fields(want, got, where, reason)
-    whys = list(difference.reasons(want, got, first, reason))
+    numbers = difference.fields(want, got, where, reason, partial(_counted_in_the_message, ledger))
+    whys = list(difference.reasons(want, got, first, partial(_without_block, reason, place)))
     if numbers and place is not None and place.field:
         whys = [one for one in whys if one[0] == "but is" and ": bit " in one[1]]  # the rest has been said
     start, end = _shown(where, (span[1], span[2]) if span is not None else None)
@@ -83,11 +87,30 @@ def of(state: CaseState, code: str, at: At, seen: Seen, wanted: Wanted) -> Failu
         groups=groups,
     )
     if ledger is not None and drawn is not None:
-        cells = [[one.memory, one.key, one.wire, "differs" if one.bad else ""] for one in drawn.cells]
+        cells = [[one.memory, one.through, one.wire, "differs" if one.bad else ""] for one in drawn.cells]
         facts = replace(
             facts, key=ledger.key.name, side=ledger.side, cells=cells, before=drawn.before, after=drawn.after
         )
     return Failure(code, at, message, tuple(details), suspects=_movers(state, seen, first), difference=facts)
+
+
+def _counted_in_the_message(ledger: Ledger | None, i: int, name: str) -> str:
+    """The field of byte `i`, `block 1, guard`, with the number that the block has in the message."""
+    place = None if ledger is None else ledger.place(i)
+    field = name.partition(", ")[2]
+    return name if place is None or place.field != field else f"block {place.block}, {field}"
+
+
+def _without_block(reason: Reason, place: Place | None, i: int) -> tuple[str, ...]:
+    """Why a byte is expected, without the block that has been named; of another number, that it is counted in what the
+    case expects."""
+    why = reason(i)
+    if place is None or place.block is None or place.field:
+        return why
+    said = f"block {place.block}, byte {place.byte}"
+    return tuple([
+        line if not _BLOCK.match(line) else f"{line} of what is expected" for line in why if line != said
+    ])  # fmt: skip
 
 
 def _movers(state: CaseState, seen: Seen, first: int) -> tuple[str, tuple[At, ...]]:

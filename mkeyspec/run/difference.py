@@ -14,6 +14,7 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.intp]
 Reason = Callable[[int], tuple[str, ...]]
+Named = Callable[[int, str], str]
 Detail = tuple[str, str]
 
 ROW = 16
@@ -26,6 +27,11 @@ RANGES = 8
 """Ranges listed before the rest is counted."""
 
 _FIELD_BYTE = re.compile(r"(.*), byte (\d+) \((big|little) endian\)\Z")
+
+
+def same(i: int, name: str) -> str:
+    """The field of byte `i` is called as the reason for the byte calls it."""
+    return name
 
 
 def positions(expected: Bytes, got: Bytes, ignored: Sequence[tuple[int, int]] = ()) -> Positions:
@@ -121,8 +127,8 @@ def field_span(first: int, length: int, reason: Reason) -> tuple[str, int, int, 
     return None
 
 
-def fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> list[Detail]:
-    """The fields that differ, as numbers, expected and actual."""
+def fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason, named: Named = same) -> list[Detail]:
+    """The fields that differ, as numbers, expected and actual. `named`: how the field of a byte is called."""
     details: list[Detail] = []
     covered = 0
     for first, last in ranges(where)[: 8 * FIELDS]:
@@ -134,7 +140,7 @@ def fields(expected: Bytes, got: Bytes, where: Positions, reason: Reason) -> lis
             name, start, end, order = span
             width = 2 * (end - start) + 2
             want, have = (_number(data[start:end], order) for data in (expected, got))
-            details.append(("field", f"{name}: expected {want:#0{width}x}, got {have:#0{width}x}"))
+            details.append(("field", f"{named(at, name)}: expected {want:#0{width}x}, got {have:#0{width}x}"))
             at = covered = end
     return details
 

@@ -10,8 +10,8 @@ from itertools import islice
 import numpy as np
 
 from mkeyspec import plan
-from mkeyspec.run.ledger import Ledger, Positions
-from mkeyspec.run.ledger_text import ranges_of
+from mkeyspec.run.ledger import Ledger, Positions, first_blocks
+from mkeyspec.run.ledger_text import ranges_of, sge_of
 from mkeyspec.run.route import Key, Piece, Unknown, place_in
 from mkeyspec.value.signature import Domain
 
@@ -24,7 +24,7 @@ WIDEST = 108
 class Cell:
     """Bytes that go together: what they are in memory, in the mkey and on the wire. "" where there are none.
 
-    `unit`: the data unit of AES-XTS.
+    `unit`: the data unit of AES-XTS; `sge`: the SGE of the work request, of a message with several.
     """
 
     memory: str
@@ -32,6 +32,12 @@ class Cell:
     wire: str
     bad: bool
     unit: str = ""
+    sge: str = ""
+
+    @property
+    def through(self) -> str:
+        """The SGE and the entry."""
+        return ", ".join(filter(None, (self.sge, self.key)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class Drawing:
             rows[self.key] = [one.key for one in self.cells]
         if any(one.unit for one in self.cells):
             rows["unit"] = [one.unit for one in self.cells]
+        if any(one.sge for one in self.cells):
+            rows["SGE"] = [one.sge for one in self.cells]
         return rows | {"wire": [one.wire for one in self.cells]}
 
     def bands(self) -> Iterator[Drawing]:
@@ -138,13 +146,29 @@ def drawing_of(ledger: Ledger, where: Positions) -> Drawing | None:
         first = place // other.block * other.block
     else:
         first = key.starts[bisect_right(key.starts, place) - 1]
+    if ledger.sge >= 0:  # what is before is of another SGE
+        first = max(first, _data_of(domain, ledger.extent[0]))
+    parts = ledger.parts
+    begun = next(number for number, part in enumerate(parts) if part is ledger)
+    several = len({one.key.name for one in parts if one.key.name}) > 1
+
+    def all_cells() -> Iterator[Cell]:
+        for part in parts[begun:]:
+            if part.runs:
+                named = f"{part.key.name}: " if several and part.key.name else ""
+                for cell in _from_start(part, part.positions(where), first if part is ledger else None):
+                    shown = named + cell.key if cell.key.startswith(("entry", "turn")) else cell.key
+                    yield replace(cell, sge=sge_of(part.sge), key=shown)
+
     try:
-        cells = list(islice(_cells(ledger, first, positions), MOST_CELLS + 1))
+        cells = list(islice(all_cells(), MOST_CELLS + 1))
     except Unknown:
         return None
     if not cells:
         return None
-    return Drawing(key.name, ledger.side, tuple(cells[:MOST_CELLS]), first > 0, len(cells) > MOST_CELLS)
+    before = first > 0 or begun > 0
+    name = "mkey" if several else key.name
+    return Drawing(name, ledger.side, tuple(cells[:MOST_CELLS]), before, len(cells) > MOST_CELLS)
 
 
 def _cells(ledger: Ledger, start: int, positions: Positions, crypto: plan.SetCrypto | None = None) -> Iterator[Cell]:
@@ -161,13 +185,47 @@ def _cells(ledger: Ledger, start: int, positions: Positions, crypto: plan.SetCry
             at = start + piece.at
             in_memory, on_wire = _stream(key.mem, at), _stream(key.wire, at)
             near = on_wire if ledger.side == "wire" else in_memory
-            block = f"block {at // key.wire.block}: " if key.wire is not None else ""
+            number = _number_on_the_wire(ledger, at)
+            block = f"block {number}: " if number is not None else ""
             wire = f"{block}[{ledger.base + on_wire} +: {piece.length}]"
             unit = f"{at // units[0]}: tweak {_tweak(crypto, at // units[0])}" if crypto is not None and units else ""
             yield Cell(ranges_of([piece]), _way(piece), wire, _differs(positions, near, piece.length), unit)
         start += length
-        if any(start % domain.block == 0 for domain in domains):
+        if any(start % domain.block == 0 for domain in domains) and _has_field(ledger, start):
             yield _field(ledger, start, positions)
+
+
+def _from_start(ledger: Ledger, positions: Positions, first: int | None) -> Iterator[Cell]:
+    """The cells of a part of a message from a byte of data on, or from its first byte, which may be of a field."""
+    domain, start = ledger.domain, ledger.extent[0]
+    if first is None:
+        first = _data_of(domain, start)
+        if domain is not None and place_in(domain, start)[2]:
+            first += 1
+            yield _field(ledger, first, positions)
+    yield from _cells(ledger, first, positions)
+
+
+def _has_field(ledger: Ledger, end: int) -> bool:
+    """Whether the fields behind data that ends at `end` are among what was seen."""
+    domain = ledger.domain
+    return domain is None or end % domain.block != 0 or _field_at(domain, end) <= ledger.extent[1]
+
+
+def _field_at(domain: Domain, end: int) -> int:
+    return end // domain.block * domain.frame - domain.signature.field_size
+
+
+def _number_on_the_wire(ledger: Ledger, data: int) -> int | None:
+    """The number in the message of the block on the wire with a byte of data; None without a signature there."""
+    wire = ledger.key.wire
+    if wire is None:
+        return None
+    if ledger.side == "wire":
+        return data // wire.block + ledger.first_block
+    parts = ledger.transfer.into
+    firsts = first_blocks(ledger.transfer, parts, "wire")
+    return data // wire.block + firsts[max(ledger.sge, 0)]
 
 
 def _field(ledger: Ledger, end: int, positions: Positions) -> Cell:
@@ -178,7 +236,10 @@ def _field(ledger: Ledger, end: int, positions: Positions) -> Cell:
     for domain, side in ((key.mem, "mem"), (key.wire, "wire")):
         if domain is None or end % domain.block:
             continue
-        at, size = end // domain.block * domain.frame - domain.signature.field_size, domain.signature.field_size
+        at, size = _field_at(domain, end), domain.signature.field_size
+        if side == ledger.side and ledger.sge >= 0:  # an SGE may cut it
+            low, high = ledger.extent
+            at, size = max(at, low), min(at + size, high + 1) - max(at, low)
         if side == "mem":
             memory = ranges_of(ledger.transfer.memory(key, at, size))
         else:
@@ -196,6 +257,9 @@ def _tweak(crypto: plan.SetCrypto, unit: int) -> str:
 
 
 def _way(piece: Piece) -> str:
+    """ "" of plain memory, whose layout has no name."""
+    if piece.path and not piece.path[0].key:
+        return ""
     return " → ".join(str(hop) if not n else f"{hop.key}: {hop}" for n, hop in enumerate(piece.path))
 
 

@@ -8,7 +8,7 @@ counted by block and field all at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,19 +24,29 @@ from mkeyspec.value.signature import Domain
 
 Positions = npt.NDArray[np.intp]
 
+Side = Literal["wire", "mem"]
+
 MOST_RUNS = 4096
 """Pieces of a buffer that are followed to count what differs."""
+MOST_PARTS = 32
+"""Parts of a message before and after the one with the first byte that differs."""
+WHOLE = 1 << 62
+"""Bytes of the layout that stands for plain memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Byte `byte` of block `block`, which has `size` bytes; or of its `field`, in byte order `order`."""
+    """Byte `byte` of block `block`, which has `size` bytes; or of its `field`, in byte order `order`.
+
+    Blocks are counted in the message; `of_key`: the same block, counted from the first byte of the key.
+    """
 
     block: int | None
     field: str
     byte: int
     size: int
     order: str = ""
+    of_key: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,21 @@ class Ledger:
 
     transfer: Transfer
     key: Key
-    side: Literal["wire", "mem"]
+    side: Side
     base: int
     """Of the key's part in the message: the first byte, less where the part begins in the key."""
     runs: tuple[tuple[int, int, int], ...]
+    first_block: int = 0
+    """The number in the message of the block with the key's first byte; below 0 if the message begins behind it."""
+    sge: int = -1
+    """The number of this part in the message's sg_list; -1 of the only one."""
+    others: tuple[Ledger, ...] = ()
+    """Those of the other parts of the message."""
+
+    @property
+    def parts(self) -> list[Ledger]:
+        """All parts of the message, in their order."""
+        return sorted((self, *self.others), key=lambda one: one.sge)
 
     @property
     def domain(self) -> Domain | None:
@@ -65,16 +86,17 @@ class Ledger:
     def place(self, i: int) -> Place | None:
         position = self.position(i)
         if position is None:
-            return None
+            return next((place for one in self.others if (place := one.place(i)) is not None), None)
         domain = self.domain
-        block, byte, of_field = place_in(domain, position)
+        of_key, byte, of_field = place_in(domain, position)
+        block = of_key + self.first_block
         if domain is None:
             return Place(None, "", byte, 1)
         if not of_field:
-            return Place(block, "", byte, domain.block)
+            return Place(block, "", byte, domain.block, "", of_key)
         name, start, size = next(one for one in fields_of(domain) if one[1] <= byte < one[1] + one[2])
         order = "big" if domain.signature.tags or domain.signature.kind == "crc32" else "little"
-        return Place(block, name, byte - start, size, order)
+        return Place(block, name, byte - start, size, order, of_key)
 
     def sources(self, i: int) -> list[Piece]:
         """Where byte `i` comes from: of a field, the data that it is computed over; of data, the byte itself."""
@@ -94,7 +116,7 @@ class Ledger:
         """Where `length` bytes of data from `start` come from. Raises Unknown."""
         transfer, key = self.transfer, self.key
         if self.side == "wire":
-            return transfer.data(key, start, length)
+            return [replace(one, sge=self.sge) for one in transfer.data(key, start, length)]
         wire = key.wire
         first = start if wire is None else start // wire.block * wire.frame + start % wire.block
         if wire is not None and start % wire.block + length > wire.block:
@@ -106,7 +128,7 @@ class Ledger:
         position = self.position(i)
         if self.side == "wire" or position is None:
             return []
-        return self.transfer.memory(self.key, position, 1)
+        return [replace(one, sge=self.sge) for one in self.transfer.memory(self.key, position, 1)]
 
     def positions(self, where: Positions) -> Positions:
         """The positions in the stream of those bytes that went through the key, in order."""
@@ -176,12 +198,12 @@ def _ledger(state: CaseState, seen: Seen, first: int) -> Ledger | None:
         name, byte = piece.buffer.name, piece.start + at
     for transfer in reversed(messages):
         wide = replace(transfer, most=MOST_RUNS)
-        for base, length, part in wide.legs(transfer.into):
+        for number, (base, length, part) in enumerate(wide.legs(transfer.into)):
             if part.name in transfer.keys:
                 key = transfer.key(part.name)
                 runs = _runs(seen, _reached(wide, key, part, length))
                 if any(start <= first < start + size for start, _, size in runs):
-                    return Ledger(transfer, key, "mem", base - _start(part), runs)
+                    return _with_others([*_into_keys(wide, seen)], number)
             elif part.name == name and _start(part) <= byte < _start(part) + length:
                 return _from_key(wide, seen, part, base, base + byte - _start(part))
     return None
@@ -222,13 +244,31 @@ def _runs(seen: Seen, reached: Iterator[tuple[str, int, int, int]]) -> tuple[tup
     return tuple(sorted(found))
 
 
+def _into_keys(transfer: Transfer, seen: Seen) -> Iterator[Ledger]:
+    """A ledger for each part of memory that a message goes into. A key that is used twice tells its memory once."""
+    told: set[str] = set()
+    firsts = first_blocks(transfer, transfer.into, "mem")
+    legs = list(transfer.legs(transfer.into))
+    for number, (base, length, part) in enumerate(legs):
+        key = _key_or_plain(transfer, part)
+        known = key is not None and part.name not in told
+        runs = _runs(seen, _reached(transfer, key, part, length)) if key is not None and known else ()
+        told.add(part.name)
+        sge = number if len(legs) > 1 else -1
+        yield Ledger(transfer, key or _NO_KEY, "mem", base - _start(part), runs, firsts[number], sge)
+
+
 def _from_key(transfer: Transfer, seen: Seen, into: Part, base: int, position: int) -> Ledger | None:
     """What was seen is a plain buffer, which has the message: of a key's bytes on the wire if one is its source."""
-    for begins, length, part in transfer.legs(transfer.source):
-        if not begins <= position < begins + length:
-            continue
-        if part.name not in transfer.keys:
-            return None
+    legs = list(transfer.legs(transfer.source))
+    firsts = first_blocks(transfer, transfer.source, "wire")
+    made: list[Ledger] = []
+    found = -1
+    for number, (begins, length, part) in enumerate(legs):
+        if begins <= position < begins + length:
+            if part.name not in transfer.keys:
+                return None
+            found = number
         runs, at = [], 0
         for piece in seen.pieces:
             name = unnamed(seen.wire.at) if seen.wire is not None else piece.buffer.name
@@ -238,5 +278,60 @@ def _from_key(transfer: Transfer, seen: Seen, into: Part, base: int, position: i
                 message = base + low - _start(into)
                 runs.append((at + low - piece.start, message - begins + _start(part), high - low))
             at += piece.length
-        return Ledger(transfer, transfer.key(part.name), "wire", begins - _start(part), tuple(runs))
-    return None
+        key, sge = _key_or_plain(transfer, part), number if len(legs) > 1 else -1
+        if key is None:
+            runs = []
+        made.append(Ledger(transfer, key or _NO_KEY, "wire", begins - _start(part), tuple(runs), firsts[number], sge))
+    if found < 0:
+        return None
+    transfer.key(legs[found][2].name)
+    return _with_others(made, found)
+
+
+def _with_others(parts: list[Ledger], number: int) -> Ledger:
+    """The ledger of one part of a message, which knows the others of which bytes were seen."""
+    near = parts[max(0, number - MOST_PARTS) : number + MOST_PARTS]
+    return replace(parts[number], others=tuple(one for one in near if one is not parts[number] and one.runs))
+
+
+def _key_or_plain(transfer: Transfer, part: Part) -> Key | None:
+    """The key of a part, None where its layout is unknown; of plain memory one without a name, over all of it."""
+    if part.name in transfer.keys:
+        return transfer.keys[part.name]
+    return Key("", ((part.name, 0, WHOLE),), (0,))
+
+
+_NO_KEY = Key("")
+
+
+def first_blocks(transfer: Transfer, parts: Sequence[Part], side: Side) -> list[int]:
+    """Of each part of a message: the number, in the message, of the block with the first byte of its key.
+
+    A block that one part begins and the next one goes on with is one block.
+    """
+    firsts: list[int] = []
+    before = 0
+    goes_on: tuple[str, int] | None = None
+    for _, length, part in transfer.legs(parts):
+        start = _start(part)
+        key = _key_or_plain(transfer, part)
+        domain = None if key is None else key.wire if side == "wire" else key.mem
+        if key is None or domain is None:
+            firsts.append(0)
+        elif goes_on == (part.name, start):
+            firsts.append(firsts[-1])
+        else:
+            firsts.append(before - _block_of(key, domain, start))
+        if key is not None and domain is not None and length:
+            before = firsts[-1] + _block_of(key, domain, start + length - 1) + 1
+        goes_on = part.name, start + length
+    return firsts
+
+
+def _block_of(key: Key, domain: Domain, i: int) -> int:
+    """The block of `domain` with byte `i` of what a message sees of the key."""
+    block, place, of_field = place_in(key.wire, i)
+    if key.wire is None:
+        return i // domain.block
+    data = block * key.wire.block + (key.wire.block - 1 if of_field else place)
+    return data // domain.block

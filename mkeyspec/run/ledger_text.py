@@ -26,7 +26,7 @@ def block_lines(ledger: Ledger, i: int) -> Iterator[Detail]:
     domain = ledger.domain
     if place.block is not None:
         order = f" ({place.order} endian)" if place.order else ""
-        yield "block", f"{place_text(place)}{order}, {_side(ledger)}"
+        yield "block", f"{place_text(place, ledger.key.name)}{order}, {_side(ledger)}"
     if domain is not None and place.field:
         yield from _field_source(ledger, domain, place, sources)
     elif sources:
@@ -36,10 +36,11 @@ def block_lines(ledger: Ledger, i: int) -> Iterator[Detail]:
         yield "through", f"{way_of(through)}, which is {ranges_of(through)}"
 
 
-def place_text(place: Place) -> str:
-    if not place.field:
-        return f"block {place.block}, data byte {place.byte} of {place.size}"
-    return f"block {place.block}, {place.field}, byte {place.byte} of {place.size}"
+def place_text(place: Place, key: str) -> str:
+    """`block 2 of the message (block 0 of `k`), guard, byte 0 of 2`: its number in the key only where it is another."""
+    other = "" if place.of_key == place.block else f" of the message (block {place.of_key} of `{key}`)"
+    what = f"{place.field}, byte" if place.field else "data byte"
+    return f"block {place.block}{other}, {what} {place.byte} of {place.size}"
 
 
 def _side(ledger: Ledger) -> str:
@@ -64,21 +65,33 @@ def _field_source(ledger: Ledger, domain: Domain, place: Place, sources: Sequenc
 
 
 def groups(ledger: Ledger, where: Positions) -> Iterator[str]:
-    """Which fields and which data, or which entries, have the bytes that differ: a line each."""
-    positions = ledger.positions(where)
-    if not len(positions):
+    """Which fields and which data, or which entries, have the bytes that differ: a line each. Blocks are counted in the
+    message, also those of its other parts that have the same structure."""
+    parts = [(one, one.positions(where)) for one in ledger.parts]
+    if not len(ledger.positions(where)):
         return
-    domain, extent = ledger.domain, ledger.extent
+    domain = ledger.domain
     if domain is not None:
-        yield from _by_field(domain, positions, extent)
-    if len(ledger.key.segments) > 1:
-        yield from _by_entry(ledger, ledger.in_memory(positions))
+        yield from _by_field(domain, [(one, found) for one, found in parts if one.domain == domain])
+    for one, found in parts:
+        many = one is not ledger and (domain is None or one.domain != domain)
+        if many and len(found) and (one.domain is not None or len(one.key.segments) < 2):
+            yield f"{sge_of(one.sge)}: {len(found)} byte{'s' if len(found) > 1 else ''}"
+        if len(one.key.segments) > 1:
+            sge = f"{sge_of(one.sge)}: " if len(parts) > 1 else ""
+            yield from (f"{sge}{line}" for line in _by_entry(one, one.in_memory(found)))
 
 
-def _by_field(domain: Domain, positions: Positions, extent: tuple[int, int]) -> Iterator[str]:
-    block, place = np.divmod(positions, domain.frame)
-    first, last = extent[0] // domain.frame, extent[1] // domain.frame
-    count = last - first + 1
+def _by_field(domain: Domain, parts: Sequence[tuple[Ledger, Positions]]) -> Iterator[str]:
+    """`parts`: of the message, with the positions that differ."""
+    blocks, places, seen = [], [], []
+    for ledger, positions in parts:
+        block, at = np.divmod(positions, domain.frame)
+        blocks.append(block + ledger.first_block)
+        places.append(at)
+        first, last = (end // domain.frame + ledger.first_block for end in ledger.extent)
+        seen.append(np.arange(first, last + 1))
+    block, place, count = np.concatenate(blocks), np.concatenate(places), len(np.unique(np.concatenate(seen)))
     for name, start, size in fields_of(domain):
         low = domain.block + start
         its = (place >= low) & (place < low + size)
@@ -148,9 +161,9 @@ def _named(name: str) -> str:
 def way_of(pieces: Sequence[Piece]) -> str:
     """`k: entry 0 + 4096 … entry 1 + 1999`: the first byte and the last, through every key on the way."""
     if not pieces or not pieces[0].path:
-        return ""
+        return sge_of(pieces[0].sge) if pieces else ""
     first, last = pieces[0], pieces[-1]
-    text = " → ".join(f"{hop.key}: {hop}" for hop in first.path)
+    text = " → ".join([*([sge_of(first.sge)] if first.sge >= 0 else ()), *(f"{hop.key}: {hop}" for hop in first.path)])
     ends = [replace(hop, offset=hop.offset + last.length - 1) for hop in last.path]
     if first.path == tuple(ends):
         return text
@@ -158,6 +171,11 @@ def way_of(pieces: Sequence[Piece]) -> str:
         return f"{text} … {ends[-1].offset}"
     names = " → ".join(str(hop) if len(ends) == 1 else f"{hop.key}: {hop}" for hop in ends)
     return f"{text} … {names}"
+
+
+def sge_of(number: int) -> str:
+    """An SGE of a work request: of a message with one, nothing is said."""
+    return f"sg_list[{number}]" if number >= 0 else ""
 
 
 def numbers(values: Sequence[int] | Positions) -> str:

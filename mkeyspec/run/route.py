@@ -45,13 +45,14 @@ class Hop:
 @dataclass(frozen=True, slots=True)
 class Piece:
     """`length` bytes of the buffer `name` from `start`; `path`: the keys that lead there, the outermost first; `at`:
-    where they begin in what was asked for."""
+    where they begin in what was asked for; `sge`: the number of the SGE that leads there, -1 of a message with one."""
 
     path: tuple[Hop, ...]
     name: str
     start: int
     length: int
     at: int = 0
+    sge: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +213,12 @@ class Transfer:
     def message(self, parts: Sequence[Part], start: int, length: int) -> list[Piece]:
         """The memory under `length` bytes of the message from `start`, on the side of these parts."""
         found: list[Piece] = []
-        for at, size, part in self.legs(parts):
+        for number, (at, size, part) in enumerate(self.legs(parts)):
             first, last = max(start, at), min(start + length, at + size)
             if first < last and len(found) < self.most:
                 inner = self.pieces(part, first - at, last - first)
-                found += [replace(one, at=first - start + one.at) for one in inner]
+                sge = number if len(parts) > 1 else -1
+                found += [replace(one, at=first - start + one.at, sge=sge) for one in inner]
         return found
 
 

@@ -10,7 +10,8 @@ from mkeyspec.abi.constants import CryptoOrder
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.culprits import unnamed
 from mkeyspec.run.drawing import Cell, Drawing, whole_drawing
-from mkeyspec.run.ledger import Ledger, fields_of
+from mkeyspec.run.ledger import Ledger, fields_of, first_blocks
+from mkeyspec.run.ledger_text import sge_of
 from mkeyspec.run.route import Key, Transfer, Unknown, transfers
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, is_known
@@ -45,12 +46,14 @@ def messages_of(state: CaseState, deks: dict[str, plan.Dek]) -> Iterator[Message
     for transfer in transfers(state):
         sides = (("from", transfer.source), ("into", transfer.into))
         parts = [
-            (f"{word} SGE {number}" if len(side) > 1 else word, at, part)
+            (f"{word} {sge_of(number)}" if len(side) > 1 else word, at, part, first)
             for word, side in sides
-            for number, (at, part) in enumerate(_parts(side))
+            for number, ((at, part), first) in enumerate(zip(_parts(side), _firsts(transfer, side), strict=True))
             if part.name != unnamed(transfer.at)
         ]
-        legs = tuple(_leg(transfer, title, at, part, told, deks) for title, at, part in parts[:MOST_PARTS])
+        legs = tuple(
+            _leg(transfer, title, at, part, told, deks, first) for title, at, part, first in parts[:MOST_PARTS]
+        )
         yield Message(transfer.at, legs, max(0, len(parts) - MOST_PARTS))
 
 
@@ -62,7 +65,23 @@ def _parts(parts: Sequence[Part]) -> Iterator[tuple[int | None, Part]]:
         at = at + part.length if at is not None and is_known(part.length) else None
 
 
-def _leg(transfer: Transfer, title: str, at: int | None, part: Part, told: set[Key], deks: dict[str, plan.Dek]) -> Leg:
+def _firsts(transfer: Transfer, side: Sequence[Part]) -> list[int]:
+    """As `first_blocks`; from 0 in each part where the lengths are unknown."""
+    try:
+        return first_blocks(transfer, side, "wire")
+    except Unknown:
+        return [0] * len(side)
+
+
+def _leg(
+    transfer: Transfer,
+    title: str,
+    at: int | None,
+    part: Part,
+    told: set[Key],
+    deks: dict[str, plan.Dek],
+    first: int,
+) -> Leg:
     said = f"{title} {part.name}[{_number(part.start)} +: {_number(part.length)}]"
     bounds = part.bounds()
     try:
@@ -79,7 +98,7 @@ def _leg(transfer: Transfer, title: str, at: int | None, part: Part, told: set[K
             return Leg(f"{said}: beyond the {total:,} bytes of its layout", tuple(lines), None)
         if not bounds[1]:
             return Leg(said, tuple(lines), None)
-        ledger = Ledger(transfer, key, "wire", at - bounds[0], ((0, bounds[0], bounds[1]),))
+        ledger = Ledger(transfer, key, "wire", at - bounds[0], ((0, bounds[0], bounds[1]),), first)
         return Leg(said, tuple(lines), whole_drawing(ledger))
     except Unknown:
         return Leg(f"{said}: where its bytes are is known to the device alone", (), None)

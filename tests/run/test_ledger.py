@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from mkeyspec.plan import Accepted, Rejected
+from mkeyspec.plan import Accepted, At, Rejected
 from mkeyspec.run import difference, ledger_text, route
+from mkeyspec.run.drawing import drawing_of
+from mkeyspec.run.ledger import Ledger, first_blocks
+from mkeyspec.run.route import Key, Transfer
 from mkeyspec.run.verdict import Verdict
 from mkeyspec.value.bytestring import Fill
-from mkeyspec.value.signature import Crc, Domain
+from mkeyspec.value.layout import Part
+from mkeyspec.value.signature import Crc, Domain, T10Dif
 from tests.run.fixtures import changed, failures, plain, rig, transmit, wire
 from tests.run.text import one, verdicts
 
@@ -43,6 +49,32 @@ TURNS = (
     "configure t { access remote_read; layout interleaved(3, a count 8 skip 2, a[100..] count 4 skip 6) }",
     "let turns = a[0 +: 8] ++ a[100 +: 4] ++ a[10 +: 8] ++ a[110 +: 4] ++ a[20 +: 8] ++ a[120 +: 4]",
     "transmit t by send",
+)
+
+
+PARTS = (
+    "let d = t10dif(ref_tag=7, flags=ref_remap) every 512",
+    "memory src = counter(1024)",
+    "memory x = fill(7, 8)",
+    "let sent = framed(counter(1024), d)",
+    "peer memory far[2088]",
+    "mkey s { block_signature }",
+    "configure s { layout list(src[0 +: 100], src[100 +: 924]); signature { wire d } }",
+)
+TWICE = (*PARTS, "write [s[0 +: 1040], x[0 +: 8], s[0 +: 1040]] to far")
+NEXT = "framed(counter(1024), t10dif(ref_tag=9, flags=ref_remap) every 512)"
+"""What the model sends after two blocks: its tags go on from part to part."""
+AS_A_WHOLE = "framed(counter(1024), t10dif(ref_tag=6, flags=ref_remap) every 512)"
+LATER = (*PARTS, "write s[520 +: 520] to far[0 +: 520]")
+RECEIVED = (
+    "memory one[16]",
+    "memory two[8]",
+    "peer memory far = counter(24)",
+    "mkey a",
+    "mkey b",
+    "configure a { access local_write; layout list(one) }",
+    "configure b { access local_write; layout list(two) }",
+    "read [a, b] from far",
 )
 
 
@@ -120,6 +152,54 @@ def details(*body: str) -> dict[str, str]:
             },
         ),
         (
+            TWICE,
+            f"expect far == flip(sent, 512) ++ fill(9, 8) ++ flip({NEXT}, 1039)",
+            {
+                "block": "block 0, guard, byte 0 of 2 (big endian), on the wire of `s`",
+                "computed": "t10dif(ref_tag=0x7, flags=ref_remap) over block 0: src[0 +: 512]"
+                " | sg_list[0] → s: entry 0 + 0 … entry 1 + 411",
+                "differ": "guard: block 0, 1 of 4, byte 0 of 2 | application tag: equal"
+                " | reference tag: block 3, 1 of 4, byte 3 of 4 | data: equal | sg_list[1]: 8 bytes",
+                "field": "block 0, guard: expected 0x81b9, got 0x80b9"
+                " | block 3, reference tag: expected 0x0000000b, got 0x0000000a",
+            },
+        ),
+        (
+            TWICE,
+            f"expect far == sent ++ fill(7, 8) ++ flip({NEXT}, 1039)",
+            {
+                "block": "block 3 of the message (block 1 of `s`), reference tag, byte 3 of 4 (big endian),"
+                " on the wire of `s`",
+                "computed": "from t10dif(ref_tag=0x7, flags=ref_remap), plus block 3"
+                " | sg_list[2] → s: entry 1 + 412 … 923",
+            },
+        ),
+        (
+            LATER,
+            "expect far[0 +: 520] == flip(framed(counter(1024)[512 +: 512], t10dif(ref_tag=7) every 512), 5)",
+            {
+                "block": "block 0 of the message (block 1 of `s`), data byte 5 of 512, on the wire of `s`",
+                "should be": "bit 0 flipped by the case | byte 517 of 1024 | counter(1024), byte 517",
+            },
+        ),
+        (
+            LATER,
+            f"expect far[0 +: 520] == flip({AS_A_WHOLE}, 525)[520 +: 520]",
+            {
+                "block": "block 0 of the message (block 1 of `s`), data byte 5 of 512, on the wire of `s`",
+                "should be": "byte 525 of 1040 | bit 0 flipped by the case | block 1, byte 5 of what is expected"
+                " | counter(1024), byte 517",
+            },
+        ),
+        (
+            RECEIVED,
+            "expect two == flip(counter(24), 20)[16 +: 8]",
+            {
+                "from": "far[20]",
+                "through": "sg_list[1] → b: entry 0 + 4, which is two[4]",
+            },
+        ),
+        (
             ("memory x = counter(32)", "write x[4 +: 8] to w[0 +: 8]"),
             "expect w[0 +: 8] == flip(counter(32)[4 +: 8], 2)",
             {"should be": "bit 0 flipped by the case | byte 6 of 32 | counter(32), byte 6"},
@@ -167,6 +247,28 @@ def test_a_byte_is_traced(body: tuple[str, ...], wrong: str, told: dict[str, str
                 "outer  … │ entry 1 + 0 → inner: entry 0 + 16 │ entry 1 + 16 → inner: entry 1 + 0 │",
                 "wire   … │ [16 +: 16]                        │ [32 +: 8]                         │",
                 "                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            TWICE,
+            f"expect far == flip(sent, 1039) ++ fill(9, 8) ++ {NEXT}",
+            [
+                "memory … │ src[512 +: 512]       │                    │ x[0 +: 8]   │ src[0 +: 100]          │ …",
+                "s      … │ entry 1 + 412         │ computed           │             │ entry 0 + 0            │ …",
+                "SGE    … │ sg_list[0]            │ sg_list[0]         │ sg_list[1]  │ sg_list[2]             │ …",
+                "wire   … │ block 1: [520 +: 512] │ t10dif [1032 +: 8] │ [1040 +: 8] │ block 2: [1048 +: 100] │ …",
+                "                                   ^^^^^^^^^^^^^^^^^^   ^^^^^^^^^^^",
+            ],
+        ),
+        (
+            RECEIVED,
+            "expect one == flip(counter(24), 10)[0 +: 16]",
+            [
+                "memory │ one[0 +: 16] │",
+                "         ^^^^^^^^^^^^",
+                "a      │ entry 0 + 0  │",
+                "SGE    │ sg_list[0]   │",
+                "wire   │ [0 +: 16]    │",
             ],
         ),
     ],
@@ -271,3 +373,31 @@ def _noted(real: Any, name: str, calls: list[str]) -> Any:
         return real(*args)
 
     return noted
+
+
+def test_an_sge_may_cut_a_block_and_its_field() -> None:
+    """The block goes on behind the cut, and has one number; a block of another SGE that begins it anew has its own."""
+    domain = Domain(T10Dif(), 512)
+    key = Key("s", (("src", 0, 1024),), (0,), wire=domain)
+    starts = (0, 300, 514, 0, 520)
+    names = ("s", "s", "s", "x", "s")
+    lengths = (300, 214, 526, 8, 520)
+    cuts = tuple(Part(*one) for one in zip(names, starts, lengths, strict=True))
+    transfer = Transfer(At(1, 1), cuts, (Part("far", 0, 1568),), {"s": key})
+    firsts = first_blocks(transfer, cuts, "wire")
+    assert firsts == [0, 0, 0, 0, 1]
+    parts = [
+        Ledger(transfer, key, "wire", begins - start, ((begins, start, length),), firsts[number], number)
+        for number, ((begins, length, part), start) in enumerate(zip(transfer.legs(cuts), starts, strict=True))
+        if part.name == "s"
+    ]
+    ledger = replace(parts[1], others=(parts[0], *parts[2:]))
+    drawing = drawing_of(ledger, np.asarray([310, 515]))
+    assert drawing is not None
+    assert drawing.lines() == [
+        "memory … │ src[300 +: 212]       │                   │                   │ src[512 +: 512]       │ …",
+        "s      … │ entry 0 + 300         │ computed          │ computed          │ entry 0 + 512         │ …",
+        "SGE    … │ sg_list[1]            │ sg_list[1]        │ sg_list[2]        │ sg_list[2]            │ …",
+        "wire   … │ block 0: [300 +: 212] │ t10dif [512 +: 2] │ t10dif [514 +: 6] │ block 1: [520 +: 512] │ …",
+        "           ^^^^^^^^^^^^^^^^^^^^^                       ^^^^^^^^^^^^^^^^^",
+    ]
