@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import zipfile
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,9 +17,11 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Error, Keyword, Name, Number, String
 
 from editors import make, vsix
+from mkeyspec.cli.entry import _parser as command_line
 from mkeyspec.editors import words
 from mkeyspec.editors.pygments_lexer import MksLexer
 from mkeyspec.syntax.parser import reserved_words
+from tests.plugin.project import CASES, Project
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,6 +86,109 @@ def test_the_extension_is_whole() -> None:
     assert found[pattern["code"]] == "MKS2102"
     for one in make.textmate()["patterns"]:
         re.compile(one.get("match", one.get("begin", "")))
+
+
+def manifest() -> Any:
+    return json.loads((ROOT / "editors/vscode/package.json").read_text("utf-8"))["contributes"]
+
+
+def test_errors_in_sources_are_matched() -> None:
+    """Two lines, as `mkeyspec check` writes them: all that the diagnostics' own tests expect."""
+    [matcher] = [one for one in manifest()["problemMatchers"] if one["name"] == "mkeyspec-source"]
+    head, place = matcher["pattern"]
+    count = 0
+    for path in sorted((ROOT / "tests/ui").glob("*/*.out")):
+        lines = path.read_text("utf-8").split("\n")
+        for line, below in pairwise(lines):
+            if not re.match(r"(error|warning)\[", line):
+                continue
+            what, where = re.match(head["regexp"], line), re.match(place["regexp"], below)
+            if where is None:  # of the file as a whole
+                assert re.fullmatch(r" *--> \S+", below), below
+                continue
+            assert what is not None
+            assert (path.parent / where[place["file"]]).is_file()
+            assert int(where[place["line"]]) > 0
+            assert int(where[place["column"]]) > 0
+            assert what[head["severity"]] in ("error", "warning")
+            assert (ROOT / f"mkeyspec/explanations/{what[head['code']]}.md").is_file()
+            count += 1
+    assert count > 500
+
+
+TASKS = """
+const made = require("module")._load;
+class Task { constructor(definition, scope, name, source, execution, matchers) {
+  Object.assign(this, { definition, scope, name, source, execution, matchers }); } }
+class ProcessExecution { constructor(process, args) { Object.assign(this, { process, args }); } }
+class LanguageClient { constructor(id, name, server) { this.server = server; } start() { return this.server; } }
+let provider;
+const vscode = { Task, ProcessExecution, TaskScope: { Workspace: 2 },
+  tasks: { registerTaskProvider: (type, one) => { provider = one; return type; } },
+  workspace: { getConfiguration: () => ({ get: (name, otherwise) => "/venv/bin/mkeyspec" }) } };
+require("module")._load = (name, ...rest) =>
+  name === "vscode" ? vscode : name.startsWith("vscode-languageclient") ? { LanguageClient } : made(name, ...rest);
+const context = { subscriptions: [] };
+const server = require(process.argv[1]).activate(context);
+const own = { definition: { type: "mkeyspec", command: "run", args: ["a.mks"] }, scope: 1 };
+const answer = { server, types: context.subscriptions, offered: provider.provideTasks(),
+  resolved: provider.resolveTask(own), nothing: provider.resolveTask({ definition: { type: "mkeyspec" } }) || null };
+process.stdout.write(JSON.stringify(answer));
+"""
+"""The extension with the calls of VS Code that it makes, and what it answers."""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
+def test_the_tasks_that_are_offered() -> None:
+    extension = ROOT / "editors/vscode/extension.js"
+    done = subprocess.run(
+        ["node", "-e", TASKS, str(extension)], capture_output=True, text=True, check=True, timeout=60, cwd="/"
+    )
+    found = json.loads(done.stdout)
+    contributes = manifest()
+    [definition] = contributes["taskDefinitions"]
+    assert found["types"] == [definition["type"]]
+    assert found["server"] == {"command": "/venv/bin/mkeyspec", "args": ["lsp"]}
+    names = {f"${one['name']}" for one in contributes["problemMatchers"]}
+    for one in [*found["offered"], found["resolved"]]:
+        assert {*one["definition"]} == {"type", *definition["properties"]}
+        assert one["execution"]["process"] == "/venv/bin/mkeyspec"
+        assert one["execution"]["args"] == [one["definition"]["command"], *one["definition"]["args"]]
+        assert {*one["matchers"]} == names
+        command_line().parse_args(one["execution"]["args"])  # it exits at a word that is none
+    assert [one["name"] for one in found["offered"]] == [
+        "check", "compile", "fmt", "run --device model", "run --device soft"
+    ]  # fmt: skip
+    assert found["resolved"]["scope"] == 1
+    assert found["nothing"] is None
+
+
+def samples() -> list[Any]:
+    text = (ROOT / "docs/howto/editor.md").read_text("utf-8")
+    return [json.loads(one) for one in re.findall(r"```json\n(.*?)```", text, re.S)]
+
+
+def test_the_sample_of_a_task() -> None:
+    [task] = next(one["tasks"] for one in samples() if "tasks" in one)
+    contributes = manifest()
+    [definition] = contributes["taskDefinitions"]
+    assert task["type"] == definition["type"]
+    assert {*task} - {"type", "label", "problemMatcher"} == {*definition["properties"]}
+    assert task["problemMatcher"] == [f"${one['name']}" for one in contributes["problemMatchers"]]
+    command_line().parse_args([task["command"], *task["args"]])
+
+
+def test_the_settings_of_the_test_explorer(tmp_path: Path) -> None:
+    """The Python extension cuts the id of a row at `.py`; one that has none ends its search for tests."""
+    settings = next(one for one in samples() if "python.testing.pytestArgs" in one)
+    assert settings["python.testing.pytestEnabled"] is True
+    project = Project(tmp_path)
+    project.put("cases/a.mks", CASES)
+    assert project.mkeyspec("compile").code == 0
+    done = project.pytest("--collect-only", "-q", *settings["python.testing.pytestArgs"])
+    rows = [line for line in done.out.splitlines() if "::" in line]
+    assert len(rows) == 7
+    assert all(row.startswith("generated/cases/test_a.py::test_") for row in rows)
 
 
 @pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not there")
