@@ -55,9 +55,13 @@ def with_wanted(error: Diagnostic) -> Diagnostic:
         own = "" if first else f"{error.help}, if it is a name of yours; else "
         return replace(error, help=did_you_mean(lower[1], words) or own + _one_of(words))
     written = _WRITTEN.fullmatch(error.help)
-    if error.code == "MKS0201" and written is not None and written[1] not in _ALL:
+    if error.code == "MKS0201" and written is not None:
         words = _wanted(error)
-        guess = did_you_mean(written[1], words) or did_you_mean(written[1], _ALL) or _one_of(words)
+        if written[1] in (words or _ALL):
+            return error
+        guess = (
+            did_you_mean(written[1], words) or (did_you_mean(written[1], _ALL) if not words else "") or _one_of(words)
+        )
         return replace(error, help=guess or "docs/functions.md has the words")
     return error
 

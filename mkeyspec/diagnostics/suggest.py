@@ -54,6 +54,7 @@ CALLED_OTHERWISE: dict[str, str] = {
     "concat": "join",
     "crc16": "t10dif",
     "crc64": "crc64_xp10",
+    "aes_xts": "xts_encrypt",
     "if_else": "pick",
     "wr_start": "post",
     "ibv_wr_start": "post",

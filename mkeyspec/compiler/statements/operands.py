@@ -125,6 +125,9 @@ def _whole_blocks(mkey: str, length: int, domains: Domains, uneven: Uneven) -> s
     signature = uneven.domain
     if mem is not None and signature == mem and length % mem.block == 0:
         advice = "in memory each block is followed by its field: memory m = framed(bytes, domain)"
+    elif mem is None and length % signature.frame == 0:
+        called = signature.describe()
+        advice = f"if the fields are in memory already, they are of the memory's domain: signature {{ mem {called} }}"
     else:
         sizes = [count * uneven.unit for count in (uneven.blocks, uneven.blocks + 1) if count]
         if mem is not None and signature != mem:
