@@ -82,7 +82,7 @@ class Rules:
     masked: Optional[Masked] = None
     atomic: Optional[Atomically] = None
     by_entry: bool = False
-    """Data units count from the beginning of each entry of a request's list."""
+    """Data units count from the beginning of each SGE of a work request."""
     found: bool = False
     """Every field is told of, whether it is bad or not."""
     crypto_order: bool = False

@@ -322,7 +322,7 @@ TRANSFERS: tuple[Hypothesis, ...] = (
     Hypothesis("key.failed_attributes", "the signature and the encryption of a section that failed count", Rules(
         earlier="failed")),
     Hypothesis("key.unsigned", "the mkey has no signature any more", Rules(earlier="none")),
-    Hypothesis("crypto.tweak_restarts_at_sges", "the tweak begins anew at each entry of the request's list", Rules(
+    Hypothesis("crypto.tweak_restarts_at_sges", "the tweak begins anew at each SGE of the work request", Rules(
         by_entry=True)),
     *(Hypothesis(f"field.partial_{name}", f"what is left of the data after the last whole block {sentence}", Rules(
         rest=rest)) for name, sentence, rest in (

@@ -86,12 +86,11 @@ class Finding:
             alone = ", and nothing else does" if self.whole else ""
             return (f"{causes[0].sentence} (reproduces {what}{alone})",)
         shown = [cause.sentence for cause in causes[:SHOWN]]
-        rest = len(causes) - len(shown)
         lines = [f"{'or ' if number else ''}{sentence}" for number, sentence in enumerate(shown)]
-        if rest:
-            lines.append(f"or {rest} more (each reproduces {what}: this row is too short to tell them apart)")
-        else:
-            lines[-1] += f" (each reproduces {what})"
+        if len(causes) > len(shown):
+            many = f"{len(causes)} near misses give {self.what}, and can't be told apart here; the first three:"
+            return (many, *lines)
+        lines[-1] += f" (each reproduces {what})"
         return tuple(lines)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from mkeyspec.lookslike.broken import broken_by
 from mkeyspec.plan import At
+from mkeyspec.run.likeness import LABEL
 from mkeyspec.run.source_text import KnownValues, SourceText
 from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
 
@@ -35,7 +37,7 @@ def render(
     """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone;
     `values`: the values at a statement."""
     source = SourceText(case.path)
-    blocks = [_failure(case, failure, source, values) for failure in verdict.failures]
+    blocks = [_failure(case, failure, source, statement, values) for failure in verdict.failures]
     tail: list[str] = []
     if case.title:
         tail.append(_detail("about", case.title))
@@ -69,16 +71,32 @@ def render(
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 
-def _failure(case: CaseInfo, failure: Failure, source: SourceText, values: Values) -> str:
+def _failure(case: CaseInfo, failure: Failure, source: SourceText, statement: Statement, values: Values) -> str:
     text = [f"{case.source}:{failure.at.line}:{failure.at.column}: error[{failure.code}]: {failure.message}"]
     text.extend(source.quoted(failure.at))
     label = "with"
     for line in source.values(failure.at, case.at, case.id, values(case, failure.at)):
         text.append(_detail(label, line))
         label = ""
-    text.extend(_detail(label, detail) for label, detail in failure.details)
+    text.extend(_detail(label, detail) for label, detail in _with_rule(case, failure, statement))
     text.extend(_suspects(failure, source))
     return "\n".join(text)
+
+
+def _with_rule(case: CaseInfo, failure: Failure, statement: Statement) -> list[tuple[str, str]]:
+    """The details, and after what it looks like the rule that forbids that. A rule that the case verifies is quoted
+    below, with the others."""
+    details = list(failure.details)
+    names = [name for name, _ in failure.looks_like if not name.startswith("bytes.")]
+    rule = broken_by(names, case.verifies) if names else ""
+    said = statement(rule) if rule else None
+    labels = [label for label, _ in details]
+    if said is not None and LABEL in labels:
+        at = labels.index(LABEL) + 1
+        while at < len(labels) and not labels[at]:
+            at += 1
+        details.insert(at, ("against", f"{rule}, quoted below" if rule in case.verifies else f"{rule}: {said}"))
+    return details
 
 
 def _suspects(failure: Failure, source: SourceText) -> Iterator[str]:

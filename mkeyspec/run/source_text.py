@@ -28,6 +28,7 @@ _LONGEST = 72
 _NAME = re.compile(r"[a-zA-Z_]\w*")
 _LET = re.compile(r"\s*let\s+(\w+)\s*=\s*(.+)")
 _BLOCK = re.compile(r"\s*(post|configure)\b")
+_QUOTED = re.compile(r'"[^"]*"')
 _ROW_VALUE = re.compile(r",(?=[a-zA-Z_]\w*=)")
 
 
@@ -120,7 +121,7 @@ class SourceText:
         depth = 0
         for number in range(first, len(self.lines) + 1):
             depth += _braces(self.lines[number - 1])
-            if depth <= 0 and number >= line:
+            if depth <= 0 and number >= line and not _without_comment(self.lines[number - 1]).endswith(","):
                 return first, number
         return first, line
 
@@ -142,13 +143,13 @@ def _lines_of(path: Path | None) -> list[str]:
 
 
 def _braces(line: str) -> int:
-    """How many more braces are opened than closed."""
-    text = _without_comment(line)
-    return text.count("{") - text.count("}")
+    """How many more brackets of any kind are opened than closed."""
+    text = _QUOTED.sub("", _without_comment(line))
+    return sum(text.count(one) for one in "{([") - sum(text.count(one) for one in "})]")
 
 
 def _names(line: str) -> list[str]:
-    return _NAME.findall(re.sub(r'"[^"]*"', "", _without_comment(line)))
+    return _NAME.findall(_QUOTED.sub("", _without_comment(line)))
 
 
 def _row_values(id: str) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,11 @@ case c
         write k
     }
     expect wire == framed(counter(n * 2), d)
+    # a ( in a comment
+    check k is bad_guard, block 1,
+          found hex"00",  # the first
+          computed crc(
+          m)
     configure k {
 """
 
@@ -39,7 +44,12 @@ QUOTED: dict[str, tuple[At, list[str]]] = {
          "14 |     }"],
     ),
     "a statement of several lines": (At(8, 5), [" 8 |     post {", "   |     ^^^^", " 9 |         configure k {"]),
-    "a block that does not end": (At(16, 5), ["16 |     configure k {", "   |     ^^^^^^^^^^^"]),
+    "a statement that goes on behind a comma and in brackets": (
+        At(17, 5),
+        ["17 |     check k is bad_guard, block 1,", "   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+         "18 |           found hex\"00\",  # the first", "19 |           computed crc(", "20 |           m)"],
+    ),
+    "a block that does not end": (At(21, 5), ["21 |     configure k {", "   |     ^^^^^^^^^^^"]),
 }  # fmt: skip
 
 
@@ -50,7 +60,7 @@ def test_what_is_quoted(tmp_path: Path, name: str) -> None:
     assert quoted[0] == "   |"
     for line, wanted in zip(quoted[1:], expected, strict=False):
         assert line == wanted if not set(wanted) <= set(" |^") else line.startswith(wanted)
-    if name in ("one line", "the whole block, the culprit marked"):
+    if name not in ("a statement of several lines", "a block that does not end"):
         assert len(quoted) == len(expected) + 1
 
 
@@ -121,3 +131,25 @@ def test_a_failure_says_what_the_case_is_about_and_how_to_explain_its_line(tmp_p
     assert 'with      n = 2; d = t10dif(bg=bg) every size; size = "512 {"' in lines
     assert "about     what it is about" in lines
     assert lines[-2:] == ["explain   mkeyspec explain MKS2101", "mkeyspec explain a.mks:15"]
+
+
+LOOKS = ("looks like:", "the guard starts from zeros")
+
+
+@pytest.mark.parametrize(
+    ("verifies", "causes", "told"),
+    [
+        ((), ("guard.seed_zeros",), "against   DIF-06: what DIF-06 says"),
+        (("DIF-06",), ("guard.seed_zeros", "bytes.zero"), "against   DIF-06, quoted below"),
+        ((), ("guard.seed_zeros", "app.zero"), "bytes     1"),
+        ((), (), "bytes     1"),
+    ],
+)
+def test_the_rule_that_is_broken(verifies: tuple[str, ...], causes: tuple[str, ...], told: str) -> None:
+    """After what it looks like, if all that it looks like breaks one rule."""
+    details = (LOOKS, ("", "(all of it)"), ("bytes", "1"))
+    failure = Failure("MKS2101", At(1, 1), "m", details, looks_like=tuple((one, "s") for one in causes))
+    case = CaseInfo("a.mks::c", "a.mks", verifies)
+    text = render(case, Verdict("fail", [failure]), lambda id: f"what {id} says")
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("(all of it)") + 1] == told
