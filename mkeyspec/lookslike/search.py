@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mkeyspec import plan
 from mkeyspec.lookslike.atomics import ATOMICS
 from mkeyspec.lookslike.blocks import BLOCKS
 from mkeyspec.lookslike.ciphers import CIPHERS
@@ -37,6 +38,9 @@ _OF_VALUES: tuple[Hypothesis, ...] = (*CRCS, *TUPLES, *BLOCKS, *CIPHERS)
 HYPOTHESES: tuple[Hypothesis, ...] = (*_OF_VALUES, *TRANSFERS, *ATOMICS)
 TRIED = len(HYPOTHESES) + len(PLAINS)
 """Near misses that are tried on bytes."""
+
+DECLARED = "expectation.declared"
+"""The name of what is said first, and of no near miss: by the references the device did what the case declares."""
 
 SHOWN = 3
 """Sentences that are shown."""
@@ -81,7 +85,15 @@ class Finding:
         if not self.causes:
             return (f"none of {self.tried} near misses reproduces {self.what}",)
         what = f"all {self.blocks} blocks" if self.blocks > 1 else "all of it"
-        causes = [cause for cause in self.causes if not _is_fact(cause.name)] or list(self.causes)
+        declared = next((cause.sentence for cause in self.causes if cause.name == DECLARED), "")
+        causes = [cause for cause in self.causes if cause.name != DECLARED and not _is_fact(cause.name)]
+        if declared:
+            near = self._near(causes, what) if causes else ()
+            return (declared, *(f"{'' if number else 'and this is how: '}{line}" for number, line in enumerate(near)))
+        return self._near(causes or list(self.causes), what)
+
+    def _near(self, causes: Sequence[Cause], what: str) -> tuple[str, ...]:
+        """The near misses, of which there is one at least."""
         if len(causes) == 1:
             alone = ", and nothing else does" if self.whole else ""
             return (f"{causes[0].sentence} (reproduces {what}{alone})",)
@@ -100,7 +112,7 @@ def _is_fact(name: str) -> bool:
 
 
 _RANKS: tuple[tuple[str, ...], ...] = (
-    ("escape.", "bytes.unchanged"),
+    ("expectation.", "escape.", "bytes.unchanged"),
     (),
     ("key.", "copied.first_block", "check.first_block_only", "check.not_", "check.low_bit", "field.words"),
     ("block.size", "layout.length", "layout.first_length", "layout.starts", "layout.aligned", "layout.begin", "check.",
@@ -152,7 +164,7 @@ def bytes_look_like(looked: Looked) -> Finding:
     budget = Budget(MOST)
     search = _Search(looked, budget)
     found: list[tuple[str, str]] = []
-    for group in (search.by_expression, search.by_transfer):
+    for group in (search.as_declared, search.by_expression, search.by_transfer):
         found.extend(group())
     try:
         plain = list(plain_causes(looked.scene))
@@ -168,6 +180,25 @@ class _Search:
         self.budget = budget
         self.blocks = 0
         self.whole = True
+
+    def as_declared(self) -> Iterator[tuple[str, str]]:
+        """Whether the references give what was got, from all that the case declares and does: then the expectation is
+        of something else."""
+        stage, pieces = self.looked.stage, self.looked.pieces
+        before = self.scene.before
+        if stage is None or not pieces or any(map(_on_purpose, stage.steps)):
+            return
+        if before is not None and self.scene.is_got(before):
+            return  # nothing was written, which says little of the device
+        try:
+            moves = [move for move in moves_of(stage) if not move.check]
+            evaluation = Evaluation(USUAL, self._some(MOST // 8))
+            replay = replayed(stage, moves, evaluation, anew=True)
+            data = b"".join(bytes(replay.image(name)[start : start + length]) for name, start, length in pieces)
+        except Exception:  # what only the device knows, and did not tell; no bytes by these rules; too many bytes
+            return
+        if moves and self.scene.is_got(np.frombuffer(data, np.uint8)):
+            yield DECLARED, "by the references the device did what the case declares: the expectation differs from that"
 
     def by_expression(self) -> Iterator[tuple[str, str]]:
         """Those that give it by the expected expression."""
@@ -309,6 +340,27 @@ class _Search:
         ):
             for inside in value.inside()[:4096]:
                 self._look_into(inside, kinds, depth + 1)
+
+
+def _on_purpose(step: plan.Step) -> bool:
+    """Whether a member of a request is set wrong: what it gives then, the references don't say."""
+    match step:
+        case plan.Transmit() | plan.Receive():
+            return bool(step.part.but)
+        case plan.Post():
+            return any(map(_request_on_purpose, step.requests))
+        case _:
+            return False
+
+
+def _request_on_purpose(request: plan.Wr) -> bool:
+    if plan.options_of(request).but:
+        return True
+    match request:
+        case plan.Configure():
+            return any(setter.but for setter in request.setters)
+        case _:
+            return any(end.part.but for end in request.ends())
 
 
 def _front(value: ByteString, most: int) -> ByteString:
