@@ -2,10 +2,9 @@
 
     source ──lexer──▶ words ──newline──▶ words and ENDs ──Lark (LALR), build──▶ lines ──file──▶ tree.File
 
-A file without an error is parsed in one pass, word by word (`InteractiveParser.feed_token`). Where the parser stops,
-the file is parsed again line by line (a "line" is a statement with its block): each good one is built, each bad one
-reported, and inside a bad one with a block, so is every line of the block. So one run reports every statement that is
-wrong, and one statement is reported once.
+A file is parsed line by line (a "line" is a statement with its block), and a line word by word
+(`InteractiveParser.feed_token`): each good one is built, each bad one reported, and inside a bad one with a block, so
+is every line of the block. So one run reports every statement that is wrong, and one statement is reported once.
 """
 
 from __future__ import annotations
@@ -114,11 +113,8 @@ def _parse(parser: _Parser, source: Source, diagnostics: Diagnostics, broken: bo
             _short_statements(source, arranged.tokens, diagnostics)
         parser.build.source = source
         parser.build.diagnostics = diagnostics
-        try:
-            lines = parser.run(arranged.tokens, "file")
-        except _Stuck:
-            recovery = _Recovery(parser, source, frozenset(arranged.joins), diagnostics, before + limits.ERRORS.most)
-            lines = recovery.lines(arranged.tokens)
+        reading = _Lines(parser, source, frozenset(arranged.joins), diagnostics, before + limits.ERRORS.most)
+        lines = reading.lines(arranged.tokens)
         places = [Span(source, start, end) for start, end in comments]
         file = gather(source, lines, tuple(places), diagnostics)
     except (TooMuch, TooManyErrors):
@@ -187,11 +183,11 @@ def _usable(file: ast.File, wrong: list[int]) -> ast.File:
     return replace(file, cases=cases)
 
 
-# Recovery ------------------------------------------------------------------------------------
+# Lines ---------------------------------------------------------------------------------------
 
 
-class _Recovery:
-    """Parsing line by line. `most`: the number of findings after which the rest is not read."""
+class _Lines:
+    """Parsing line by line. `most`: the number of findings after which, at a bad line, the rest is not read."""
 
     def __init__(
         self, parser: _Parser, source: Source, joins: frozenset[int], diagnostics: Diagnostics, most: int
@@ -213,15 +209,20 @@ class _Recovery:
             elif kind == "RBRACE":
                 depth -= 1
             elif kind == "END" and depth == 0:
-                line = self.line(tokens[begin:at])
+                words = tokens[begin:at]
+                begin = at + 1
+                try:
+                    lines.append(self.parser.run(words, "line"))
+                    continue
+                except _Stuck:
+                    line = self.mended(words)
                 if line is not None:
                     lines.append(line)
-                elif begin < at and tokens[begin].type == "CASE":
-                    lines.append(self.nameless(tokens[begin], tokens[at]))
+                elif words and words[0].type == "CASE":
+                    lines.append(self.nameless(words[0], token))
                 if len(self.diagnostics.found) >= self.most:
                     self.diagnostics.end(Span(self.source, token.start_pos, token.end_pos))
                     break
-                begin = at + 1
         return lines
 
     def nameless(self, first: Token, end: Token) -> CaseLine:
@@ -229,8 +230,8 @@ class _Recovery:
         span = Span(self.source, first.start_pos, end.start_pos)
         return CaseLine(span, Name(span, f"line at {first.start_pos}"), None)
 
-    def line(self, tokens: list[Token]) -> Any | None:
-        """One statement with its block. Bad lines of the block are reported, and taken out until the rest is good."""
+    def mended(self, tokens: list[Token]) -> Any | None:
+        """A bad line. Bad lines of its block are reported, and taken out until the rest is good."""
         spent = 0
         enough = 10_000 + 4 * len(tokens)
         while tokens and spent < enough and len(self.diagnostics.found) < self.most:
