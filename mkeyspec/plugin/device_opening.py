@@ -17,7 +17,7 @@ from mkeyspec.plugin.again import command_of
 from mkeyspec.plugin.judging import replay_of
 from mkeyspec.plugin.option_values import read_choice, read_profile
 from mkeyspec.plugin.recording import recorder_of
-from mkeyspec.plugin.row_values import values_of_row
+from mkeyspec.plugin.row_values import calls_of_row, values_of_row
 from mkeyspec.plugin.settings_defaults import settings_folder
 from mkeyspec.plugin.watchdog import watched
 
@@ -182,5 +182,6 @@ def make_rig(config: pytest.Config, device: Device, profile: Profile, expectatio
         statement=statement,
         again=partial(command_of, config),
         values=values_of_row,
+        calls=calls_of_row,
         around=replay_of(config) or recorder_of(config),
     )

@@ -1,12 +1,14 @@
-"""The values at a statement of a row that failed, from its `.mks` file."""
+"""What a failure tells of a statement besides its text: values in its row, from the `.mks` file, and its calls in C."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.row_values import RowValues
-    from mkeyspec.plan import At
+    from mkeyspec.device.profile.profile import Profile
+    from mkeyspec.plan import At, Step
     from mkeyspec.run.verdict import CaseInfo
 
 
@@ -18,3 +20,11 @@ def values_of_row(case: CaseInfo, at: At) -> RowValues | None:
         return None
     name, _, row = case.id.partition("::")[2].partition("[")
     return values_at(case.path, name, row.removesuffix("]"), at)
+
+
+def calls_of_row(case: CaseInfo, steps: Sequence[Step], profile: Profile, at: At) -> list[str]:
+    """The calls in C behind the statement at `at`, of a row of which `steps` were carried out."""
+    from mkeyspec.plan import Row
+    from mkeyspec.repro.statement_calls import calls_at
+
+    return calls_at(Row("", tuple(steps), case.needs), case.id, case.at, at, profile)

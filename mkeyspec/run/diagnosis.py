@@ -5,10 +5,12 @@ The first line of each failure is `file:line:column: error[MKSnnnn]: …`, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
+from mkeyspec.device.profile.profile import Profile
 from mkeyspec.lookslike.broken import broken_by
-from mkeyspec.plan import At
+from mkeyspec.plan import At, Step
 from mkeyspec.run.likeness import LABEL
 from mkeyspec.run.source_text import KnownValues, SourceText
 from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
@@ -16,6 +18,8 @@ from mkeyspec.run.verdict import CaseInfo, Failure, Verdict
 Statement = Callable[[str], "str | None"]
 Values = Callable[[CaseInfo, At], "KnownValues | None"]
 """The values at a statement of a row."""
+CallsOfStep = Callable[[CaseInfo, Sequence[Step], Profile, At], Sequence[str]]
+"""What the statement of a row posts, in lines of C, by the steps of the row."""
 
 _LABEL = 9
 _SUSPECTS = 6
@@ -26,18 +30,31 @@ def no_values(case: CaseInfo, at: At) -> KnownValues | None:
     return None
 
 
+def no_calls(case: CaseInfo, steps: Sequence[Step], profile: Profile, at: At) -> Sequence[str]:
+    """For those who can't write C."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class OfStatements:
+    """What is known of statements besides their text: the values at one, and what one posts, in lines of C."""
+
+    values: Values = no_values
+    calls: Callable[[At], Sequence[str]] = lambda at: ()
+
+
 def render(
     case: CaseInfo,
     verdict: Verdict,
     statement: Statement,
     device: str = "",
     again: str = "",
-    values: Values = no_values,
+    statements: OfStatements = OfStatements(),
 ) -> str:
     """The whole text of a failed case. `device`: what it ran on; `again`: the command that runs this row alone;
-    `values`: the values at a statement."""
+    `statements`: what is known of them."""
     source = SourceText(case.path)
-    blocks = [_failure(case, failure, source, statement, values) for failure in verdict.failures]
+    blocks = [_failure(case, failure, source, statement, statements) for failure in verdict.failures]
     tail: list[str] = []
     if case.title:
         tail.append(_detail("about", case.title))
@@ -71,15 +88,18 @@ def render(
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 
-def _failure(case: CaseInfo, failure: Failure, source: SourceText, statement: Statement, values: Values) -> str:
+def _failure(
+    case: CaseInfo, failure: Failure, source: SourceText, statement: Statement, statements: OfStatements
+) -> str:
     text = [f"{case.source}:{failure.at.line}:{failure.at.column}: error[{failure.code}]: {failure.message}"]
     text.extend(source.quoted(failure.at))
     label = "with"
-    for line in source.values(failure.at, case.at, case.id, values(case, failure.at)):
+    for line in source.values(failure.at, case.at, case.id, statements.values(case, failure.at)):
         text.append(_detail(label, line))
         label = ""
     text.extend(_detail(label, detail) for label, detail in _with_rule(case, failure, statement))
     text.extend(_suspects(failure, source))
+    text.extend(_calls(failure, statements))
     return "\n".join(text)
 
 
@@ -95,7 +115,7 @@ def _with_rule(case: CaseInfo, failure: Failure, statement: Statement) -> list[t
         at = labels.index(LABEL) + 1
         while at < len(labels) and not labels[at]:
             at += 1
-        details.insert(at, ("against", f"{rule}, quoted below" if rule in case.verifies else f"{rule}: {said}"))
+        details.insert(at, ("breaks", f"{rule}, quoted below" if rule in case.verifies else f"{rule}: {said}"))
     return details
 
 
@@ -108,6 +128,14 @@ def _suspects(failure: Failure, source: SourceText) -> Iterator[str]:
     for at in places:
         yield _detail(label, f"{at}  {source.first_line(at)}".rstrip())
         label = ""
+
+
+def _calls(failure: Failure, statements: OfStatements) -> Iterator[str]:
+    """What the statement posts; of one that posts nothing, what the only statement posts that may have caused it."""
+    places = failure.suspects[1]
+    lines = statements.calls(failure.at) or (statements.calls(places[0]) if len(places) == 1 else ())
+    for number, line in enumerate(lines):
+        yield _detail("" if number else "in C", line)
 
 
 def _detail(label: str, text: str) -> str:

@@ -6,6 +6,7 @@ import operator
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from mkeyspec import plan
@@ -45,10 +46,12 @@ class Rig:
         statement: Callable[[str], str | None] = lambda requirement: None,
         again: Callable[[str], str] = lambda id: "",
         values: diagnosis.Values = diagnosis.no_values,
+        calls: diagnosis.CallsOfStep = diagnosis.no_calls,
         around: Surroundings | None = None,
     ) -> None:
         """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id; `again` the
-        command that runs the row of this id alone; `values` the values at a statement of a row."""
+        command that runs the row of this id alone; `values` the values at a statement of a row; `calls`
+        its calls in C, by the steps that were taken."""
         self.device = device
         self.profile = profile
         self.expectations = expectations
@@ -56,6 +59,7 @@ class Rig:
         self.statement = statement
         self.again = again
         self.values = values
+        self.calls = calls
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self.doubts = Doubts()
@@ -137,12 +141,15 @@ class Rig:
         self.verdict = Verdict("fail", [Failure("MKS2009", case.at, message, details, True)])
         raise self._failed(case)
 
-    def _failed(self, case: CaseInfo) -> CaseFailed:
+    def _failed(self, case: CaseInfo, taken: Sequence[Step] = ()) -> CaseFailed:
+        """`taken`: the steps that were carried out."""
         info = self._info
         words = [info.device, f"firmware {info.firmware}" if info.firmware else ""]
         words += [f"{name} {version}" for name, version in info.versions.items()]
         device = ", ".join(filter(None, words))
-        text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id), self.values)
+        calls = partial(self.calls, case, taken, self.profile)
+        more = diagnosis.OfStatements(self.values, calls)
+        text = diagnosis.render(case, self.verdict, self.statement, device, self.again(case.id), more)
         return CaseFailed(text, tuple(self.verdict.failures), self.verdict.unhealthy)
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:
@@ -228,10 +235,11 @@ class Rig:
             verdict.against = self.doubts.passed(executor.state)
         elif verdict.status == "fail":
             verdict.size = size_of(executor.state)
+        taken = executor.state.taken
         self._give_back()
         self.doubts.failed(verdict.failures)
         if verdict.status == "fail":
-            raise self._failed(case)
+            raise self._failed(case, taken)
         return verdict
 
     def _withheld(self, at: At, unsupported: Unsupported) -> Failure:

@@ -139,8 +139,8 @@ LOOKS = ("looks like:", "the guard starts from zeros")
 @pytest.mark.parametrize(
     ("verifies", "causes", "told"),
     [
-        ((), ("guard.seed_zeros",), "against   DIF-06: what DIF-06 says"),
-        (("DIF-06",), ("guard.seed_zeros", "bytes.zero"), "against   DIF-06, quoted below"),
+        ((), ("guard.seed_zeros",), "breaks    DIF-06: what DIF-06 says"),
+        (("DIF-06",), ("guard.seed_zeros", "bytes.zero"), "breaks    DIF-06, quoted below"),
         ((), ("guard.seed_zeros", "app.zero"), "bytes     1"),
         ((), (), "bytes     1"),
     ],
