@@ -15,12 +15,15 @@ from tests.device.verbs import soft
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tutorial.md"
-CASE = "cases/first.mks"
 
 
-def blocks(text: str) -> list[tuple[str, str]]:
-    """(language, text) of the fenced blocks, in their order."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def blocks(text: str) -> Iterator[tuple[str, str, str]]:
+    """(language, text, file) of the fenced blocks, in their order. The file is the one that was last to be saved."""
+    file = ""
+    for block in re.finditer(r"[Ss]ave this as `([^`]+)`|^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        file = block[1] or file
+        if block[2]:
+            yield block[2], block[3], file
 
 
 def commands(console: str) -> Iterator[tuple[str, str]]:
@@ -60,8 +63,9 @@ def follow(folder: Path, text: str, *, on_soft: bool) -> list[str]:
     others = ("PYTEST_", "COV_", "BUILD_NUMBER")
     kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith(others)}
     environment = {**kept, "PATH": f"{folder.parent / 'bin'}{os.pathsep}{kept['PATH']}", "COLUMNS": "80"}
-    case, ran = folder / CASE, []
-    for language, block in blocks(text):
+    ran = []
+    for language, block, file in blocks(text):
+        case = folder / file
         if language == "mks":
             case.write_text(block, "utf-8")
         elif language == "diff":
@@ -87,7 +91,14 @@ def test_it_goes_as_it_says(folder: Path) -> None:
         "mkeyspec run cases -q",
         "mkeyspec run cases -q",
         "mkeyspec list cases --rows",
-        "mkeyspec run cases -q --fault crc32_not_inverted",
+        "mkeyspec run cases -q --fault crc32_not_inverted | grep -E 'error|field  |looks like|again|passed'",
+        "mkeyspec run cases/bad.mks -q",
+        "mkeyspec run cases/bad.mks -q | grep -E 'offset|passed'",
+        "mkeyspec new cases/dif.mks --kind t10dif --negative",
+        "cat cases/dif.mks",
+        "mkeyspec new cases/xts.mks --kind xts",
+        "cat cases/xts.mks",
+        "mkeyspec run cases -q",
     ]
     soft.need()  # its last command was left out
 
