@@ -165,6 +165,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def make_rig(config: pytest.Config, device: Device, profile: Profile, expectations: Expectations) -> Rig:
+    from mkeyspec.compiler.live_rules import LiveRules
     from mkeyspec.requirements.own import all_requirements
     from mkeyspec.run.rig import Rig
 
@@ -184,4 +185,5 @@ def make_rig(config: pytest.Config, device: Device, profile: Profile, expectatio
         values=values_of_row,
         calls=calls_of_row,
         around=replay_of(config) or recorder_of(config),
+        rules=LiveRules,
     )

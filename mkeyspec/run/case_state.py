@@ -25,6 +25,9 @@ from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
 from mkeyspec.value.signature import Domain
 
+NAMES = frozenset({"lkey", "rkey", "addr", "key", "number", "qpn"})
+"""Live members that are names for the device: the rules ask whose they are, not how large."""
+
 BOUNDARY = 64
 """What `misaligned` counts from, in bytes."""
 
@@ -89,6 +92,10 @@ _START = At(1, 1)
 LATE_CASES = 3
 """How many cases later the event of a claimed failure may come. Without an end, a device that raises none would have as
 many other events excused."""
+
+
+class Misfit(Exception):
+    """A number of the device makes a statement break a rule, or its claim pointless; `str()` says how."""
 
 
 class Less(Exception):
@@ -162,6 +169,10 @@ class CaseState:
         self.around = Surroundings()
         self.wait_for_label: Callable[[Label], None] = lambda label: None
         """Called when a member of a label is read (`Executor`)."""
+        self.judge: Callable[[], None] = lambda: None
+        """Called before something is posted (`Executor`). Raises Misfit."""
+        self.counted = False
+        """Whether a live number was read that a rule of the pages may depend on."""
         self.wait_for_bytes: Callable[[str], None] = lambda name: None
         """Called when a number is read from a buffer (`Executor`)."""
         self.late: Counter[int] = Counter()
@@ -343,6 +354,7 @@ class CaseState:
             if subject not in self.snapshots:
                 raise Unobserved(subject)
             return self.snapshots[subject]
+        self.counted = self.counted or member.partition("~")[0] not in NAMES
         value = self.scalar(subject, member)
         if isinstance(value, str):
             raise NoValue(f"{subject}.{member} is {value}, not a number")

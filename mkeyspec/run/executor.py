@@ -13,6 +13,7 @@ from mkeyspec.run import (
     drain,
     event,
     expectations,
+    live_numbers,
     login,
     mkey_check,
     outcomes,
@@ -27,7 +28,7 @@ from mkeyspec.run import (
     wait,
 )
 from mkeyspec.run.buffer import GUARD, Beyond, inside
-from mkeyspec.run.case_state import CaseState, Less
+from mkeyspec.run.case_state import CaseState, Less, Misfit
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
@@ -44,13 +45,23 @@ from mkeyspec.value.live import NoValue, evaluate
 class Executor:
     """One running case."""
 
-    def __init__(self, state: CaseState, expectations: Expectations, verdict: Verdict) -> None:
+    def __init__(
+        self,
+        state: CaseState,
+        expectations: Expectations,
+        verdict: Verdict,
+        rules: live_numbers.Rules = live_numbers.NoJudge,
+    ) -> None:
+        """`rules`: makes what judges steps whose live numbers are known."""
         self.state = state
         self.builder = RequestBuilder(state)
         self.verdict = verdict
         self.rulings = Rulings(state, expectations, verdict)
         state.wait_for_label = self._wait_for_label
         state.wait_for_bytes = self._wait_for_bytes
+        state.judge = self._judge
+        self._rules = rules()
+        self._judged = 0
 
     def take(self, step: plan.Step) -> None:
         """Carry out one step, or note that it was not run. Raises Unsupported, and any exception of a broken
@@ -70,6 +81,9 @@ class Executor:
             self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
         except Beyond as beyond:
             self.rulings.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
+        except Misfit as misfit:
+            message = f"with the numbers of this device, {misfit}"
+            self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
         except NoValue as fault:
             message = f"a number of this statement has no value here: {fault}"
             self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
@@ -360,6 +374,20 @@ class Executor:
         failure = drain.rest(self.state, step.at, (look,)) if look.reads | look.writes | look.changes else None
         if (failure := failure or arrival.of_bytes(self.state, step)) is not None:
             self.rulings.fail(failure)
+
+    def _judge(self) -> None:
+        """Hold the step under way against the rules of the pages, if a live number may decide: then the compiler has
+        left it open. Raises Misfit."""
+        state = self.state
+        if not state.counted:
+            return
+        said = ""
+        while self._judged < len(state.taken):
+            step = state.taken[self._judged]
+            self._judged += 1
+            said = self._rules.take(live_numbers.resolved(step, state))
+        if said:
+            raise Misfit(said)
 
     def _wait_for_label(self, label: Label) -> None:
         """A member of a labelled statement is read: wait for its completions, unless the case is over."""

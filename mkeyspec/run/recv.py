@@ -23,6 +23,7 @@ def post(state: CaseState, addresses: Addresses, step: plan.Recv) -> Attempt | N
     receive.astray = bool(sges) and not addresses.is_key(step.into[0].name, sges[0].lkey)
     if step.label is not None:
         receive.label = state.labels.setdefault(step.label, Label())
+    state.judge()
     refused = section.post_receive(state, end, receive)
     state.use(addresses.named, step.at, receive)
     return Attempt(step.at, "recv", "complete", refused) if refused else None

@@ -18,6 +18,7 @@ from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.doubts import Doubts
 from mkeyspec.run.executor import Executor
+from mkeyspec.run.live_numbers import NoJudge, Rules
 from mkeyspec.run.size import size_of
 from mkeyspec.run.surroundings import PASSED_ON, NotRecorded, Surroundings
 from mkeyspec.run.turn import Turn
@@ -48,10 +49,11 @@ class Rig:
         values: diagnosis.Values = diagnosis.no_values,
         calls: diagnosis.CallsOfStep = diagnosis.no_calls,
         around: Surroundings | None = None,
+        rules: Rules = NoJudge,
     ) -> None:
         """`deadline` bounds every wait, in seconds; `statement` gives a requirement's sentence by its id; `again` the
         command that runs the row of this id alone; `values` the values at a statement of a row; `calls`
-        its calls in C, by the steps that were taken."""
+        its calls in C, by the steps that were taken; `rules` makes what judges steps by the numbers of the device."""
         self.device = device
         self.profile = profile
         self.expectations = expectations
@@ -60,6 +62,7 @@ class Rig:
         self.again = again
         self.values = values
         self.calls = calls
+        self.rules = rules
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self.doubts = Doubts()
@@ -98,7 +101,7 @@ class Rig:
         state.late = self.around.begin(case.id, sum(self._late, Counter()))
         state.alive, state.around = self.alive, self.around
         self._whole = False
-        self._executor = Executor(state, self.expectations, self.verdict)
+        self._executor = Executor(state, self.expectations, self.verdict, self.rules)
         return []
 
     @property

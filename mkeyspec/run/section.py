@@ -64,7 +64,9 @@ def departs_by_list(section: Section, known: Known | None) -> bool:
 
 
 def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt | None:
-    """Post the section. Returns an Attempt if there is nothing to wait for (refused, or aborted on purpose)."""
+    """Post the section. Returns an Attempt if there is nothing to wait for (refused, or aborted on purpose). Raises
+    Misfit."""
+    state.judge()
     end = section.end
     if end.pair.attributes.sig_pipelining:
         state.look_for_events()

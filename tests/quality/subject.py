@@ -15,6 +15,7 @@ from typing import Any
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.compile import compile_file
+from mkeyspec.compiler.live_rules import LiveRules
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused
@@ -143,7 +144,9 @@ class Bench:
 
     def _run(self, row: Row, disturbance: Disturbance | None, keep: bool, slow: bool) -> Outcome:
         tap = Tap(self.make(), disturbance, keep=keep)
-        rig = Rig(tap, self.profile, self.expectations, deadline=self.patience if slow else self.deadline)
+        rig = Rig(
+            tap, self.profile, self.expectations, deadline=self.patience if slow else self.deadline, rules=LiveRules
+        )
         case, steps = row.case, row.row.steps
         info = CaseInfo(row.id, row.source, case.verifies, row.row.needs, None, case.at, case.isolated)
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mkeyspec.compiler.compile import compile_file
+from mkeyspec.compiler.live_rules import LiveRules
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device
@@ -44,7 +45,7 @@ def verdicts(
 ) -> list[Verdict | Sequence[Failure]]:
     """Of each row, on one device: its verdict, or its failures."""
     device = device if device is not None else Model(Profile())
-    rig = Rig(device, Profile(), expectations or Expectations(), deadline=deadline)
+    rig = Rig(device, Profile(), expectations or Expectations(), deadline=deadline, rules=LiveRules)
     found: list[Verdict | Sequence[Failure]] = []
     for case in compiled(text):
         for row in case.rows:

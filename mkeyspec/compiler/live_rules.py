@@ -1,0 +1,53 @@
+"""The rules of the man pages at a run: for steps whose live numbers have become known.
+
+The compiler leaves open what a live number decides. The rig tells the steps again, in order, with the numbers of its
+device, and the same rules and claims are looked at once more. What is wrong then is the author's mistake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkeyspec import plan
+from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.check.rules import RULES
+from mkeyspec.compiler.check.state import AbstractState
+from mkeyspec.compiler.statements.check_step import broken_by, check_step
+from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.source import Source, Span
+
+_NOWHERE = Span(Source("", ""), 0, 0)
+
+
+class LiveRules:
+    """Of one row: the state that its steps have left so far."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state = AbstractState()
+
+    def take(self, step: plan.Step) -> str:
+        """Apply the next step. What is wrong with it, in a sentence; "" if nothing is."""
+        origin = Origin(_NOWHERE, _NOWHERE)
+        step = _located(step, origin)
+        claim: plan.Claim = getattr(step, "claim", ())
+        named = {one.rule for one in plan.rejections(claim)} if plan.is_rejected(claim) else set()
+        broken = {one.rule.name for one in broken_by(self._state, step, origin)} if named else set()
+        found = Diagnostics()
+        check_step(self._state, step, origin, found)
+        for name in named - broken:
+            if name in RULES:
+                title = RULES[name].title
+                return f"nothing breaks the rule that the claimed refusal is for ({title})"
+        return found.errors[0].message if found.errors else ""
+
+
+def _located(step: plan.Step, origin: Origin) -> plan.Step:
+    """A copy with an origin, as the rules want it; a generated module's steps have none."""
+    match step:
+        case plan.Post():
+            requests = tuple([replace(one, origin=origin) for one in step.requests])
+            return replace(step, requests=requests, origin=origin)
+        case _:
+            return replace(step, origin=origin)
