@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from typing_extensions import assert_never
+
 from mkeyspec import plan
 from mkeyspec.compiler.eval.evaluate import COMPARISONS, evaluate
 from mkeyspec.compiler.eval.scope import Scope
@@ -100,7 +102,7 @@ class _Finding:
         at: Scope | None = scope
         while at is not None and at is not self.library:
             for name, value in at.names.items():
-                if isinstance(value, _SHOWN) and (text := told(value)):
+                if _is_shown(value) and (text := told(value)):
                     self.values.names.setdefault(name, (text, not _is_long(value)))
             at = at.around
         self.values.lets = {name: _in_one_line(_picked(value, scope)) for name, value in self.lets.items()}
@@ -129,7 +131,7 @@ class _Finding:
             case ast.Binary(operator=operator) if operator in COMPARISONS or operator == "++":
                 return False
             case ast.Ref(name=name):
-                return name in self.library.names and isinstance(self.library.names[name], _SHOWN)
+                return name in self.library.names and _is_shown(self.library.names[name])
             case ast.Binary():
                 return True
             case _:
@@ -211,49 +213,62 @@ def told(value: Value) -> str:
             return ""
 
 
+def _is_shown(value: object) -> bool:
+    return isinstance(value, _SHOWN)
+
+
 def _is_long(value: Value) -> bool:
     return isinstance(value, ByteString) and value.length > FIRST
 
 
 def _is_value(name: str, scope: Scope) -> bool:
     with suppress(KeyError):
-        return scope.place(name) is not None and isinstance(scope.find(name), _SHOWN)
+        return scope.place(name) is not None and _is_shown(scope.find(name))
     return False
 
 
 def _at(node: ast.Step | ast.Expect, offset: int) -> ast.Step | ast.Expect:
     """The innermost statement that begins at `offset`."""
-    if isinstance(node, ast.Step) and node.block is not None:
-        for line in flat(node.block.lines):
-            if isinstance(line, (ast.Step, ast.Expect)) and line.span.start <= offset < line.span.end:
-                return _at(line, offset)
-    return node
+    inside = next((line for line in _statements_in(node) if line.span.start <= offset < line.span.end), None)
+    return node if inside is None else _at(inside, offset)
+
+
+def _statements_in(node: ast.Step | ast.Expect) -> Iterator[ast.Step | ast.Expect]:
+    """The statements of its block."""
+    match node:
+        case ast.Step(block=block) if block is not None:
+            for line in flat(block.lines):
+                match line:
+                    case ast.Step() | ast.Expect():
+                        yield line
 
 
 def _expressions(node: ast.Step | ast.Expect) -> Iterator[ast.Expr]:
     """The expressions of a statement, in the order of its text; those of what it claims left out."""
-    if isinstance(node, ast.Expect):
-        yield node.condition
-        return
-    for value in (node.operand, *(phrase.value for phrase in node.phrases), node.value):
-        if value is not None:
-            yield value
-    for modifier in node.modifiers:
-        if modifier.value is not None:
-            yield modifier.value
-    for line in flat(node.block.lines) if node.block is not None else ():
-        if isinstance(line, (ast.Step, ast.Expect)):
-            yield from _expressions(line)
+    match node:
+        case ast.Expect(condition=condition):
+            yield condition
+        case ast.Step():
+            for value in (node.operand, *(phrase.value for phrase in node.phrases), node.value):
+                if value is not None:
+                    yield value
+            for modifier in node.modifiers:
+                if modifier.value is not None:
+                    yield modifier.value
+            for line in _statements_in(node):
+                yield from _expressions(line)
+        case _:
+            assert_never(node)
 
 
 def _picked(expr: ast.Expr, scope: Scope) -> ast.Expr:
     """Of `pick(condition, one, other)`, the one that is taken."""
-    with suppress(Fault):
-        while isinstance(expr, ast.Call) and isinstance(expr.function, ast.Ref) and expr.function.name == "pick":
-            holds = evaluate(expr.arguments[0].value, scope)
-            if len(expr.arguments) != 3 or not isinstance(holds, bool):
-                break
-            expr = expr.arguments[1 if holds else 2].value
+    match expr:
+        case ast.Call(function=ast.Ref(name="pick"), arguments=(condition, one, other)):
+            with suppress(Fault):
+                holds = evaluate(condition.value, scope)
+                if isinstance(holds, bool):
+                    return _picked((one if holds else other).value, scope)
     return expr
 
 

@@ -83,6 +83,8 @@ class Finding:
     def lines(self) -> tuple[str, ...]:
         """The text of a failure, one line or more."""
         if not self.causes:
+            if not self.whole:
+                return (f"not known: {self.what} are too many to try all {self.tried} near misses",)
             return (f"none of {self.tried} near misses reproduces {self.what}",)
         what = f"all {self.blocks} blocks" if self.blocks > 1 else "all of it"
         declared = next((cause.sentence for cause in self.causes if cause.name == DECLARED), "")
@@ -297,8 +299,8 @@ class _Search:
                 if size > FIRST and not self._reproduces(whole, Evaluation(rules, self._some(MOST)), size):
                     continue
             except Spent:
+                self.whole = False
                 if self.budget.left < ONE:
-                    self.whole = False
                     return
                 continue
             except Exception:

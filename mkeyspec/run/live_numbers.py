@@ -41,6 +41,11 @@ def resolved(step: plan.Step, state: CaseState) -> plan.Step:
             granted = state.mkeys[name].handle.max_entries
             asked = _known(step.entries, state.read)
             return replace(step, entries=max(granted, asked) if is_known(asked) else asked)
+        case plan.Qp(name=name) if name in state.pairs:
+            # The room of a configuration follows from what was granted (X-LIM-01).
+            granted = state.pairs[name].handle.owner.max_inline_data
+            members = [member for member in step.members if member[0] != "max_inline_data"]
+            return replace(step, members=(*members, ("max_inline_data", granted)))
         case plan.Mkey() | plan.Post() | plan.Transmit() | plan.Receive() | plan.Recv():
             return _resolve(step, state.read)
         case _:

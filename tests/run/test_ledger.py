@@ -348,22 +348,27 @@ case a
 
 
 def test_a_large_buffer_fails_as_short_as_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """16 blocks and 4,000 blocks (16 MiB, the limit of a buffer), of which each field differs: as many lines, as many
-    steps through keys."""
+    """16 blocks and 4,000 blocks (16 MiB, the limit of a buffer), of which each field differs: as many lines but those
+    of the near misses, as many steps through keys. A search that was cut says so."""
     calls: list[str] = []
     for subject, name in ((route.Transfer, "memory"), (route.Transfer, "pieces"), (difference, "field_span")):
         monkeypatch.setattr(subject, name, _noted(getattr(subject, name), name, calls))
-    taken, lengths, texts = [], [], []
+    taken, lengths, texts, near = [], [], [], []
     for n in (16, 4000):
         calls.clear()
         [failed] = verdicts(BIG.replace("COUNT", str(n)), deadline=30)
         assert not isinstance(failed, Verdict)
         taken.append(len(calls))
-        lengths.append(len(failed[0].details))
+        at = [label for label, _ in failed[0].details].index("looks like:")
+        after = next(i for i, (label, _) in enumerate(failed[0].details) if i > at and label)
+        near.append([text for _, text in failed[0].details[at:after]])
+        lengths.append(len(failed[0].details) - len(near[-1]))
         texts.append(sum(len(text) for _, text in failed[0].details))
         assert f"CRC32C field: blocks 0..{n - 1}, every one" in dict(failed[0].details)["differ"]
     assert taken[0] == taken[1] < 40
     assert lengths[0] == lengths[1] < 36
+    assert "and this is how: the CRC starts from ones" in near[0][-1]
+    assert [line[:9] for line in near[1]] == ["not known"]
     assert texts[1] < texts[0] + 100
 
 
