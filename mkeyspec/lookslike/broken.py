@@ -12,6 +12,8 @@ _BROKEN: dict[str, tuple[str, ...]] = {
     "app.": ("DIF-09",),
     "app.byte_order": ("DIF-01",),
     "block.size": ("SIG-22",),
+    "cancel.": ("XCAN-05",),
+    "cancel.none": ("XCAN-04",),
     "check.": ("MSK-01",),
     "check.all": ("MSK-02",),
     "check.app": ("MSK-02",),

@@ -106,6 +106,8 @@ class Rules:
     """What becomes of the data after the last whole block of a signature."""
     early: bool = False
     """The last transfer comes before the one, or before the stored bytes, in front of it."""
+    cancel: str = ""
+    """Which of the requests that wait are cancelled: `none`, the `first` of the number, `all` of any number."""
     copied_once: bool = False
     """Fields are copied in the first block only."""
 

@@ -329,6 +329,10 @@ TRANSFERS: tuple[Hypothesis, ...] = (
             ("zero", "is moved as zeros", lambda data: bytes(len(data))),
             ("lost", "is not moved", lambda data: b""))),
     Hypothesis("moved.earlier", "a transfer is carried out before the one in front of it", Rules(early=True)),
+    *(Hypothesis(f"cancel.{which}", sentence, Rules(cancel=which)) for which, sentence in (
+        ("none", "a cancelled request is carried out"),
+        ("first", "of several requests with the number only the first is cancelled"),
+        ("all", "what waits is cancelled, whatever its number"))),
     Hypothesis("moved.but_last", "the last byte is not moved", Rules(bytes_lost=1)),
     Hypothesis("moved.half", "only the first half of the bytes is moved", Rules(limit=0.5)),
     Hypothesis("moved.nothing", "nothing is moved", Rules(limit=0.0)),

@@ -114,7 +114,7 @@ def _is_fact(name: str) -> bool:
 
 
 _RANKS: tuple[tuple[str, ...], ...] = (
-    ("expectation.", "escape.", "bytes.unchanged"),
+    ("expectation.", "cancel.", "escape.", "bytes.unchanged"),
     (),
     ("key.", "copied.first_block", "check.first_block_only", "check.not_", "check.low_bit", "field.words"),
     ("block.size", "layout.length", "layout.first_length", "layout.starts", "layout.aligned", "layout.begin", "check.",
@@ -188,7 +188,7 @@ class _Search:
         of something else."""
         stage, pieces = self.looked.stage, self.looked.pieces
         before = self.scene.before
-        if stage is None or not pieces or any(map(_on_purpose, stage.steps)):
+        if stage is None or not pieces or any(map(_leaves_open, stage.steps)):
             return
         if before is not None and self.scene.is_got(before):
             return  # nothing was written, which says little of the device
@@ -271,8 +271,10 @@ class _Search:
         self, stage: Stage, moves: list[Move], every: Sequence[Move] = ()
     ) -> Callable[[Evaluation], list[tuple[int, bytes]]]:
         def computed(evaluation: Evaluation) -> list[tuple[int, bytes]]:
-            anew = evaluation.rules.early or any(move.atomic for move in moves)
-            replay = replayed(stage, every if evaluation.rules.early else moves, evaluation, anew=anew)
+            rules = evaluation.rules
+            whole = rules.early or bool(rules.cancel)
+            anew = whole or any(move.atomic for move in moves)
+            replay = replayed(stage, every if whole else moves, evaluation, anew=anew)
             made, at = [], 0
             for name, start, length in self.looked.pieces:
                 made.append((at, bytes(replay.image(name)[start : start + length])))
@@ -292,6 +294,8 @@ class _Search:
             rules = hypothesis.rules
             if rules.crypt is not None and not kinds & {XtsEncrypt, XtsDecrypt}:
                 continue
+            if rules.cancel and not self._cancels():
+                continue
             try:
                 if not self._reproduces(first, Evaluation(rules, self._some(ONE)), FIRST):
                     continue
@@ -306,6 +310,10 @@ class _Search:
             except Exception:
                 continue
             yield hypothesis.name, hypothesis.sentence
+
+    def _cancels(self) -> bool:
+        stage = self.looked.stage
+        return stage is not None and any(isinstance(step, plan.Cancel) for step in stage.steps)
 
     def _some(self, most: int) -> Budget:
         """A part of what is left, taken at once."""
@@ -344,15 +352,23 @@ class _Search:
                 self._look_into(inside, kinds, depth + 1)
 
 
-def _on_purpose(step: plan.Step) -> bool:
-    """Whether a member of a request is set wrong: what it gives then, the references don't say."""
+def _leaves_open(step: plan.Step) -> bool:
+    """Whether the references don't say what it gives: a member of a request is set wrong, it is refused where it is
+    carried out, or requests are cancelled."""
     match step:
+        case plan.Cancel():
+            return True
         case plan.Transmit() | plan.Receive():
-            return bool(step.part.but)
+            return bool(step.part.but) or _may_fail(step.claim)
         case plan.Post():
-            return any(map(_request_on_purpose, step.requests))
+            return any(map(_request_on_purpose, step.requests)) or _may_fail(step.claim)
         case _:
             return False
+
+
+def _may_fail(claim: plan.Claim) -> bool:
+    """Whether it may be refused when it is carried out, or completes with an error: bytes may be moved before that."""
+    return any(not outcome.succeeds() for outcome in claim) and not plan.rejected_at(claim, "complete")
 
 
 def _request_on_purpose(request: plan.Wr) -> bool:

@@ -56,6 +56,10 @@ class Move:
     """The case stores the bytes: no device has a part in it."""
     atomic: plan.FetchAdd | plan.CompareSwap | None = None
     """The 8 bytes of `source` are changed, and what was there goes to `target`."""
+    waited: bool = False
+    """It waited behind a fence when the case cancelled requests."""
+    cancelled: Optional[int] = None
+    """It was cancelled, after so many others by the same statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def moves_of(stage: Stage) -> list[Move]:
     keys: dict[str, Key] = {}
     waiting: dict[tuple[str | None, bool], list[plan.Recv]] = {}
     moves: list[Move] = []
+    fenced: dict[str | None, list[tuple[int, int | None]]] = {}
+    """Of each queue that may have stopped: (place in `moves`, wr_id) from the first fenced request on."""
 
     def moved(source: tuple[Part, ...] | bytes, target: tuple[Part, ...] | str) -> None:
         moves.append(Move(source, target, dict(keys)))
@@ -105,8 +111,18 @@ def moves_of(stage: Stage) -> list[Move]:
                     if isinstance(request, plan.Configure):
                         key = keys.get(request.mkey, Key())
                         keys[request.mkey] = replace(key, failed=_configured(key, request))
+            case plan.Cancel():
+                cancelled = 0
+                for place, id in fenced.get(step.qp, ()):
+                    of_it = id == step.id and moves[place].cancelled is None
+                    number = cancelled if of_it else moves[place].cancelled
+                    moves[place] = replace(moves[place], waited=True, cancelled=number)
+                    cancelled += of_it
+            case plan.Resume():
+                fenced.pop(step.qp, None)
             case plan.Post():
                 for request in step.requests:
+                    begun = len(moves)
                     match request:
                         case plan.Configure():
                             keys[request.mkey] = _configured(keys.get(request.mkey, Key()), request)
@@ -127,6 +143,10 @@ def moves_of(stage: Stage) -> list[Move]:
                                 moved(request.data, queue.pop(0).into)
                         case _:
                             pass
+                    options = plan.options_of(request)
+                    if not step.peer and (step.qp in fenced or options.fence):
+                        behind = fenced.setdefault(step.qp, [])
+                        behind += [(place, options.id) for place in range(begun, len(moves))]
             case _:
                 pass
     return moves
@@ -217,6 +237,8 @@ class Replay:
         if move.check:
             self.arrivals = [one for one in self.arrivals if one.mkey != move.check]
             return
+        if not self._is_carried_out(move):
+            return
         self.keys = move.keys
         if move.atomic is not None:
             self._atomic(move.atomic, move)
@@ -242,6 +264,18 @@ class Replay:
             length = self._number(part.length)
             self._delivered(part, stream[at : at + length])
             at += length
+
+    def _is_carried_out(self, move: Move) -> bool:
+        """Whether no request to cancel it has had an effect."""
+        match self.evaluation.rules.cancel:
+            case "none":
+                return True
+            case "first":
+                return move.cancelled is None or move.cancelled > 0
+            case "all":
+                return not move.waited
+            case _:
+                return move.cancelled is None
 
     def _atomic(self, request: plan.FetchAdd | plan.CompareSwap, move: Move) -> None:
         assert not isinstance(move.source, bytes)

@@ -34,6 +34,8 @@ def test_every_rule_is_one_and_every_beginning_is_used() -> None:
         (["crc.inversion"], ("CRC-02", "CRC-03"), ""),
         (["crc.seed_zeros"], ("CRC-03",), "CRC-05"),
         (["layout.order"], ("INT-01",), "INT-01"),
+        (["cancel.none"], (), "XCAN-04"),
+        (["cancel.first"], (), "XCAN-05"),
         (["moved.half"], ("CRC-03",), ""),
         ([], (), ""),
     ],

@@ -61,6 +61,30 @@ def test_the_device_is_wrong(tmp_path: Path, fault: str) -> None:
     assert SAID not in said(tmp_path, fault, *FAULTS[fault], "--fault", fault)
 
 
+REFUSED = """\
+mks 1
+
+case a
+    verifies ACC-01
+    memory m[64]
+    mkey k
+    configure k { access local_write | remote_read; layout list(m) }
+    receive counter(64) into k by peer_write
+        rejected at completion with remote_access
+    expect m == unchanged
+"""
+
+
+def test_a_refused_request_that_moves_bytes(tmp_path: Path) -> None:
+    """It is refused, as the case declares; what it has moved is not."""
+    project = Project(tmp_path)
+    project.put("cases/a.mks", REFUSED)
+    assert project.mkeyspec("run", "cases").code == 0
+    done = project.mkeyspec("run", "cases", "--fault", "refused_write_lands")
+    assert "error[MKS2102]" in done.out, done.out
+    assert SAID not in done.out
+
+
 def test_a_member_set_wrong_on_purpose(tmp_path: Path) -> None:
     """The references say nothing of what a device does with it."""
     flags, setter = SIGNED

@@ -68,7 +68,38 @@ SIGNED: tuple[plan.Step, ...] = (
     *memories(m=SHORT, w=bytes(524)),
     configured(layout(("m", 0, 520)), plan.SetSignature(None, DOMAIN, 0xF0)),
 )
+SHARE = DATA[:16]
+
+
+def stopped(*ids: int) -> tuple[plan.Step, ...]:
+    """Each request writes 16 bytes of `w`; the first one has a fence, and 2 is cancelled."""
+    requests = [
+        plan.Write(AT, (Part("m", 0, 16),), Part("w", 16 * place, 16), options=plan.Options(fence=not place, id=id))
+        for place, id in enumerate(ids)
+    ]
+    before = plan.Write(AT, (Part("m", 0, 16),), Part("other", 0, 16), options=plan.Options(id=2))
+    post = plan.Post(AT, (before, *requests), wait=False)
+    buffers = memories(m=SHARE, other=bytes(16), w=bytes(16 * len(ids)))
+    return (*buffers, post, plan.Cancel(AT, 2), plan.Resume(AT))
+
+
+CANCELLED = ("cancel.none", "cancel.first", "cancel.all", "moved.earlier", "expectation.declared")
+
+
+def only(name: str) -> str:
+    """Of what a cancelled request may look like, this alone."""
+    return " ".join(one if one == name else f"-{one}" for one in CANCELLED)
+
+
 ROWS = {
+    "cancelled, and carried out": Row(only("cancel.none"), stopped(2, 3, 2), bytes(16) + SHARE + bytes(16), SHARE * 3),
+    "the first of the number is cancelled": Row(
+        only("cancel.first"), stopped(2, 3, 2), bytes(16) + SHARE + bytes(16), bytes(16) + SHARE * 2
+    ),
+    "all that waits is cancelled": Row(
+        only("cancel.all"), stopped(2, 3, 2), bytes(16) + SHARE + bytes(16), bytes(48)
+    ),
+    "another request of the number before the fence": Row(only("cancel.all"), stopped(3), SHARE, bytes(16)),
     "a layout of one entry has no first entry to leave out": Row(
         "bytes.unchanged moved.nothing -layout.first_missing -layout.last_missing -offset.+512 -target.-1",
         (*memories(m=DATA[:64], w=bytes(64)), configured(layout(("m", 0, 64))), written(("k", 0, 64), to=("w", 0, 64))),
