@@ -173,6 +173,7 @@ class Executor:
 
     def _mkey(self, step: plan.Mkey) -> None:
         self._create(declarations.mkey(self.state, step), step)
+        self._judge()  # a number of a buffer is what it is now
 
     def _qp(self, step: plan.Qp) -> None:
         self._create(declarations.qp(self.state, step), step)

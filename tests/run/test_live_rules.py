@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mkeyspec.compiler.live_rules import LiveRules
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
+from mkeyspec.device.protocol import Mkey, Side
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseFailed, CaseInfo
-from tests.quality.subject import rows
+from tests.quality.subject import ROOT, Bench, rows
 from tests.run.text import told, verdicts
 
 
@@ -140,6 +143,31 @@ def test_what_its_number_allows_or_earns_is_judged_of_the_device(lines: list[str
         "memory m = counter(64)", "mkey k { entries 4 }", "configure k { access local_write; layout list(m) }", *lines
     )
     assert told(text) == ["pass"]
+
+
+def test_entries_from_bytes_are_those_at_the_declaration() -> None:
+    text = case(
+        "memory m = be32(4)",
+        "mkey k { entries be32_at(m, 0) }",
+        "store m = be32(200)",
+        "configure k { access local_write; layout list([m] * (k.max_entries + 1)) }",
+        "    rejected at complete",
+    )
+    assert told(text) == ["pass"]
+
+
+class Generous(Model):
+    """Grants 29 entries more than it is asked for, as MKY-09 allows."""
+
+    def mkey(self, side: Side, *, max_entries: int, **options: Any) -> Mkey:
+        return super().mkey(side, max_entries=max_entries + (29 if max_entries < 60000 else 0), **options)
+
+
+@pytest.mark.parametrize("file", ["entries", "limits", "room"])
+def test_one_entry_beyond_those_granted_is_refused_though_it_breaks_the_room_too(file: str) -> None:
+    bench = Bench(lambda: Generous(Profile()))
+    found = [(row.id, bench.run(row)) for row in rows([ROOT / f"cases/layout/{file}.mks"], most=1)]
+    assert [(id, out.text) for id, out in found if not out.green and out.status != "skip"] == []
 
 
 def test_no_shipped_row_breaks_a_rule_by_the_numbers_of_the_device() -> None:
