@@ -1,8 +1,14 @@
-"""A run in which every row was skipped has no result: its exit code is pytest's for no collected tests (5)."""
+"""A run in which every row was skipped has no result: its exit code is pytest's for no collected tests (5). One that
+skipped more rows than it judged says so, and what they needed: a driver that tells too little gives such a run."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+
+MOST_NAMED = 6
+"""Needs that the line names."""
 
 
 class Judged:
@@ -11,10 +17,14 @@ class Judged:
     def __init__(self) -> None:
         self.verdicts = 0
         self.skipped_rows = 0
+        self.needs: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
-            self.skipped_rows += hasattr(report, "unmet")
+            unmet = getattr(report, "unmet", None)
+            if unmet is not None:
+                self.skipped_rows += 1
+                self.needs.update(str(unmet).removeprefix("needs ").split(", "))
         elif report.when == "call" or report.failed:
             self.verdicts += 1
 
@@ -31,4 +41,13 @@ class Judged:
         if self._nothing:
             terminalreporter.write_line(
                 "mkeyspec: every row was skipped, so that no row came to a verdict", yellow=True
+            )
+        elif self.skipped_rows > self.verdicts:
+            named = [f"{need} ({count})" for need, count in self.needs.most_common(MOST_NAMED)]
+            more = [f"and {len(self.needs) - MOST_NAMED} more"] if len(self.needs) > MOST_NAMED else []
+            rows = f"more rows were skipped ({self.skipped_rows}) than came to a verdict ({self.verdicts})"
+            terminalreporter.write_line(
+                f"mkeyspec: {rows}. They need {', '.join([*named, *more])}. Is the device what you take it for? "
+                "`mkeyspec doctor --device NAME` lists what it offers",
+                yellow=True,
             )

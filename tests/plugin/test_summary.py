@@ -90,3 +90,14 @@ def test_the_causes_of_a_run_whose_process_was_killed_are_of_all_its_rows(projec
     assert any(line.startswith("    1  LAY-05: MKS2012") for line in causes)
     stream = next(project.path.glob("reports/*/results.ndjson")).read_text("utf-8")
     assert stream.count('"kind":"result"') == 4
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_a_run_that_skips_more_than_it_judges_says_so(project: Project, workers: tuple[str, ...]) -> None:
+    """A driver that tells too little of a device gives a green run of the few rows that need nothing."""
+    project.put("cases/c.mks", CAUSES)
+    project.put("few.toml", 'without = ["signature.crc32"]\n')
+    done = project.mkeyspec("run", "cases", "-k", "crc or other", "--device-profile", "few.toml", *workers)
+    assert "more rows were skipped (3) than came to a verdict (1). They need signature.crc32 (3)." in done.out
+    done = project.mkeyspec("run", "cases", "-k", "crc or other", *workers)
+    assert "more rows were skipped" not in done.out

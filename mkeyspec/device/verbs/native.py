@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mkeyspec.abi.constants import QP_EVENTS
-from mkeyspec.device.protocol import Unsupported
+from mkeyspec.device.protocol import Unavailable, Unsupported
+from mkeyspec.device.verbs import names
 
 _LIBRARIES = re.compile(r"(/\S*/(lib(?:ibverbs|mlx5)\S*\.so\.(\S+)))$")
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -192,7 +193,20 @@ def look(address: int, length: int) -> bytes | None:
     got = _LIBC.process_vm_readv(
         os.getpid(), ctypes.byref(here), ctypes.c_ulong(1), ctypes.byref(there), ctypes.c_ulong(1), ctypes.c_ulong(0)
     )
+    if got < 0 and ctypes.get_errno() in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+        return _look_by_pipe(address, length)  # a container's seccomp profile, or its ptrace scope
     return buffer.raw if got == length else None
+
+
+def _look_by_pipe(address: int, length: int) -> bytes | None:
+    """As `look`, where process_vm_readv is forbidden: write(2) of memory that is not mapped fails too, with EFAULT."""
+    reads, writes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        got = _LIBC.write(writes, ctypes.c_void_p(address), ctypes.c_size_t(length))
+        return os.read(reads, length) if got == length else None
+    finally:
+        os.close(reads)
+        os.close(writes)
 
 
 def pointers(target: object) -> Iterator[int]:
@@ -252,29 +266,45 @@ def scribble(target: object, size: int, starts: bytes) -> None:
         ctypes.memset(id(target) + end - size, _SCRIBBLE, size)
 
 
+def _why_hidden() -> str:
+    """Why no pointer is found, in a few words."""
+    here = ctypes.create_string_buffer(b"here")
+    if look(ctypes.addressof(here), 4) != b"here":
+        return "this process may not read its own memory (process_vm_readv; a seccomp profile?)"
+    return f"the objects of this pyverbs ({names.generation()}) are laid out otherwise than those that are known"
+
+
 # Calls ---------------------------------------------------------------------------------------
 
 
 class Native:
-    """libibverbs and libmlx5 for one open context."""
+    """libibverbs and libmlx5 for one open context. Raises Unavailable (MKS0960) where they can't be called: without
+    them nothing says what the device can do, and a device that can do nothing is another thing."""
 
     def __init__(self, context: Any) -> None:
-        self.pointer = context_pointer(context)
+        found = context_pointer(context)
+        if found is None:
+            raise Unavailable("MKS0960", f"the C pointer of the device's context is not found: {_why_hidden()}")
+        self.pointer = found
         paths = loaded()
-        self._verbs = ctypes.CDLL(paths["libibverbs"][0], use_errno=True) if "libibverbs" in paths else None
-        self._mlx5 = ctypes.CDLL(paths["libmlx5"][0], use_errno=True) if "libmlx5" in paths else None
-        self.async_fd = -1
-        if self.pointer is not None:
-            (self.async_fd,) = struct.unpack("=i", look(self.pointer + _CONTEXT_TAIL + 4, 4) or b"\xff" * 4)
+        missing = [name for name in ("libibverbs", "libmlx5") if name not in paths]
+        if missing:
+            raise Unavailable("MKS0960", f"pyverbs has loaded no {' and no '.join(missing)} that /proc/self/maps shows")
+        self._verbs = ctypes.CDLL(paths["libibverbs"][0], use_errno=True)
+        self._mlx5 = ctypes.CDLL(paths["libmlx5"][0], use_errno=True)
+        tail = look(self.pointer + _CONTEXT_TAIL + 4, 4)
+        if tail is None:
+            raise Unavailable("MKS0960", "the descriptor of the device's async events can't be read")
+        (self.async_fd,) = struct.unpack("=i", tail)
 
     def offload(self) -> Offload:
-        """mlx5dv_query_device, with the mask that pyverbs never asks for."""
-        if self.pointer is None or self._mlx5 is None:
-            return Offload(None, None, None, None, None, None, None)
+        """mlx5dv_query_device, with the mask that pyverbs never asks for. Raises Unavailable (MKS0960) if it fails."""
         answer = _Mlx5Context()
         answer.comp_mask = _SIGNATURE | _STREAMS | _MEMCPY | _CRYPTO
-        if self._mlx5.mlx5dv_query_device(ctypes.c_void_p(self.pointer), ctypes.byref(answer)):
-            return Offload(None, None, None, None, None, None, None)
+        refused = self._mlx5.mlx5dv_query_device(ctypes.c_void_p(self.pointer), ctypes.byref(answer))
+        if refused:
+            text = f"mlx5dv_query_device fails ({errno.errorcode.get(abs(refused), refused)})"
+            raise Unavailable("MKS0960", f"what the device can do can't be asked: {text}")
         mask, sig, crypto = int(answer.comp_mask), answer.sig_caps, answer.crypto_caps
         signature = mask & _SIGNATURE
         return Offload(
@@ -291,13 +321,13 @@ class Native:
         )
 
     def has(self, call: str) -> bool:
-        """Whether this libmlx5 has the call, and a context to call it with."""
-        return self.pointer is not None and self._mlx5 is not None and hasattr(self._mlx5, call)
+        """Whether this libmlx5 has the call."""
+        return hasattr(self._mlx5, call)
 
     def query_dek(self, dek: Any) -> tuple[int, bytes] | int | None:
         """mlx5dv_dek_query: state and opaque bytes, or the errno; None if pyverbs hides the pointer."""
         found = self._devx_pointer(dek)
-        if found is None or self._mlx5 is None:
+        if found is None:
             return None
         answer = _DekAttr()
         refused = int(self._mlx5.mlx5dv_dek_query(ctypes.c_void_p(found), ctypes.byref(answer)))
@@ -347,8 +377,6 @@ class Native:
     def events(self) -> list[Raw]:
         """Async events that have arrived. Never waits: the descriptor is polled before each one is read."""
         found: list[Raw] = []
-        if self.async_fd < 0 or self._verbs is None:
-            return found
         poll = select.poll()
         poll.register(self.async_fd, select.POLLIN)
         while poll.poll(0):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -41,8 +42,10 @@ from mkeyspec.device.protocol import (
     SigCrc,
     SigT10dif,
     StraySetter,
+    Unavailable,
     Write,
 )
+from mkeyspec.device.verbs import native
 from mkeyspec.device.verbs.device import Verbs
 from mkeyspec.device.verbs.native import Raw
 from mkeyspec.device.verbs.opening import open_device
@@ -387,3 +390,15 @@ def test_close_twice_and_then_open_again() -> None:
         assert health_check.symptom(device, 2.0) == ""
         device.close()
         device.close()
+
+
+def test_without_the_pointer_of_the_context_it_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "context_pointer", lambda context: None)
+    with pytest.raises(Unavailable, match="MKS0960"):
+        open_device("mlx5_0", shared=True)
+
+
+def test_a_query_that_fails_is_not_a_device_that_offers_nothing(nic: Verbs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nic._native, "_mlx5", SimpleNamespace(mlx5dv_query_device=lambda *arguments: 95))
+    with pytest.raises(Unavailable, match=r"MKS0960.*(EOPNOTSUPP|ENOTSUP)"):
+        nic._native.offload()

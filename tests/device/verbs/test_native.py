@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,22 @@ def test_memory_that_is_not_there_is_none() -> None:
     assert native.look(ctypes.addressof(buffer), 4) == b"abcd"
     for address in (0, 8, -1, 1 << 46, 1 << 63, 1 << 80):
         assert native.look(address, 8) is None
+
+
+def test_memory_is_read_where_process_vm_readv_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A seccomp profile answers EPERM; old ones ENOSYS."""
+
+    class Forbidden:
+        write = native._LIBC.write
+
+        def process_vm_readv(self, *arguments: object) -> int:
+            ctypes.set_errno(errno.EPERM)
+            return -1
+
+    monkeypatch.setattr(native, "_LIBC", Forbidden())
+    test_memory_that_is_not_there_is_none()
+    held = object()
+    assert native.pointer(Holder(held), lambda word: word == id(held)) == id(held)
 
 
 class Holder:

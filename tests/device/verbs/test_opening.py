@@ -13,11 +13,31 @@ from mkeyspec.device.verbs import device_lock, names, native, opening, port_in_u
 from tests.device.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
 
 
+class Told:
+    """A driver that can be asked, and reports nothing."""
+
+    def __init__(self, context: Any) -> None:
+        self.answer = native.Offload(None, None, None, None, None, None, None)
+
+    def offload(self) -> native.Offload:
+        return self.answer
+
+    def has(self, call: str) -> bool:
+        return False
+
+    def events(self) -> list[native.Raw]:
+        return []
+
+
+HIDES = native.Native
+"""The real one: the objects of the fake have no C pointers."""
+
+
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     fake = Fake()
     monkeypatch.setattr(names, "load", lambda: fake.namespace)
-    monkeypatch.setattr(native, "context_pointer", lambda context: None)
+    monkeypatch.setattr(native, "Native", Told)
     monkeypatch.setattr(port_in_use, "in_use", lambda device, number: "")
     monkeypatch.setattr(device_lock, "folder", lambda: tmp_path)
     monkeypatch.setenv(device_lock.RUN, "this run")
@@ -118,3 +138,15 @@ def test_capabilities_that_can_not_be_asked_for_are_not_offered(fake: Fake) -> N
     assert {"qp.rc", "qp.dci", "pipelining", "atomic"} <= offers
     assert not {"update_tag", "remote_invalidate", "block_signature", "memcpy", "crypto"} & offers
     device.close()
+
+
+def test_a_driver_that_can_not_be_asked_is_no_device_without_capabilities(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two thirds of the cases would be skipped, and the run would end well."""
+    monkeypatch.setattr(native, "Native", HIDES)
+    assert "C pointer of the device's context is not found: the objects of this pyverbs" in refused("MKS0960")
+    monkeypatch.setattr(native, "look", lambda address, length: None)
+    assert "may not read its own memory" in refused("MKS0960")
+    assert fake.said("Mlx5Context.close") == ["Mlx5Context.close"] * 2
+    device_lock.take("mlx5_0").release()
