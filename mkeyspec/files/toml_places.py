@@ -30,6 +30,23 @@ class TomlError(ValueError):
         self.code = code
 
 
+class Places:
+    """Where the keys and values of a TOML text stand; `name` is what messages call it."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self._text = text
+        self._places = _places(text)
+
+    def at(self, *path: Step) -> str:
+        """`mkeyspec.toml:3:1`, of the key or value, or of the nearest one around it."""
+        while path and path not in self._places:
+            path = (*path, 0) if (*path, 0) in self._places else path[:-1]
+        offset = self._places.get(path, 0)
+        begin = self._text.rfind("\n", 0, offset) + 1
+        return f"{self.name}:{self._text.count(chr(10), 0, offset) + 1}:{offset - begin + 1}"
+
+
 class Document:
     """A TOML file with the places of its keys and values. `code`: of the errors in it."""
 
@@ -38,26 +55,22 @@ class Document:
         self.path, self.name, self.code = path, name, code
         self.values: dict[str, Any] = {}
         self.errors: list[str] = []
-        self._text = ""
+        text = ""
         try:
-            self._text = path.read_text(encoding="utf-8")
-            self.values = tomllib.loads(self._text)
+            text = path.read_text(encoding="utf-8")
+            self.values = tomllib.loads(text)
         except OSError as error:
             raise TomlError(code, f"{name}: error[{code}]: can't read it: {error.strerror}; make it readable") from None
         except UnicodeDecodeError:
             raise TomlError(code, f"{name}: error[{code}]: it is not UTF-8; save it as UTF-8") from None
         except tomllib.TOMLDecodeError as error:
-            line, column, what = _syntax(str(error), self._text)
+            line, column, what = syntax(str(error), text)
             raise TomlError(code, f"{name}:{line}:{column}: error[{code}]: it is not TOML: {what}") from None
-        self._places = _places(self._text)
+        self._places = Places(text, name)
 
     def at(self, *path: Step) -> str:
         """`mkeyspec.toml:3:1`, of the key or value, or of the nearest one around it."""
-        while path and path not in self._places:
-            path = path[:-1]
-        offset = self._places.get(path, 0)
-        begin = self._text.rfind("\n", 0, offset) + 1
-        return f"{self.name}:{self._text.count(chr(10), 0, offset) + 1}:{offset - begin + 1}"
+        return self._places.at(*path)
 
     def line(self, *path: Step) -> str:
         """As `at`, without the column."""
@@ -73,7 +86,8 @@ class Document:
             raise TomlError(self.code, *self.errors)
 
 
-def _syntax(message: str, text: str) -> tuple[int, int, str]:
+def syntax(message: str, text: str) -> tuple[int, int, str]:
+    """Line and column of an error of Python's reader of TOML, and what is wrong."""
     found = _PLACE.search(message)
     what = _PLACE.sub("", message).rstrip(".")
     if found is None or found[1] is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import errno as numbers
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from mkeyspec.abi.constants import ALWAYS_OFFERED, CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS
+from mkeyspec.device.profile import evidence
 from mkeyspec.device.profile.errno import ERRNO
+from mkeyspec.files.toml_places import Places, syntax
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -52,7 +54,11 @@ DRIVER_ERRNO = {
 
 
 class ProfileError(ValueError):
-    """A profile that can't be used; the message is one line."""
+    """A profile that can't be used; the message is one line. `where`: the keys that lead to the place in the file."""
+
+    def __init__(self, message: str, where: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
 
 
 def _one_of(default: str, about: str, *choices: str) -> Any:
@@ -191,12 +197,20 @@ class Profile:
 
 
 def load(path: Path) -> Profile:
-    """The profile in a TOML file; `ProfileError` says in one line what is wrong."""
+    """The profile in a TOML file; `ProfileError` says in one line what is wrong, and where."""
+    return parse(_text(path), str(path))
+
+
+def load_measured(path: Path) -> evidence.Measured | None:
+    """On which device a profile was measured, of a file that `load` takes; None if it does not say."""
+    return evidence.measured(tomllib.loads(_text(path)))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
         raise ProfileError(f"{path}: can't read the device profile: {fault}") from None
-    return parse(text, str(path))
 
 
 def parse(text: str, origin: str = "profile") -> Profile:
@@ -204,32 +218,47 @@ def parse(text: str, origin: str = "profile") -> Profile:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
-        raise ProfileError(f"{origin}: not TOML: {fault}") from None
+        line, column, what = syntax(str(fault), text)
+        raise ProfileError(f"{origin}:{line}:{column}: not TOML: {what}") from None
+    try:
+        return _profile(table)
+    except ProfileError as fault:
+        where = Places(text, origin).at(*fault.where) if fault.where else origin
+        raise ProfileError(f"{where}: {fault}", fault.where) from None
+
+
+def _profile(table: Mapping[str, Any]) -> Profile:
     members = {item.name: item for item in fields(Profile)}
     values: dict[str, Any] = {}
-    for key, value in _flat(table):
+    places: dict[str, tuple[str, ...]] = {}
+    for keys, key, value in _flat({name: one for name, one in table.items() if name not in evidence.TABLES}):
         if key not in members:
             near = get_close_matches(key, members, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise ProfileError(f"{origin}: a device profile has no member `{key}`{hint}")
-        values[key] = value
+            raise ProfileError(f"a device profile has no member `{key}`{hint}", keys)
+        values[key], places[key] = value, keys
     try:
-        return Profile(**values)
+        profile = Profile(**values)
     except ProfileError as fault:
-        raise ProfileError(f"{origin}: {fault}") from None
+        named = [name.split(".")[0] for name in str(fault).split("`")[1::2]]
+        raise ProfileError(str(fault), next((places[name] for name in named if name in places), ())) from None
+    for keys, wrong in evidence.faults(table, values, {name: item.default for name, item in members.items()}):
+        raise ProfileError(wrong, keys)
+    return profile
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+def _flat(
+    table: Mapping[str, Any], prefix: str = "", around: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """The keys that lead to each value, the member that they name, and the value."""
     for key, value in table.items():
-        name = prefix + key
+        name, keys = prefix + key, (*around, key)
         if name == "errno" and isinstance(value, dict):
-            found.append((name, tuple(sorted(value.items()))))
+            yield keys, name, tuple(sorted(value.items()))
         elif isinstance(value, dict):
-            found.extend(_flat(value, name + "_"))
+            yield from _flat(value, name + "_", keys)
         else:
-            found.append((name, tuple(value) if isinstance(value, list) else value))
-    return found
+            yield keys, name, tuple(value) if isinstance(value, list) else value
 
 
 def _check(item: Field[Any], value: Any) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.device.profile.error_record import record
-from mkeyspec.device.profile.profile import Profile, ProfileError, load, parse
-from mkeyspec.device.protocol import Configure, Send, SetAccess, Sge, SigBlockDomain, SignatureError
+from mkeyspec.device.profile.evidence import Measured
+from mkeyspec.device.profile.profile import Profile, ProfileError, load, load_measured, parse
+from mkeyspec.device.protocol import Configure, Info, Send, SetAccess, Sge, SigBlockDomain, SignatureError
 from tests.device.model.fixtures import CONFIGURES, Bench, crc, layout, signature, t10
 
 A5 = b"\xa5" * 512
@@ -65,7 +66,82 @@ def test_a_bad_profile_is_refused_in_one_line(text: str, message: str) -> None:
     with pytest.raises(ProfileError, match=message) as refused:
         parse(text, "lab.toml")
     assert "\n" not in str(refused.value)
-    assert str(refused.value).startswith("lab.toml: ")
+    assert str(refused.value).startswith("lab.toml:1:1: " if text != "a = " else "lab.toml:1:5: ")
+
+
+MEASURED = """\
+name = "lab"
+err_actual = "computed"
+errno.crc_seed = "EPERM"
+
+[measured]
+device = "mlx5_0"
+firmware = "28.39"
+versions = {rdma-core = "44.0"}
+
+[evidence]
+err_actual = {value = "computed", confidence = "sure", sides = ["crc32, sent", "crc32, received"]}
+err_priority = {value = ["guard", "app", "ref"], confidence = "single"}
+mixed_block_sizes = {value = true, confidence = "told"}
+escape_scope = {confidence = "undecided", reason = "it did not answer"}
+errno.crc_seed = {value = "EPERM", confidence = "single"}
+errno.dif_bg = {value = "EINVAL", confidence = "single"}
+published.crc32 = {confidence = "contradicts", reason = "other bytes"}
+"""
+CHANGED = [
+    # in place of the first text the second; the place, and what is said
+    ('"computed"\nerr', '"field"\nerr', "11:1", "`err_actual`: this profile says field, and its evidence computed"),
+    ('err_actual = "computed"\n', "", "10:1", "the default, which counts here, says field, and its evidence computed"),
+    ('= "EPERM"\n\n', '= "EINVAL"\n\n', "15:1", "`errno.crc_seed`: this profile says EINVAL, and its evidence EPERM"),
+    ('{value = true, confidence = "told"', '{value = 1, confidence = "told"', "13:1", "says true, and its evidence 1"),
+    ('"undecided", ', '"undecided", value = "block", ', "14:1", "`escape_scope` is undecided, and has a value"),
+    ('value = "computed", ', "", "11:1", "`err_actual` is sure, and has no value"),
+    ('confidence = "told"', 'confidence = "high"', "13:1", "is one of sure, single, told, undecided"),
+    ('sides = ["crc32, sent", ', "sides = [1, ", "11:56", "the sides of `err_actual` are a list of texts"),
+    ('reason = "it', 'because = "it', "14:43", "the evidence of `escape_scope` has no `because`"),
+    ("escape_scope =", "escape_scop =", "14:1", "no member `escape_scop`; did you mean `escape_scope`?"),
+    (
+        'escape_scope = {confidence = "undecided", reason = "it did not answer"}',
+        "escape_scope = 1",
+        "14:1",
+        "is a table",
+    ),
+    ('device = "mlx5_0"', "device = 5", "6:1", "`measured.device` is a text"),
+    ('device = "mlx5_0"', 'devise = "mlx5_0"', "6:1", "has no `devise`; did you mean `device`?"),
+    ('device = "mlx5_0"\n', "", "5:1", "names the device"),
+    ('versions = {rdma-core = "44.0"}', "versions = 44", "8:1", "a table of texts"),
+    ("[measured]\n", "[[measured]]\n", "5:1", "`measured` is a table"),
+    ("published.crc32 =", "published =", "17:14", "the evidence of `published.confidence` is a table"),
+]
+
+
+def test_a_measured_profile_is_its_members() -> None:
+    assert parse(MEASURED) == Profile(name="lab", err_actual="computed", errno=(("crc_seed", "EPERM"),))
+
+
+@pytest.mark.parametrize(("old", "new", "place", "message"), CHANGED)
+def test_evidence_that_contradicts_its_profile_or_itself(old: str, new: str, place: str, message: str) -> None:
+    assert MEASURED.count(old) == 1
+    with pytest.raises(ProfileError) as refused:
+        parse(MEASURED.replace(old, new), "lab.toml")
+    assert str(refused.value).startswith(f"lab.toml:{place}: ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+SAME = Info("mlx5_0", "28.39", {"rdma-core": "50.0"})
+
+
+def test_on_which_device_it_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "lab.toml"
+    path.write_text(MEASURED)
+    found = load_measured(path)
+    assert found == Measured("mlx5_0", "28.39", versions={"rdma-core": "44.0"})
+    assert found.unlike(SAME) is None
+    assert found.unlike(replace(SAME, device="mlx5_1")) == "it was measured on mlx5_0, and this is mlx5_1"
+    assert found.unlike(replace(SAME, firmware="")) == "it was measured with firmware 28.39, and this is unknown"
+    path.write_text("name = 'lab'")
+    assert load_measured(path) is None
 
 
 def test_files(tmp_path: Path) -> None:
