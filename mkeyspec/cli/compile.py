@@ -36,8 +36,10 @@ def _compile(options: argparse.Namespace) -> int:
 
     sources = sources_of(options.paths)
     place = project_of(named_paths(options.paths))
-    levels = warning_options.levels(options, checked_settings(place.settings))
-    store = Store(place.root, path_or_none(options.generated) or (place.shipped and place.generated), levels)
+    settings = checked_settings(place.settings)
+    levels = warning_options.levels(options, settings)
+    usual = place.generated if place.shipped else settings.generated
+    store = Store(place.root, path_or_none(options.generated) or usual, levels)
     results: list[Result] = [store.compile(path, force=options.force) for path in sources]
     for path in given_paths(options.paths):
         if path.is_dir():

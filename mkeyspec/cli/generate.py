@@ -118,7 +118,7 @@ def _drawing(options: argparse.Namespace, name: str, cases: str | None, out: str
         seed = parsed(options.seed) if options.seed is not None else Seed(secrets.randbelow(1 << 32))
     except BadSeedError as error:
         raise Failure(error.code, str(error)) from None
-    folder = Path(out) if out is not None else project_of().made / "reports" / "generate"
+    folder = Path(out) if out is not None else project_of().reports / "generate"
     seconds = None if options.minutes is None else _minutes(options.minutes)
     return Drawing(seed, None if cases is None else _number(name, cases), seconds, folder)
 

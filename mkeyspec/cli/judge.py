@@ -124,13 +124,14 @@ def _session(
     arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q
     if run.get("device_profile") and options.device_profile is None:
         print(f"mkeyspec: the run had --device-profile {run['device_profile']}; the bundle does not have that file")
+    reports = place.reports if project is None else project_of().reports
     return run_session(
         given,
         arguments,
         project=place.root,
         generated=path_or_none(options.generated) or (place.generated if project is None else place.root / "generated"),
-        junit=path_or_none(options.junit) or place.made / "reports" / "junit.xml",
-        results=path_or_none(options.results) or place.made / "reports" / run_name(f"judged-{bundle.device}") / FILE,
+        junit=path_or_none(options.junit) or reports / "junit.xml",
+        results=path_or_none(options.results) or reports / run_name(f"judged-{bundle.device}") / FILE,
         cache=place.cache if project is None else place.root / ".cache",
         apart=options.whole,
     )

@@ -79,7 +79,7 @@ def _got(options: argparse.Namespace, item: Item) -> tuple[str, ...]:
     if options.results is not None:
         (run,) = runs_of([options.results])
     else:
-        streams = streams_in(project_of().made / "reports")
+        streams = streams_in(project_of().reports)
         if not streams:
             return ()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -16,6 +17,7 @@ from mkeyspec.cli.listing import requirements_text
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.cli.sources import project_root, sources_of
+from mkeyspec.files.project import project_of
 from mkeyspec.requirements.coverage import Covered, count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.drift import drift, mark, sentences
@@ -49,7 +51,7 @@ def add(commands: Any) -> None:
     listing.set_defaults(command=_list)
     coverage = verbs.add_parser("coverage", help="every entry: its cases, items, and outcomes of the last run")
     coverage.add_argument("paths", nargs="*", metavar="PATH", help=".mks files and directories (default: cases)")
-    coverage.add_argument("--report", metavar="FILE", default="reports/junit.xml", help="default: reports/junit.xml")
+    coverage.add_argument("--report", metavar="FILE", help="default: reports/junit.xml")
     coverage.add_argument("--own", action="store_true", help="only the entries of the project's own ledgers")
     coverage.add_argument("--bins", action="store_true", help="the parameter space too: kind, block size, domain…")
     coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
@@ -103,7 +105,8 @@ def _coverage(options: argparse.Namespace) -> int:
     suites = _suites(options.paths)
     if not any(suite.cases for suite in suites):
         return NOTHING
-    outcomes = _outcomes(Path(options.report))
+    usual = os.path.relpath(project_of().reports / "junit.xml")
+    outcomes = _outcomes(Path(options.report or usual))
     try:
         proofs = read(project_root())
     except ProofsError as error:

@@ -17,7 +17,7 @@ from mkeyspec.report.reader import Run
 
 def runs_of(names: Sequence[str]) -> list[Run]:
     """The runs of these names, or the newest one. Raises Failure."""
-    reports = project_of().made / "reports"
+    reports = project_of().reports
     if not names:
         streams = streams_in(reports)
         if not streams:

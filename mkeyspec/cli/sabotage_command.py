@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from mkeyspec.cli.options import path_or_none
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile, ProfileError, load
@@ -22,6 +23,7 @@ from mkeyspec.device.soft.personality import personality
 from mkeyspec.device.verbs import names, opening
 from mkeyspec.files import resource, selection
 from mkeyspec.files.atomic_write import replace
+from mkeyspec.files.settings import settings_for
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage import matrix as matrices
@@ -214,7 +216,7 @@ class Command:
                 print(self._line(outcome, items, found), flush=True)
 
     def _items(self) -> list[Item]:
-        store = Store(self.project, Path(self.options.generated) if self.options.generated else None)
+        store = Store(self.project, path_or_none(self.options.generated) or settings_for(self.project).generated)
         try:
             items = load_items(self.paths, store)
             if self.options.profile is None:

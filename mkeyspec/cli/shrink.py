@@ -14,8 +14,8 @@ from mkeyspec.cli.options import command
 from mkeyspec.cli.row import row_of
 from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.cli.soft_process import start_on
-from mkeyspec.cli.sources import project_root
 from mkeyspec.files.atomic_write import replace
+from mkeyspec.files.project import project_of
 from mkeyspec.files.unwritable import Unwritable
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _search(options: argparse.Namespace) -> int:
             return _no("with these values alone, in a file of its own, it does not fail")
         found = shrink(text, judge, options.seconds)
     on = options.device + (f" with {options.fault}" if options.fault else "")
-    out = Path(options.out) if options.out else project_root() / "reports" / "shrink" / f"{item.case.name}.mks"
+    out = Path(options.out) if options.out else project_of().reports / "shrink" / f"{item.case.name}.mks"
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         replace(out, f"# {code} on {on}; shrunk from {options.item}\n{found.text}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mkeyspec.files import resource
+from mkeyspec.files.settings import settings_for
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -68,7 +69,7 @@ class OtherCheckout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`root`: where sources are named from; `made`: where reports/ goes by default.
+    """`root`: where sources are named from; `made`: where generated/ and reports/ go if mkeyspec.toml says nothing.
 
     `shipped`: the folder for what is made of the shipped cases of an installation, which may be read-only; None of any
     other project. `settings`: the folder that mkeyspec.toml is looked for from.
@@ -81,8 +82,14 @@ class Project:
 
     @property
     def generated(self) -> Path:
-        """Where modules go by default."""
-        return (self.shipped or self.made) / "generated"
+        """Where modules go by default. Raises TomlError."""
+        own = settings_for(self.settings).generated if self.shipped is None else None
+        return own or (self.shipped or self.made) / "generated"
+
+    @property
+    def reports(self) -> Path:
+        """Where reports go by default. Raises TomlError."""
+        return settings_for(self.settings).reports or self.made / "reports"
 
     @property
     def cache(self) -> Path | None:

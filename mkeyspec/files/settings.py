@@ -32,6 +32,8 @@ class Settings:
     waivers: tuple[Path, ...] = ()
     ledgers: tuple[Path, ...] = ()
     cases: tuple[Path, ...] = ()
+    generated: Path | None = None
+    reports: Path | None = None
     require: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -43,12 +45,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a key takes, in words, and whether it names files, or folders, which must be there."""
+    """What a key takes, in words; whether it names files, or folders, which must be there; or a folder that is made."""
 
     words: str
     example: str
     files: bool = False
     folders: bool = False
+    made: bool = False
     many: bool = False
     number: bool = False
 
@@ -63,6 +66,8 @@ _KEYS: dict[tuple[str, ...], _Kind] = {
     ("waivers",): _Kind("a list of files", 'waivers = ["waivers.toml"]', files=True, many=True),
     ("ledgers",): _Kind("a list of files", 'ledgers = ["requirements/acme.toml"]', files=True, many=True),
     ("cases",): _Kind("a list of files and folders", 'cases = ["cases"]', files=True, folders=True, many=True),
+    ("generated",): _Kind("the name of a folder", 'generated = "build/generated"', made=True),
+    ("reports",): _Kind("the name of a folder", 'reports = "build/reports"', made=True),
     ("require",): _Kind("a list of capabilities", 'require = ["crypto"]', many=True),
     ("warnings", "allow"): _Kind("a list of codes", 'allow = ["MKS0602"]', many=True),
     ("warnings", "deny"): _Kind("a list of codes", 'deny = ["warnings"]', many=True),
@@ -130,6 +135,8 @@ class _Reader:
             named = value if kind.many else [value]
             places = [self._file(name, kind, path, number) for number, name in enumerate(named)]
             self.values[path] = tuple(places) if kind.many else places[0]
+        elif kind.made:
+            self.values[path] = self._folder(value, path)
         else:
             self.values[path] = tuple(value) if kind.many else value
 
@@ -140,6 +147,15 @@ class _Reader:
             near = get_close_matches(place.name, there, n=1)
             fix = f"did you mean {near[0]}?" if near else f"paths are relative to the folder of {NAME}"
             self.document.error(f"no such file{' or folder' if kind.folders else ''}: {name}; {fix}", *path, number)
+        return place
+
+    def _folder(self, name: str, path: tuple[str, ...]) -> Path:
+        own = self.document.path.parent
+        place = Path(os.path.abspath(own / name))
+        if own.is_relative_to(place):
+            self.document.error(f"{name} holds the suite itself; name a folder for what is made alone", *path)
+        elif place.exists() and not place.is_dir():
+            self.document.error(f"{name} is a file; name a folder", *path)
         return place
 
 

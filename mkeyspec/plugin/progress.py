@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.plugin.registered import OURS
+from mkeyspec.plugin.settings_defaults import reports_folder
 from mkeyspec.report import place
 
 _NAME = f"{OURS}progress"
@@ -114,7 +115,7 @@ def _seconds_before(config: pytest.Config) -> dict[str, float]:
     """What rows took on this device, by their ids."""
     own = Path(config.option.results or "")
     usual = own.name == place.FILE and place.is_run_name(own.parent.name)
-    reports = own.parents[1] if usual else config.rootpath / "reports"
+    reports = own.parents[1] if usual else reports_folder(config)
     like = place.run_name(config.option.device).split("-", 2)[2].rpartition("-")[0]
     streams = [path for path in place.streams_in(reports) if path.parent.name != own.parent.name]
     alike = [path for path in streams if path.parent.name.split("-", 2)[2].rpartition("-")[0] == like]

@@ -21,6 +21,7 @@ from mkeyspec.plugin.cause_summary import Causes
 from mkeyspec.plugin.provenance import begin_of, run_of
 from mkeyspec.plugin.report_properties import reopened
 from mkeyspec.plugin.row_report import ATTRIBUTE, RowReports
+from mkeyspec.plugin.settings_defaults import reports_folder
 from mkeyspec.plugin.shards import SPLIT
 from mkeyspec.report import place
 from mkeyspec.report.record import (
@@ -293,7 +294,7 @@ def register(config: pytest.Config) -> None:
     path = (
         Path(config.invocation_params.dir, option.results)
         if named
-        else config.rootpath / "reports" / run_of(config) / place.FILE
+        else reports_folder(config) / run_of(config) / place.FILE
     )
     again = getattr(option, "replay", None) is not None
     if not again and named:

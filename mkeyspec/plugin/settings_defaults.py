@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.files.project import OtherCheckout, project_of
-from mkeyspec.files.settings import Settings
+from mkeyspec.files.settings import Settings, settings_for
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.plugin.option_values import read_levels
 from mkeyspec.project_settings import checked_settings, levels_of
@@ -53,7 +53,7 @@ def tell(node: Any) -> None:
 _KEY = "mkeyspec settings"
 _SETTLED = (
     "device", "case_profile", "device_profile", "deadline", "expectations", "waivers", "require", "allow", "deny",
-    "run_name",
+    "run_name", "generated",
 )  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def _apply(option: argparse.Namespace, settings: Settings) -> None:
         ("case_profile", settings.profile),
         ("device_profile", None if settings.device_profile is None else os.path.relpath(settings.device_profile)),
         ("deadline", settings.deadline),
+        ("generated", None if settings.generated is None else os.path.relpath(settings.generated)),
     ):
         if getattr(option, name) is None:
             setattr(option, name, value)
@@ -81,6 +82,11 @@ def settings_folder(config: pytest.Config) -> Path:
     """The folder that the settings of a session are found from."""
     here = config.invocation_params.dir
     return project_of([here / path for path in config.args]).settings
+
+
+def reports_folder(config: pytest.Config) -> Path:
+    """Where reports go by default."""
+    return settings_for(settings_folder(config)).reports or config.rootpath / "reports"
 
 
 def _settings(paths: Sequence[str], here: Path) -> Settings:

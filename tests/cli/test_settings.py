@@ -63,6 +63,10 @@ def test_an_error_is_at_its_key(tmp_path: Path) -> None:
         ("[warnings]\ndevice = 'soft'", "unknown key `device` in [warnings]; it belongs above the first table"),
         ("[[device]]", "`device` is a text"),
         ("what = 1", "the keys are: device, "),
+        ("generated = []", '`generated` is the name of a folder: write generated = "build/generated"'),
+        ('reports = "mkeyspec.toml"', " is a file; name a folder"),
+        ('generated = "."', ". holds the suite itself; name a folder for what is made alone"),
+        ('reports = ".."', ".. holds the suite itself"),
         ("device = ", "it is not TOML: "),
         ('device = "a\n', "it is not TOML: "),
     ],
@@ -158,6 +162,30 @@ def test_a_deadline_and_expectations_come_from_the_file(project: Project) -> Non
     project.put("lab/other.toml", "shows = 2\n")
     assert project.mkeyspec("run").code == 0
     assert "other.toml: shows" in project.pytest("--expectations", "lab/other.toml").err
+
+
+def test_modules_and_reports_go_where_the_file_says(project: Project, tmp_path: Path) -> None:
+    """Into the same folders by every command, and found there again."""
+    project.put("cases/a.mks", GOOD)
+    project.put("mkeyspec.toml", 'generated = "build/modules"\nreports = "build/results"\n')
+    build = tmp_path / "build"
+    assert project.mkeyspec("compile").code == 0
+    assert [path.name for path in (build / "modules").rglob("test_*.py")] == ["test_a.py"]
+    for done in (project.pytest("cases"), project.pytest("cases", "-n", "1"), project.mkeyspec("run")):
+        assert done.code == 0, done.out
+    assert len([*(build / "results").glob("*/results.ndjson")]) == 3
+    assert (build / "results" / "junit.xml").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".pytest_cache",
+        "build",
+        "cases",
+        "mkeyspec.toml",
+        "pyproject.toml",
+    ]
+    assert "6 passed, 1 skipped" in project.mkeyspec("report", "text").out
+    assert '"passed"' in project.mkeyspec("requirements", "coverage", "--format", "json").out
+    assert project.mkeyspec("run", "--generated", "other").code == 0
+    assert (tmp_path / "other").is_dir()
 
 
 def test_workers_have_the_settings_too(project: Project) -> None:
