@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mkeyspec.compiler.compile import compile_file
 from mkeyspec.diagnostics.diagnostic import Diagnostics
-from mkeyspec.diagnostics.source import Source
+from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.emit.header import Header
 from mkeyspec.emit.writer import write as emit
 from mkeyspec.formatter.format import Changed, formatted
@@ -65,8 +67,24 @@ def test_the_cases_are_formatted() -> None:
     assert not wrong, "mkeyspec fmt cases"
 
 
+def meant(path: Path, text: str) -> object:
+    """The tree of a text without its places: what is compiled."""
+    file = parse(Source(path.name, text), Diagnostics())
+    assert file is not None, path
+    return bare(file)
+
+
+def bare(node: Any) -> object:
+    if isinstance(node, Span | Source):
+        return None
+    if is_dataclass(node):
+        return (type(node).__name__, *(bare(getattr(node, one.name)) for one in fields(node) if one.name != "comments"))
+    return [bare(one) for one in node] if isinstance(node, tuple | list) else node
+
+
 def test_all_files_again_and_mangled() -> None:
-    """Blanks are added and taken away anywhere; no word gets lost, and a second time changes nothing."""
+    """Blanks are added and taken away anywhere; no word gets lost, no meaning changes, and a second time changes
+    nothing. `python -m tests.formatter.plans` compares what compiling gives, of every file."""
     files = parsed()
     assert len(files) > 150
     chance = random.Random(20261123)
@@ -78,6 +96,7 @@ def test_all_files_again_and_mangled() -> None:
             after = formatted(one)
             assert formatted(after) == after, path
             assert said(after) == said(one), path
+            assert meant(path, after) == meant(path, one), path
             assert all(line == line.rstrip() for line in after.split("\n")), path
 
 
@@ -117,6 +136,14 @@ def modules(path: Path, text: str) -> str:
         "",
         emit(compiled.suite, Header(path.name, (), "", "", "")),
     )
+
+
+def test_another_meaning_is_seen() -> None:
+    path = Path("a.mks")
+    assert meant(path, "mks 1\ncase a\n    memory m[4]\n    let x = 1\n") == meant(
+        path, "mks 1\ncase a\nmemory m[ 4 ]; let x=1"
+    )
+    assert meant(path, "mks 1\ncase a\n    let x = 1\n") != meant(path, "mks 1\ncase a\n    let x = 2\n")
 
 
 def test_line_ends_and_the_mark() -> None:
