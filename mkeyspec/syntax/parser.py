@@ -1,10 +1,10 @@
 """Parses text to a tree.
 
-    source ──lexer──▶ words ──newline──▶ words and ENDs ──tables (LALR), build──▶ lines ──file──▶ tree.File
+    source ──lexer──▶ words ──newline──▶ words and ENDs ──Lark (LALR), build──▶ lines ──file──▶ tree.File
 
-A file is parsed line by line (a "line" is a statement with its block), and a line word by word (`Tables.run`): each
-good one is built, each bad one reported, and inside a bad one with a block, so is every line of the block. So one run
-reports every statement that is wrong, and one statement is reported once.
+A file is parsed line by line (a "line" is a statement with its block), and a line word by word
+(`InteractiveParser.feed_token`): each good one is built, each bad one reported, and inside a bad one with a block, so
+is every line of the block. So one run reports every statement that is wrong, and one statement is reported once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from threading import local
 from typing import Any
 
-from lark import Lark
+from lark import Lark, UnexpectedToken
 
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
@@ -23,7 +23,6 @@ from mkeyspec.syntax.ast import Name
 from mkeyspec.syntax.builder import Build, CaseLine
 from mkeyspec.syntax.file import EDITION, gather
 from mkeyspec.syntax.lexer import PREPOSITIONS, STARTS, TEXT, Token, Words
-from mkeyspec.syntax.tables import Stuck, Tables
 from mkeyspec.syntax.terminators import TooMuch, arrange
 
 
@@ -42,7 +41,30 @@ class _Parser:
             transformer=self.build,
         )
         self.words = Words(self.lark.terminals)
-        self.run = Tables(self.lark, STARTS).run
+
+    def run(self, tokens: list[Token], start: str) -> Any:
+        """The value of the rule `start`; raises `_Stuck`."""
+        # Our tokens have the members of Lark's that its parser reads, and are several times as fast to make.
+        parser: Any = self.lark.parse_interactive(start=start)
+        feed = parser.feed_token
+        for at, token in enumerate(tokens):
+            try:
+                feed(token)
+            except UnexpectedToken:
+                raise _Stuck(at, frozenset(parser.accepts())) from None
+        try:
+            return parser.feed_eof()
+        except UnexpectedToken:
+            raise _Stuck(len(tokens), frozenset(parser.accepts())) from None
+
+
+class _Stuck(Exception):
+    """The words before `at` can begin the rule, and none of `accepted` follows them."""
+
+    def __init__(self, at: int, accepted: frozenset[str]) -> None:
+        super().__init__(at)
+        self.at = at
+        self.accepted = accepted
 
 
 class _OfThread(local):
@@ -192,7 +214,7 @@ class _Lines:
                 try:
                     lines.append(self.parser.run(words, "line"))
                     continue
-                except Stuck:
+                except _Stuck:
                     line = self.mended(words)
                 if line is not None:
                     lines.append(line)
@@ -215,7 +237,7 @@ class _Lines:
         while tokens and spent < enough and len(self.diagnostics.found) < self.most:
             try:
                 return self.parser.run(tokens, "line")
-            except Stuck as stuck:
+            except _Stuck as stuck:
                 bad = stuck.at
                 spent += bad
                 begin, end = _innermost(tokens, bad)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +18,8 @@ from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source
 from mkeyspec.syntax import ast, terminators
-from mkeyspec.syntax.builder import Build
-from mkeyspec.syntax.lexer import STARTS, TEXT, Token, Words
+from mkeyspec.syntax.lexer import STARTS, TEXT, Words
 from mkeyspec.syntax.parser import parse, reserved_words
-from mkeyspec.syntax.tables import Stuck, Tables
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "cases").rglob("*.mks"))
@@ -141,47 +138,6 @@ def test_our_lexer_finds_what_larks_finds() -> None:
         assert [(t.type, t.value, t.start_pos, t.end_pos) for t in ours] == [
             (t.type, str(t), t.start_pos, t.end_pos) for t in theirs
         ]
-
-
-def theirs(parser: Lark, tokens: list[Token], start: str) -> object:
-    """What Lark's parser makes of words: a value, or the place where it stops, and what it would take there."""
-    session: Any = parser.parse_interactive(start=start)
-    for at, token in enumerate(tokens):
-        try:
-            session.feed_token(token)
-        except lark.UnexpectedToken:
-            return at, session.accepts()
-    try:
-        return session.feed_eof()
-    except lark.UnexpectedToken:
-        return len(tokens), session.accepts()
-
-
-def ours(tables: Tables, tokens: list[Token], start: str) -> object:
-    try:
-        return tables.run(tokens, start)
-    except Stuck as stuck:
-        return stuck.at, stuck.accepted
-
-
-def test_our_parser_does_what_larks_does() -> None:
-    """On whole files of the shipped cases, and on pieces of them that begin and end anywhere."""
-    build = Build()
-    build.source, build.diagnostics = Source("x.mks", ""), Diagnostics()
-    parser = Lark(TEXT, start=list(STARTS), parser="lalr", lexer="basic", keep_all_tokens=True, transformer=build)
-    tables, words = Tables(parser, STARTS), Words(parser.terminals)
-    stopped, chance = 0, random.Random(14)
-    for path in CASES[::6]:
-        tokens, _ = words.scan(path.read_text("utf-8"))
-        good = terminators.arrange(Source("x.mks", ""), tokens, Diagnostics()).tokens
-        assert repr(ours(tables, good, "file")) == repr(theirs(parser, good, "file"))
-        for _ in range(60):
-            begin = chance.randrange(len(good))
-            line = good[begin : begin + chance.randrange(1, 25)]
-            mine, other = ours(tables, line, "line"), theirs(parser, line, "line")
-            stopped += isinstance(other, tuple)
-            assert repr(mine) == repr(other) or mine == other
-    assert stopped > 400
 
 
 # The tree ------------------------------------------------------------------------------------
