@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})
 """QP types on which a request succeeds only once the other end has taken its message (IBTA, reliable services)."""
 
+ORDERED = frozenset({"rc", "uc", "ud"})
+"""QP types with a receive queue of their own, whose receives complete in the order in which they were posted."""
+
 Lane = tuple[str, int]
 """A sequence of requests that are carried out in order: a queue, or one stream of a DCI's send queue."""
 
@@ -211,6 +214,9 @@ class End:
         if place and lane is not None:
             if place < self.last.get(lane, 0):
                 due.overtaken = True
+                if completion.status != SUCCESS:  # of a success, what checks it says so
+                    text = f"the {completion.status} of `{due.opcode}` (id {due.wr_id}) came after a later one's"
+                    self.strange.append((due.at, f"{text}: completions of a queue come in the order of its requests"))
             else:
                 self.last[lane] = place
         if due.queue == "send" and due.position:
@@ -277,6 +283,9 @@ class End:
                 if receive.wr_id == completion.wr_id:
                     # No message was on its way to it: it is flushed, or something wrote to it unasked.
                     stray.receive, receive.due = receive, stray
+                    if (self.recv or receive is not self.receives[0]) and self.pair.attributes.type in ORDERED:
+                        text = f"the receive with id {receive.wr_id} completed before one that was posted earlier"
+                        self.strange.append((receive.at, text))
                     self.receives.remove(receive)
                     break
         return stray

@@ -174,6 +174,9 @@ def _left(end: End, due: Due) -> Failure | None:
     if end.pair.failed and got.status != SUCCESS and _follows(end, due):
         due.mark_judged(f"consequence of {end.pair.failed}")
         return None
+    if due.overtaken and got.status != SUCCESS:
+        due.mark_judged("its order")  # which `strange` tells
+        return None
     due.mark_judged("the closing rule")
     if due.stray or not due.signaled:
         asked = "" if due.stray or got.status != SUCCESS else ", which nobody asked for"

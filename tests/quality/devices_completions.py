@@ -158,3 +158,26 @@ class FlushesNoReceives(Disturbance):
 
 
 device("flushes_no_receives")(FlushesNoReceives)
+
+
+class Swapped(Disturbance):
+    """The completion with the first id is told after that with the second, which is later in its queue."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__()
+        self.ids = first, second
+        self.kept: list[Held] = []
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.wr_id == self.ids[0]:
+            self.kept.append(Held(completion))
+            return ()
+        if completion.wr_id == self.ids[1] and self.kept:
+            self.done = True
+            return (Held(completion), self.kept.pop())
+        return (Held(completion),)
+
+
+device("flush_before_the_error")(partial(Swapped, 4, 5))
+device("flush_before_a_flush")(partial(Swapped, 5, 6))
+device("later_receive_first")(partial(Swapped, 8, 9))
