@@ -441,7 +441,8 @@ QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last
 
 
 def errno_name(number: int) -> str:
-    """EINVAL for 22; drivers return errnos positive or negative. Of two names for one number, the man pages'."""
-    if abs(number) == EOPNOTSUPP:
-        return "EOPNOTSUPP"
-    return errorcode.get(abs(number), f"errno {abs(number)}")
+    """EINVAL for 22. -EINVAL for -22, which by the pages no call returns but mlx5dv_qp_cancel_posted_send_wrs. Of two
+    names for one number, the man pages'."""
+    if number < 0:
+        return f"-{errno_name(-number)}"
+    return "EOPNOTSUPP" if number == EOPNOTSUPP else errorcode.get(number, f"errno {number}")

@@ -186,7 +186,10 @@ def admits_success(claim: Claim) -> bool:
 
 
 def reason_matches(outcome: Rejected, reason: str, profile: Profile) -> bool:
-    """Whether `reason` is one that the claim admits. A flush follows from another failure, so it must be named."""
+    """Whether `reason` is one that the claim admits. A flush follows from another failure, so it must be named. No
+    claim admits a negative errno (ibv_wr_post(3): "the value of errno")."""
+    if reason.startswith("-"):
+        return False
     if outcome.reason is not None:
         return reason == outcome.reason or reason in STATUS_CLASS.get(outcome.reason, ())
     if outcome.phase == "completion":

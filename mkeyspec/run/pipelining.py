@@ -27,7 +27,7 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
             due.cancelled = True
         _take_back(state, pair.peer, waiting)
     if count < 0:
-        attempt.phase, attempt.reason = "cancel", errno_name(count)
+        attempt.phase, attempt.reason = "cancel", errno_name(-count)
     elif not fewest <= count <= most:
         expected = str(most) if fewest == most else f"{fewest} to {most}"
         message = f"`cancel {step.id}` returned {count}, and {expected} of that number wait"

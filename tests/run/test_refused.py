@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Configure, Qp
+from mkeyspec.device.protocol import Configure, Mkey, Qp, Refused
 from mkeyspec.run.buffer import GUARD
 from tests.run.test_extent import Known
 from tests.run.text import one, told
@@ -209,3 +210,40 @@ LIST = AT_COMPLETE.replace("accepted or rejected", "completes { rdma_write, id 7
 def test_a_list_of_successes_or_a_refusal_admits_both_as_well() -> None:
     assert told(LIST) == told(LIST, Refusing()) == ["pass"]
     assert told(LIST, Refusing(1)) == ["MKS2103:9"]
+
+
+class Negative(Model):
+    """Errnos of ibv_wr_complete and mlx5dv_mkey_check have the other sign."""
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        return -super().post(qp, requests, abort=abort)
+
+    def mkey_check(self, mkey: Mkey) -> Any:
+        try:
+            return super().mkey_check(mkey)
+        except Refused as refused:
+            raise Refused(refused.call, -refused.errno) from None
+
+
+TWICE = "configure k as c { access local_write; access local_write; layout list(m) }"
+
+
+@pytest.mark.parametrize(
+    ("claim", "code"),
+    [
+        ("rejected at complete with EINVAL", "MKS2003:9"),
+        ("rejected at complete", "MKS2003:9"),
+        ("accepted or rejected at complete", "MKS2003:9"),
+    ],
+)
+def test_an_errno_is_positive(claim: str, code: str) -> None:
+    """ibv_wr_post(3): ibv_wr_complete returns 0 on success, or the value of errno."""
+    text = one(TWICE, f"    {claim}")
+    assert told(text) == ["pass"]
+    assert told(text, Negative(Profile())) == [code]
+
+
+def test_so_is_that_of_a_check() -> None:
+    text = one("check k is ok as c rejected at mkey_check with EINVAL", "expect c.errno == EINVAL")
+    assert told(text) == ["pass"]
+    assert told(text, Negative(Profile())) == ["MKS2003:9"]

@@ -165,9 +165,9 @@ def _importable(name: str) -> bool:
 
 
 def errno_of(error: Any) -> int:
-    """The errno of a pyverbs error, positive; EIO if it has none (-1 in pyverbs)."""
+    """The errno of a pyverbs error with the sign that the call gave it; EIO if it has none (-1 in pyverbs)."""
     number = getattr(error, "error_code", None)
-    return abs(number) if isinstance(number, int) and number not in (0, -1) else errno.EIO
+    return number if isinstance(number, int) and number not in (0, -1) else errno.EIO
 
 
 def load() -> Any:

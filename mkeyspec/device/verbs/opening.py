@@ -79,7 +79,7 @@ def _open_context(pyverbs: Any, name: str) -> Any:
     except pyverbs.PyverbsUserError:
         raise Unavailable("MKS0915", f"{name} is not an mlx5 device") from None
     except pyverbs.PyverbsRDMAError as error:
-        number = names.errno_of(error)
+        number = abs(names.errno_of(error))
         if number in (errno.EACCES, errno.EPERM):
             text = f"no permission to open {name}; /dev/infiniband/uverbs* must be readable and writable for you"
             raise Unavailable("MKS0920", text) from None
@@ -90,7 +90,7 @@ def _open_context(pyverbs: Any, name: str) -> Any:
 
 
 def _why(error: Exception) -> str:
-    number = error.errno if isinstance(error, Refused) else names.errno_of(error)
+    number = error.errno if isinstance(error, Refused) else abs(names.errno_of(error))
     text = (error.call if isinstance(error, Refused) else str(error).strip() or type(error).__name__).splitlines()[0]
     text = text.rstrip(".")
     if number == errno.ENOMEM:

@@ -113,6 +113,12 @@ def test_a_refusal_is_an_errno_and_spends_the_queue(fake: Fake) -> None:
     assert made.end.spent
 
 
+def test_an_errno_keeps_its_sign(fake: Fake) -> None:
+    """ibv_wr_post(3): "the value of errno"; -EINVAL is none, and the rig says so."""
+    fake.refuse["wr_complete"] = -22
+    assert section(fake, Send(2, 2, ())).post(abort=False) == -22
+
+
 def test_an_abort_never_completes(fake: Fake) -> None:
     made = section(fake, Send(2, 2, ()))
     assert made.post(abort=True) == 0
