@@ -192,6 +192,9 @@ QP_EVENTS = frozenset({
 })  # fmt: skip
 """Async events that name a QP (ibv_get_async_event(3)); names of IBV_EVENT_*, lower case."""
 
+MTUS = (256, 512, 1024, 2048, 4096)
+"""Bytes of the MTUs of enum ibv_mtu, whose values begin with 1."""
+
 STATUS_CLASS = {
     "local_protection": ("loc_prot_err", "loc_access_err", "loc_qp_op_err", "loc_len_err"),
     "remote_access": ("rem_access_err", "rem_op_err", "rem_inv_req_err"),

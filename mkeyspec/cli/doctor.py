@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from mkeyspec.cli import path_options
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import FAILED, OK
 from mkeyspec.cli.soft_process import start_on
@@ -28,11 +29,13 @@ def add(commands: Any) -> None:
     parser = command(commands, "doctor", _doctor, _HELP, _EXAMPLE)
     parser.add_argument("--device", metavar="NAME", help="open this one: model, soft[:PERSONALITY] or mlx5_0[:PORT]")
     parser.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
+    path_options.add(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--link-pyverbs", action="store_true", help="link the system's pyverbs into this environment")
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from mkeyspec.device.protocol import PathChoice
     from mkeyspec.doctor import findings, machine
 
     if options.link_pyverbs:
@@ -45,7 +48,8 @@ def _doctor(options: argparse.Namespace) -> int:
     found = findings.findings(facts)
     opened = None
     if options.device is not None:
-        opened = findings.look_at(options.device, allow_busy_port=options.allow_busy_port)
+        path = PathChoice(options.gid_index, options.path_mtu)
+        opened = findings.look_at(options.device, allow_busy_port=options.allow_busy_port, path=path)
     if options.format == "json":
         print(json.dumps(findings.data(facts, found, opened), indent=2))
     else:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.cli import generate, soft_process, warning_options
+from mkeyspec.cli import generate, path_options, soft_process, warning_options
 from mkeyspec.cli.distribution import distributed
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
@@ -42,6 +42,7 @@ def add(commands: Any) -> None:
     warning_options.add(run)
     run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
     run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
+    path_options.add(run)
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
     run.add_argument("--waivers", metavar="FILE", action="append", default=[], help="rows known to fail; repeatable")
@@ -123,6 +124,8 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         options.device = settings.device
     for name, value in (
         ("--device", options.device),
+        ("--gid-index", options.gid_index),
+        ("--path-mtu", options.path_mtu),
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--case-profile", options.profile),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mkeyspec.device.outside import open_outside, outside_devices
-from mkeyspec.device.protocol import Unavailable
+from mkeyspec.device.protocol import ANY_PATH, PathChoice, Unavailable
 
 if TYPE_CHECKING:
     from mkeyspec.device.profile.profile import Profile
@@ -86,8 +86,13 @@ def _is_there(name: str) -> bool:
     return Path("/sys/class/infiniband", name).exists()
 
 
-def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool = False) -> Device:
-    """The device, open. Raises Unavailable with the fix."""
+def open_choice(
+    choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool = False, path: PathChoice = ANY_PATH
+) -> Device:
+    """The device, open. Raises Unavailable with the fix. `path` is of devices with a port."""
+    if path != ANY_PATH and choice.kind not in ("soft", "nic"):
+        text = f"--gid-index and --path-mtu are of RDMA devices and of the software NIC, not of {choice.text}"
+        raise Unavailable("MKS0905", text)
     if choice.kind == "model":
         from mkeyspec.device.model.device import Model
 
@@ -107,6 +112,7 @@ def open_choice(choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool
 
         preload.ensure(choice.personality, whole=False)
         lab = soft_login.of_environment()
-        return open_device(choice.name, choice.port, allow_busy_port=True, shared=True, label=choice.text, lab=lab)
+        label, name = choice.text, choice.name
+        return open_device(name, choice.port, allow_busy_port=True, shared=True, label=label, lab=lab, path=path)
     lab = lab_login.of_environment()
-    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port, lab=lab)
+    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port, lab=lab, path=path)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from mkeyspec.device.protocol import Capabilities, Info
+from mkeyspec.device.protocol import ANY_PATH, Capabilities, Info, PathChoice
 from mkeyspec.device.verbs.native import rdma_core
 from mkeyspec.doctor import machine
 from mkeyspec.doctor.machine import Machine
@@ -174,14 +174,14 @@ def _memlock(facts: Machine) -> Finding:
 # Opening, linking ----------------------------------------------------------------------------
 
 
-def look_at(text: str, *, allow_busy_port: bool) -> Opened:
+def look_at(text: str, *, allow_busy_port: bool, path: PathChoice = ANY_PATH) -> Opened:
     """Open a device that was named, read its capabilities, and close it."""
     from mkeyspec.device.profile.profile import Profile
     from mkeyspec.device.protocol import Unavailable
     from mkeyspec.device.select import open_choice, parse
 
     try:
-        device = open_choice(parse(text), Profile(), allow_busy_port=allow_busy_port)
+        device = open_choice(parse(text), Profile(), allow_busy_port=allow_busy_port, path=path)
     except Unavailable as error:
         return Opened(text, str(error))
     try:

@@ -18,6 +18,8 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--require", "--require", []),
     ("--deadline", "--deadline", 5.0),
     ("--allow-busy-port", "--allow-busy-port", False),
+    ("--gid-index", "--gid-index", None),
+    ("--path-mtu", "--path-mtu", None),
 )
 """Of pytest, of `mkeyspec run`, and what it is if it is not given."""
 _BUNDLE = "bundle:"

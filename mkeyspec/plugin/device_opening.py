@@ -48,6 +48,7 @@ def open_device(config: pytest.Config, *, recorded: bool = True) -> Device:
 
 
 def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> Device:
+    from mkeyspec.device.protocol import PathChoice
     from mkeyspec.device.select import open_choice
 
     option = config.getoption
@@ -55,8 +56,9 @@ def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> De
         from mkeyspec.sabotage.model import faulty_model
 
         return faulty_model(option("--fault"), profile)
+    path = PathChoice(option("--gid-index"), option("--path-mtu"))
     with watched(config, "opened"):
-        return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"))
+        return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"), path=path)
 
 
 DEVICE: pytest.StashKey[Device] = pytest.StashKey()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.abi.constants import MTUS
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
 from mkeyspec.plugin import processes, recording, registered, result_stream, settings_defaults
 from mkeyspec.plugin.option_values import (
@@ -47,6 +48,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--allow-busy-port",
         action="store_true",
         help="use a port of an RDMA device although its network interface carries an IP address",
+    )
+    group.addoption(
+        "--gid-index",
+        type=int,
+        metavar="N",
+        help="of an RDMA device: which GID of the port the QPs have (default: RoCE v2 and a routed address first)",
+    )
+    group.addoption(
+        "--path-mtu",
+        type=int,
+        choices=MTUS,
+        metavar="BYTES",
+        help="of an RDMA device: the path MTU of the QPs, 256 to 4096 (default: 1024, or the port's if that is less)",
     )
     group.addoption(
         "--device-profile",

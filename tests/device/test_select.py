@@ -10,7 +10,7 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.model.late import Late
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Unavailable
+from mkeyspec.device.protocol import PathChoice, Unavailable
 from mkeyspec.device.select import DeviceChoice, open_choice, parse
 from mkeyspec.device.soft import personality, preload, softnic
 
@@ -146,3 +146,9 @@ def test_no_library(outside: list[dict[str, str]], monkeypatch: pytest.MonkeyPat
 
 def test_unknown_personality(outside: list[dict[str, str]]) -> None:
     assert "cx9" in refused("MKS0911", "cx9")
+
+
+def test_a_path_is_of_devices_with_a_port() -> None:
+    for device in ("model", "model:late"):
+        with pytest.raises(Unavailable, match=r"MKS0905.*--path-mtu"):
+            open_choice(parse(device), Profile(), path=PathChoice(mtu=256))

@@ -9,7 +9,7 @@ import pytest
 
 from mkeyspec.device.kit.bench import Bench
 from mkeyspec.device.profile.profile import Profile, load
-from mkeyspec.device.protocol import Device
+from mkeyspec.device.protocol import Device, PathChoice
 from mkeyspec.device.select import open_choice, parse
 
 
@@ -20,7 +20,9 @@ def opened(device: Device, pytestconfig: pytest.Config) -> Iterator[Bench]:
 
     def open_again() -> Device:
         profile = Profile() if chosen is None else load(Path(chosen))
-        return open_choice(parse(option("--device")), profile, allow_busy_port=option("--allow-busy-port"))
+        path = PathChoice(option("--gid-index"), option("--path-mtu"))
+        busy = option("--allow-busy-port")
+        return open_choice(parse(option("--device")), profile, allow_busy_port=busy, path=path)
 
     made = Bench(device, option("--deadline"), open_again)
     try:

@@ -10,4 +10,6 @@ from mkeyspec.device.protocol.answers import *  # noqa: F403
 from mkeyspec.device.protocol.device import *  # noqa: F403
 from mkeyspec.device.protocol.login import *  # noqa: F403
 from mkeyspec.device.protocol.objects import *  # noqa: F403
+from mkeyspec.device.protocol.path import ANY_PATH as ANY_PATH
+from mkeyspec.device.protocol.path import PathChoice as PathChoice
 from mkeyspec.device.protocol.requests import *  # noqa: F403

@@ -52,7 +52,8 @@ from mkeyspec.device.verbs import capability, names, native
 from mkeyspec.device.verbs import requests as verbs_requests
 from mkeyspec.device.verbs.login import LoginCalls, Logins
 from mkeyspec.device.verbs.objects import Objects, close_all
-from mkeyspec.device.verbs.queue import End, Pair, Port, Queues
+from mkeyspec.device.verbs.port import Port
+from mkeyspec.device.verbs.queue import End, Pair, Queues
 
 KEPT_PAIRS = 8
 

@@ -71,7 +71,6 @@ OPEN_DEVX = 1
 WR_LOCAL_INV = 7
 WC_WITH_IMM, WC_WITH_INV = 1 << 1, 1 << 3
 DEK_CRYPTO_LOGIN = 1
-LINK_ETHERNET = 2
 MTU_1024 = 3
 
 ABI: Mapping[str, int] = {

@@ -8,13 +8,10 @@ import resource
 from collections.abc import Callable
 from typing import Any
 
-from mkeyspec.device.protocol import Info, LabLogin, Refused, Unavailable, Unsupported
+from mkeyspec.device.protocol import ANY_PATH, Info, LabLogin, PathChoice, Refused, Unavailable, Unsupported
 from mkeyspec.device.verbs import device_lock, names, native, port_in_use
+from mkeyspec.device.verbs import port as ports
 from mkeyspec.device.verbs.device import Verbs
-from mkeyspec.device.verbs.queue import Port
-
-ACTIVE = 4
-"""IBV_PORT_ACTIVE"""
 
 
 def open_device(
@@ -25,9 +22,11 @@ def open_device(
     shared: bool = False,
     label: str = "",
     lab: LabLogin | None = None,
+    path: PathChoice = ANY_PATH,
 ) -> Verbs:
     """The device `name` on its port `number`. Raises Unavailable with the fix. `shared`: the device belongs to this
     process alone, so it is not locked. `label` is its name in reports. `lab`: what to log in with.
+    `path`: which GID and MTU its QPs have.
     """
     pyverbs = names.load()
     present = devices(pyverbs)
@@ -43,7 +42,7 @@ def open_device(
     try:
         context = _open_context(pyverbs, name)
         try:
-            found = _port(pyverbs, context, name, number)
+            found = ports.find(pyverbs, context, name, number, path)
             return Verbs(pyverbs, context, found, _info(context, label or name), let_go, lab)
         except (pyverbs.PyverbsError, Refused, Unsupported) as error:
             context.close()
@@ -98,32 +97,6 @@ def _why(error: Exception) -> str:
         if limit != resource.RLIM_INFINITY:
             text += f"; locked memory is limited to {limit >> 10} KiB, `ulimit -l unlimited` lifts that"
     return f"{text} ({errno.errorcode.get(number, number)})"
-
-
-def _port(pyverbs: Any, context: Any, name: str, number: int) -> Port:
-    count = int(context.query_device().phys_port_cnt)
-    if not 1 <= number <= count:
-        raise Unavailable("MKS0915", f"{name} has no port {number}; it has {count}")
-    attr = context.query_port(number)
-    if int(attr.state) != ACTIVE:
-        raise Unavailable("MKS0919", f"port {number} of {name} is not active; bring its link up")
-    ethernet = int(attr.link_layer) == names.LINK_ETHERNET
-    if not ethernet:
-        return Port(number, int(attr.lid), mtu=int(attr.active_mtu), longest=int(attr.max_msg_sz))
-    index = _gid_index(context, number, int(attr.gid_tbl_len))
-    if index is None:
-        raise Unavailable("MKS0919", f"port {number} of {name} has no GID; bring its network interface up")
-    gid = context.query_gid(number, index)
-    return Port(number, int(attr.lid), gid, index, mtu=int(attr.active_mtu), longest=int(attr.max_msg_sz))
-
-
-def _gid_index(context: Any, number: int, length: int) -> int | None:
-    """The first valid GID."""
-    for index in range(length):
-        gid = str(context.query_gid(number, index))
-        if any(digit not in "0:" for digit in gid):
-            return index
-    return None
 
 
 def _info(context: Any, label: str) -> Info:

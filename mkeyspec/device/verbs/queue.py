@@ -13,9 +13,10 @@ from typing import Any, Literal
 from mkeyspec.abi.constants import WC_OPCODE, WC_STATUS, Access
 from mkeyspec.device.protocol import Completion, NoSuchCall, Qp, QpAttributes, Side
 from mkeyspec.device.verbs import names
+from mkeyspec.device.verbs.port import Port
 
-REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC)
-"""The access flags of a QP: all, so that those of the key decide."""
+REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ)
+"""The access flags of a QP: all, so that those of the key decide; and REMOTE_ATOMIC where the device has atomics."""
 
 QKEY = 0x11111111
 TIMEOUT, RETRIES, RNR_RETRIES, RNR_TIMER = 12, 7, 6, 12
@@ -28,8 +29,6 @@ _EX_OPS = {
     | names.EX_WRITE
     | names.EX_WRITE_IMM
     | names.EX_READ
-    | names.EX_CMP_SWP
-    | names.EX_FETCH_ADD
     | names.EX_LOCAL_INV,
     "uc": names.EX_SEND
     | names.EX_SEND_IMM
@@ -38,16 +37,13 @@ _EX_OPS = {
     | names.EX_WRITE_IMM
     | names.EX_LOCAL_INV,
     "ud": names.EX_SEND | names.EX_SEND_IMM,
-    "dci": names.EX_SEND
-    | names.EX_SEND_IMM
-    | names.EX_WRITE
-    | names.EX_WRITE_IMM
-    | names.EX_READ
-    | names.EX_CMP_SWP
-    | names.EX_FETCH_ADD,
+    "dci": names.EX_SEND | names.EX_SEND_IMM | names.EX_WRITE | names.EX_WRITE_IMM | names.EX_READ,
     "xrc_send": names.EX_SEND | names.EX_SEND_IMM | names.EX_WRITE | names.EX_WRITE_IMM | names.EX_READ,
     "raw_packet": names.EX_SEND,
 }
+
+_WITH_ATOMICS = frozenset({"rc", "dci"})
+"""libmlx5 makes no QP with the flags of atomics on a function that has none (EOPNOTSUPP), whatever else it is for."""
 
 MOST_CQES = (1 << 31) - 1
 """What the argument of ibv_create_cq can hold."""
@@ -55,21 +51,6 @@ MOST_CQES = (1 << 31) - 1
 _WITH_LENGTH = frozenset({"rdma_read", "comp_swap", "fetch_add"})
 
 Which = Literal["send", "recv"]
-
-
-@dataclass(slots=True, eq=False)
-class Port:
-    """The port of a device's QPs: `number`, and how it is addressed (a LID, or a GID on Ethernet)."""
-
-    number: int
-    lid: int
-    gid: Any = None
-    gid_index: int = 0
-    sl: int = 0
-    mtu: int = 1
-    """enum ibv_mtu: 128 << mtu bytes."""
-    longest: int = 1 << 31
-    """max_msg_sz: bytes of the longest message."""
 
 
 @dataclass(slots=True, eq=False)
@@ -183,6 +164,7 @@ class Queues:
         self.pyverbs = pyverbs
         self.context = context
         self.port = port
+        self.atomics = bool(int(context.query_device().atomic_caps))
 
     def end(self, handle: int, side: Side, attributes: QpAttributes, pd: Any) -> End:
         """A QP in RESET with its two CQs. Raises what pyverbs raises."""
@@ -220,7 +202,7 @@ class Queues:
             sq_sig_all=int(attributes.sq_sig_all),
             comp_mask=names.INIT_ATTR_PD | names.INIT_ATTR_SEND_OPS,
             pd=pd,
-            send_ops_flags=_EX_OPS[attributes.type],
+            send_ops_flags=self._operations(attributes.type),
         )
         flags = 0 if attributes.scatter_to_cqe else names.DV_NO_SCATTER_TO_CQE
         flags |= names.DV_SIG_PIPELINING if attributes.sig_pipelining else 0
@@ -241,6 +223,10 @@ class Queues:
         )
         return init, extra
 
+    def _operations(self, kind: str) -> int:
+        more = names.EX_CMP_SWP | names.EX_FETCH_ADD if self.atomics and kind in _WITH_ATOMICS else 0
+        return _EX_OPS[kind] | more
+
     def connect(self, pair: Pair, pds: dict[Side, Any]) -> None:
         """Both ends to RTS, each towards the other."""
         kind = pair.attributes.type
@@ -255,9 +241,9 @@ class Queues:
                 end.address = self.pyverbs.AH(pds[end.qp.side], attr=self._path())
 
     def _attributes(self, number: int) -> Any:
-        attr = self.pyverbs.QPAttr(port_num=self.port.number, path_mtu=names.MTU_1024)
+        attr = self.pyverbs.QPAttr(port_num=self.port.number, path_mtu=self.port.path_mtu)
         attr.dest_qp_num = number
-        attr.qp_access_flags = REMOTE
+        attr.qp_access_flags = REMOTE | (int(Access.REMOTE_ATOMIC) if self.atomics else 0)
         attr.qkey = QKEY
         attr.timeout, attr.retry_cnt = TIMEOUT, RETRIES
         attr.rnr_retry, attr.min_rnr_timer = RNR_RETRIES, RNR_TIMER

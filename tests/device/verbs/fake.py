@@ -33,6 +33,9 @@ class Fake:
     """The package: `calls` in order, `refuse[name] = errno`, `raises[name] = exception`."""
 
     def __init__(self) -> None:
+        self.last: dict[str, dict[str, Any]] = {}
+        self.set: dict[str, dict[str, Any]] = {}
+        """Members that were set afterwards, by class: of the last such object."""
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.refuse: dict[str, int] = {}
         self.raises: dict[str, Exception] = {}
@@ -45,7 +48,12 @@ class Fake:
             "gid_tbl_len": 1,
             "active_mtu": 5,
             "max_msg_sz": 1 << 30,
+            "flags": 0,
         }
+        self.device: dict[str, Any] = {
+            "atomic_caps": 1, "phys_port_cnt": 1, "fw_version": "1.2.3", "max_qp_wr": 1 << 15, "max_sge": 30,
+        }  # fmt: skip
+        self.gid_types: list[int] = []
         self.gids = ["fe80:0000:0000:0000:0000:0000:0000:0001"]
         self.keys = 0x100
         self.watched: list[weakref.ref[Any]] = []
@@ -75,6 +83,10 @@ class Fake:
         if name in self.refuse:
             raise PyverbsRDMAError(f"{name} was refused", self.refuse[name])
 
+    def given(self, name: str) -> dict[str, Any]:
+        """The named arguments of the last object of a class."""
+        return self.last[name]
+
     def alive(self) -> int:
         """How many of the watched attributes are still there."""
         gc.collect()
@@ -89,6 +101,7 @@ class Fake:
 
             def __init__(self, *arguments: Any, **named: Any) -> None:
                 fake.call(name, *arguments, *named.values())
+                fake.last[name] = {key: value for key, value in named.items() if isinstance(value, (int, str))}
                 fake.keys += 1
                 self.lkey = self.rkey = fake.keys << 8
                 self.qp_num = fake.keys
@@ -97,6 +110,10 @@ class Fake:
                 self.num_sge = named.get("num_sge", 0)
                 if watched:
                     fake.watched.append(weakref.ref(self))
+
+            def __setattr__(self, member: str, value: Any) -> None:
+                fake.set.setdefault(name, {})[member] = value
+                object.__setattr__(self, member, value)
 
             def close(self) -> None:
                 fake.call(f"{name}.close")
@@ -115,15 +132,18 @@ class Fake:
                 fake.call("post_send", wr)
 
             def query_device(self) -> Any:
-                return types.SimpleNamespace(
-                    atomic_caps=1, phys_port_cnt=1, fw_version="1.2.3", max_qp_wr=1 << 15, max_sge=30
-                )
+                return types.SimpleNamespace(**fake.device)
 
             def query_port(self, number: int) -> Any:
                 return types.SimpleNamespace(**fake.port)
 
             def query_gid(self, number: int, index: int) -> str:
                 return fake.gids[index]
+
+            def query_gid_type(self, number: int, index: int) -> int:
+                if index >= len(fake.gid_types):
+                    raise PyverbsRDMAError("nothing tells")
+                return fake.gid_types[index]
 
             cmd_fd = 3
             num_comp_vectors = 1

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.device.protocol import QpAttributes, Unavailable
+from mkeyspec.abi.constants import Access
+from mkeyspec.device.protocol import PathChoice, QpAttributes, Unavailable
 from mkeyspec.device.verbs import device_lock, names, native, opening, port_in_use
 from tests.device.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
 
@@ -150,3 +151,80 @@ def test_a_driver_that_can_not_be_asked_is_no_device_without_capabilities(
     assert "may not read its own memory" in refused("MKS0960")
     assert fake.said("Mlx5Context.close") == ["Mlx5Context.close"] * 2
     device_lock.take("mlx5_0").release()
+
+
+V1, V2 = 0, 1
+LINK_LOCAL, ROUTED, NO_GID = "fe80::e42:a1ff:fe01:1", "::ffff:192.0.2.1", "::"
+
+
+@pytest.mark.parametrize(
+    ("gids", "types", "chosen"),
+    [
+        ([LINK_LOCAL, LINK_LOCAL, ROUTED, ROUTED], [V1, V2, V1, V2], 3),
+        ([LINK_LOCAL, LINK_LOCAL, ROUTED], [V1, V2, V1], 1),
+        ([LINK_LOCAL, "2001:db8::1"], [V2, V2], 1),
+        ([NO_GID, LINK_LOCAL], [V1, V1], 1),
+        ([LINK_LOCAL, ROUTED], [], 1),
+        ([NO_GID, LINK_LOCAL, LINK_LOCAL], [], 1),
+    ],
+)
+def test_the_gid_is_of_what_people_run(fake: Fake, gids: list[str], types: list[int], chosen: int) -> None:
+    """A kernel has v1 first, which may be off; and the link-local address first, which no router takes."""
+    fake.port.update(link_layer=2, gid_tbl_len=len(gids))
+    fake.gids, fake.gid_types = gids, types
+    device = opening.open_device("mlx5_0", shared=True)
+    device.qp_pair(QpAttributes())
+    assert fake.given("GlobalRoute") == {"dgid": gids[chosen], "sgid_index": chosen}
+    device.close()
+
+
+def test_a_gid_that_was_asked_for(fake: Fake) -> None:
+    fake.port.update(link_layer=2, gid_tbl_len=3)
+    fake.gids, fake.gid_types = [LINK_LOCAL, NO_GID, ROUTED], [V1, V1, V2]
+    device = opening.open_device("mlx5_0", shared=True, path=PathChoice(gid_index=0))
+    device.qp_pair(QpAttributes())
+    assert fake.given("GlobalRoute")["sgid_index"] == 0
+    device.close()
+    for index in (1, 7, -1):
+        text = refused("MKS0919", "mlx5_0", path=PathChoice(gid_index=index))
+        assert f"--gid-index {index}: port 1 of mlx5_0 has no GID there; it has GIDs at 0, 2" in text
+
+
+@pytest.mark.parametrize(("flags", "is_global"), [(1, True), (0, False)])
+def test_an_infiniband_port_may_want_a_global_route(fake: Fake, flags: int, is_global: bool) -> None:
+    """IBV_QPF_GRH_REQUIRED, as with SR-IOV."""
+    fake.port["flags"] = flags
+    device = opening.open_device("mlx5_0", shared=True)
+    device.qp_pair(QpAttributes())
+    assert bool(fake.given("AHAttr").get("is_global")) is is_global
+    assert fake.given("AHAttr")["dlid"] == 7
+    device.close()
+
+
+@pytest.mark.parametrize(
+    ("active", "asked", "mtu"), [(5, None, 3), (1, None, 1), (2, None, 2), (5, 4096, 5), (5, 256, 1)]
+)
+def test_the_mtu_of_the_path_fits_the_port(fake: Fake, active: int, asked: int | None, mtu: int) -> None:
+    fake.port["active_mtu"] = active
+    device = opening.open_device("mlx5_0", shared=True, path=PathChoice(mtu=asked))
+    device.qp_pair(QpAttributes())
+    assert fake.given("QPAttr")["path_mtu"] == mtu
+    device.close()
+
+
+def test_an_mtu_that_the_port_has_not(fake: Fake) -> None:
+    fake.port["active_mtu"] = 3
+    text = refused("MKS0919", "mlx5_0", path=PathChoice(mtu=4096))
+    assert "--path-mtu 4096: the active MTU of port 1 of mlx5_0 is 1024" in text
+
+
+@pytest.mark.parametrize("atomics", [0, 1])
+def test_atomics_are_asked_for_where_there_are_some(fake: Fake, atomics: int) -> None:
+    """libmlx5 refuses a QP with these operations on a function without them; the kernel, the QP's right."""
+    fake.device["atomic_caps"] = atomics
+    device = opening.open_device("mlx5_0", shared=True)
+    device.qp_pair(QpAttributes())
+    flags = fake.given("QPInitAttrEx")["send_ops_flags"]
+    assert bool(flags & (names.EX_CMP_SWP | names.EX_FETCH_ADD)) is bool(atomics)
+    assert bool(fake.set["QPAttr"]["qp_access_flags"] & Access.REMOTE_ATOMIC) is bool(atomics)
+    device.close()
