@@ -7,26 +7,24 @@ unchanged. If a source does not compile, its last good module is removed, so tha
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from dataclasses import replace as replaced
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from mkeyspec import __version__
 from mkeyspec.emit.header import Header, digest_of_files, has_header, read_header, with_header
 from mkeyspec.emit.module_path import module_name, source_name
-from mkeyspec.files import installed, resource
+from mkeyspec.files import installed
 from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
 from mkeyspec.files.selection import MOST_STRONGER
 from mkeyspec.files.suite_root import real, suite_root
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.project.compiler_digest import compiler_digest
+from mkeyspec.project.source import at_levels, code_of, compile_source, warnings_of
 from mkeyspec.requirements.own import own_ledger
 
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 State = Literal["fresh", "written", "library", "broken"]
 
-_CODE = re.compile(r"MKS\d{4}")
 _NOTE = "A library: nothing in it runs by itself.\n"
 _HEAD = "# A package, so that modules of one name in two folders can be collected together. Written by mkeyspec.\n"
 
@@ -368,66 +365,6 @@ def _header_of(module: Path) -> Header | None:
         return None
 
 
-def warnings_of(compiled: Compiled) -> tuple[str, ...]:
-    """The warnings of a file that has a suite: `cases/a.mks:4:9: warning[MKS0602]: …` each, in order."""
-    from mkeyspec.diagnostics.render import one_line
-
-    if compiled.suite is None:
-        return ()
-    return tuple(one_line(found) for found in compiled.diagnostics if found.severity == "warning")
-
-
-def code_of(line: str) -> str:
-    """The code in a line of `warnings_of`."""
-    code = _CODE.search(line)
-    return "" if code is None else code[0]
-
-
-def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
-    """`compiled`, with warnings dropped or made errors as a command line says; with an error there is no suite."""
-    from mkeyspec.compiler.warning_levels import settle
-
-    diagnostics = settle(compiled.diagnostics, None, levels)
-    suite = None if diagnostics.errors else compiled.suite
-    return replaced(compiled, suite=suite, diagnostics=diagnostics)
-
-
-def compile_source(path: Path, project: Path, stronger: int = 0, instead: bytes | None = None) -> Compiled:
-    """Compile one source; nothing is written. Files are named from the project, whatever the suite's root.
-
-    `instead`: bytes that are read in place of those of the file.
-    """
-    from mkeyspec.compiler.compile import compile_file
-
-    own = own_ledger(path.parent).entries
-    root = suite_root(path, project)
-    return compile_file(path, root=root, base=project, stronger=stronger, own=own, instead=instead)
-
-
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:
     """Bring the modules of every source in `paths` (files and folders) up to date."""
     return [store.compile(path, force=force) for path in find_sources(paths)]
-
-
-_LIBRARIES = ("jinja2", "lark")
-"""Libraries whose releases may change how a file is read or a module is written."""
-
-
-@cache
-def compiler_digest() -> str:
-    """The checksum of everything that decides what is written: the compiler's own files, the ledger, its libraries."""
-    from importlib.metadata import version
-
-    package = Path(__file__).resolve().parent
-    files = [package / "__init__.py", package / "requirements" / "ledger.py"]
-    for room in ("diagnostics", "syntax", "compiler", "emit", "plan", "value", "reference", "abi"):
-        files += sorted((package / room).rglob("*.py"))
-    for kind, pattern in (("templates", "*.j2"), ("grammar", "*.lark"), ("requirements", "*.toml")):
-        files += sorted(resource.directory(kind).glob(pattern))
-    sum = hashlib.sha256()
-    for library in _LIBRARIES:
-        sum.update(f"{library} {version(library)}\n".encode())
-    for file in files:
-        sum.update(f"{file.name} {file.stat().st_size}\n".encode())
-        sum.update(file.read_bytes())
-    return sum.hexdigest()

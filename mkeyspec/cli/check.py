@@ -16,8 +16,8 @@ from mkeyspec.cli.options import add_paths, command
 from mkeyspec.cli.session import FAILED
 from mkeyspec.cli.sources import named_paths, sources_of
 from mkeyspec.files.project import project_of
-from mkeyspec.project_settings import checked_settings
-from mkeyspec.store import at_levels, compile_source
+from mkeyspec.project.settings import checked_settings
+from mkeyspec.project.source import at_levels, compile_source
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.warning_levels import Levels

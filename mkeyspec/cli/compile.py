@@ -12,7 +12,7 @@ from mkeyspec.cli.findings import once, summary
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.sources import given_paths, named_paths, sources_of
 from mkeyspec.files.project import project_of
-from mkeyspec.project_settings import checked_settings
+from mkeyspec.project.settings import checked_settings
 from mkeyspec.store import Result, Store
 
 _EXAMPLE = """\

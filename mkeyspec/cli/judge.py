@@ -18,7 +18,7 @@ from mkeyspec.cli.sources import be_a_source
 from mkeyspec.files import installed, resource
 from mkeyspec.files.project import SUFFIX, Project, project_of, real_path
 from mkeyspec.files.settings import Settings
-from mkeyspec.project_settings import checked_settings
+from mkeyspec.project.settings import checked_settings
 from mkeyspec.report.place import FILE, run_name
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mkeyspec.cli.options import add_paths, command
 from mkeyspec.cli.session import NOTHING, OK, USAGE
 from mkeyspec.cli.sources import named_paths, project_root, sources_of
 from mkeyspec.files.project import project_of
-from mkeyspec.store import compile_source
+from mkeyspec.project.source import compile_source
 
 _EXAMPLE = """\
 example:

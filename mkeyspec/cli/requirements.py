@@ -18,13 +18,13 @@ from mkeyspec.cli.options import command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.cli.sources import project_root, sources_of
 from mkeyspec.files.project import project_of
+from mkeyspec.project.source import compile_source
 from mkeyspec.requirements.coverage import Covered, count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.drift import drift, mark, sentences
 from mkeyspec.requirements.ledger import Requirement
 from mkeyspec.requirements.own import all_requirements, own_ledger
 from mkeyspec.requirements.proofs import ProofsError, read
-from mkeyspec.store import compile_source
 
 _HELP = "the ledger: its entries, what the cases cover of them, what a newer man page changed"
 

@@ -16,7 +16,7 @@ from mkeyspec.cli.sources import be_a_source, default_paths
 from mkeyspec.cli.watch import watch
 from mkeyspec.files.project import PACKAGE, SUFFIX, find_sources, project_of, real_path
 from mkeyspec.files.settings import Settings
-from mkeyspec.project_settings import checked_settings
+from mkeyspec.project.settings import checked_settings
 from mkeyspec.report.place import FILE, run_name
 from mkeyspec.syntax.labels import LEVELS
 

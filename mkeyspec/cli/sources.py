@@ -9,7 +9,7 @@ from pathlib import Path
 from mkeyspec.cli.session import Failure
 from mkeyspec.files.project import SUFFIX, find_sources, project_of, real_path
 from mkeyspec.files.settings import Settings
-from mkeyspec.project_settings import checked_settings
+from mkeyspec.project.settings import checked_settings
 
 
 def project_root() -> Path:

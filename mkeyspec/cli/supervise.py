@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from mkeyspec.child_process import end_with
+from mkeyspec.process.child import end_with
 
 FAILED_ITSELF = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mkeyspec.cli.session import Failure
 from mkeyspec.files.settings import Settings
-from mkeyspec.project_settings import levels_of
+from mkeyspec.project.settings import levels_of
 
 if TYPE_CHECKING:
     from mkeyspec.compiler.warning_levels import Levels

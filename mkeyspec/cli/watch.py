@@ -17,11 +17,11 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mkeyspec.child_process import end_with
 from mkeyspec.cli.findings import count_of
 from mkeyspec.cli.session import INTERNAL, OK, Failure
 from mkeyspec.files import installed
 from mkeyspec.files.project import SUFFIX, Unreadable, find_sources, project_of
+from mkeyspec.process.child import end_with
 
 BETWEEN = 0.25
 """Seconds between two looks at the files."""

@@ -50,9 +50,9 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault, Note, TooManyErr
 from mkeyspec.diagnostics.limits import CASE_ROWS, FILE_ROWS
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import id_meant
+from mkeyspec.process.collector import no_collection
 from mkeyspec.requirements import ledger
 from mkeyspec.syntax import ast, walk
-from mkeyspec.value.collection import no_collection
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mkeyspec.emit.align import Aligned, Statement, align
 from mkeyspec.emit.header import Header, with_header
 from mkeyspec.emit.printer import Document, Printer, call, layout
 from mkeyspec.files import resource
-from mkeyspec.value.collection import no_collection
+from mkeyspec.process.collector import no_collection
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 

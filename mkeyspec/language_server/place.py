@@ -11,7 +11,7 @@ from mkeyspec.compiler.warning_levels import PLAIN, Levels
 from mkeyspec.files.project import OtherCheckout, Unreadable, project_of
 from mkeyspec.files.suite_root import real, suite_root
 from mkeyspec.files.toml_places import TomlError
-from mkeyspec.project_settings import checked_settings, levels_of
+from mkeyspec.project.settings import checked_settings, levels_of
 from mkeyspec.requirements.ledger import Requirement, requirements
 from mkeyspec.requirements.own import own_ledger
 

@@ -24,8 +24,8 @@ from mkeyspec.compiler.warning_levels import settle
 from mkeyspec.diagnostics.diagnostic import Diagnostic, Diagnostics, TooManyErrors
 from mkeyspec.diagnostics.source import Source, Span
 from mkeyspec.language_server.place import Place
+from mkeyspec.process.collector import no_collection
 from mkeyspec.syntax import ast
-from mkeyspec.value.collection import no_collection
 
 _CASE = re.compile(r"^[ \t\f]*case\b", re.MULTILINE)
 """`case` begins a statement wherever it begins a line: it ends every open bracket."""

@@ -11,7 +11,7 @@ from mkeyspec.diagnostics.source import Source
 from mkeyspec.language_server.finding import Finding, split
 from mkeyspec.language_server.place import Place
 from mkeyspec.language_server.reading import pieces_of
-from mkeyspec.store import at_levels
+from mkeyspec.project.source import at_levels
 
 
 class Length(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 from mkeyspec.files.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.plugin.compilation import Outcome, compilation, is_asked_for, merge_warnings, named_paths
 from mkeyspec.plugin.nodes import MksFile, WrongModule
-from mkeyspec.store import code_of
+from mkeyspec.project.source import code_of
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -14,7 +14,7 @@ from mkeyspec.files.project import OtherCheckout, project_of
 from mkeyspec.files.settings import Settings, settings_for
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.plugin.option_values import read_levels
-from mkeyspec.project_settings import checked_settings, levels_of
+from mkeyspec.project.settings import checked_settings, levels_of
 
 DEVICE, DEADLINE = "model", 5.0
 

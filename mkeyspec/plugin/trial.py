@@ -15,11 +15,11 @@ from typing import NoReturn
 
 import pytest
 
-from mkeyspec.child_process import end_with
 from mkeyspec.device.verbs.device_lock import be_one_run
 from mkeyspec.plugin.device_opening import not_closed, open_device
 from mkeyspec.plugin.journal import note_in
 from mkeyspec.plugin.watchdog import NAME, Watch
+from mkeyspec.process.child import end_with
 
 
 def of_device(config: pytest.Config) -> str | None:

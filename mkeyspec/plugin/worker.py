@@ -19,13 +19,13 @@ from typing import Any, NoReturn
 
 import pytest
 
-from mkeyspec.child_process import end_with
 from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.plugin.messages import ALL, Message, framed
 from mkeyspec.plugin.registered import OURS, register
 from mkeyspec.plugin.report_properties import SESSION
 from mkeyspec.plugin.row_report import TELL
 from mkeyspec.plugin.watchdog import NAME
+from mkeyspec.process.child import end_with
 
 
 def serve(session: pytest.Session, given: dict[str, Any], orders: int, answers: int, parent: int) -> NoReturn:

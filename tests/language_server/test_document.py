@@ -12,7 +12,7 @@ from mkeyspec.language_server.place import place_of
 from mkeyspec.language_server.reading import OF_THE_WHOLE_FILE
 from mkeyspec.language_server.text import Text
 from mkeyspec.language_server.whole import compiled
-from mkeyspec.store import compile_source
+from mkeyspec.project.source import compile_source
 from tests.language_server.marked import HEAD, ROOT, document
 
 FILES = sorted((ROOT / "cases" / "signature").glob("*.mks"))[::4]

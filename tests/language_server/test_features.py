@@ -22,7 +22,7 @@ from mkeyspec.language_server.rename import Refused, rename
 from mkeyspec.language_server.semantic_tokens import TYPES, semantic_tokens
 from mkeyspec.language_server.signature_help import signature
 from mkeyspec.language_server.symbols import folds, symbols
-from mkeyspec.store import compile_source
+from mkeyspec.project.source import compile_source
 from tests.language_server.marked import HEAD, MARK, PATH, ROOT, document, unmarked
 
 HOVERS = [

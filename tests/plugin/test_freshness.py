@@ -13,6 +13,8 @@ import pytest
 
 from mkeyspec import store
 from mkeyspec.plugin.compilation import Compilation
+from mkeyspec.project.compiler_digest import compiler_digest
+from mkeyspec.project.source import compile_source
 from tests.plugin.project import BROKEN, CASES, LIBRARY, Project
 
 USER = 'mks 1\nsuite "uses"\nuse "library.mks"\n' + CASES.split("\n", 2)[2].replace("n * 64", "n * size")
@@ -188,10 +190,10 @@ def test_a_worker_compiles_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("library", ["lark", "jinja2"])
 def test_another_release_of_a_library_is_another_compiler(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = store.compiler_digest.__wrapped__()
+    before = compiler_digest.__wrapped__()
     real = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "0.0.0" if name == library else real(name))
-    assert store.compiler_digest.__wrapped__() != before
+    assert compiler_digest.__wrapped__() != before
 
 
 # What decides besides the text ----------------------------------------------------------------
@@ -254,7 +256,6 @@ def test_what_is_saved_while_it_is_compiled_is_compiled_again(
     (tmp_path / "library.mks").write_text(LIBRARY)
     source = tmp_path / "a.mks"
     source.write_text(USER)
-    compile_source = store.compile_source
     compiled: list[Path] = []
 
     def slow(path: Path, *arguments: Any) -> Any:
@@ -280,7 +281,6 @@ def test_a_file_that_never_rests_leaves_a_module_that_is_out_of_date(
 ) -> None:
     source = tmp_path / "a.mks"
     source.write_text(CASES)
-    compile_source = store.compile_source
 
     def saving(path: Path, *arguments: Any) -> Any:
         result = compile_source(path, *arguments)

@@ -12,8 +12,8 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mkeyspec.project.source import compile_source
 from mkeyspec.requirements.life import EMPTY, Chain, LifeCoverage, events
-from mkeyspec.store import compile_source
 
 ROOT = Path(__file__).resolve().parents[2]
 USES = ("sent", "received", "read_remotely", "written_remotely")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import cli
+from mkeyspec.project.source import compile_source
 from mkeyspec.requirements import life
 from mkeyspec.requirements.life import LifeCoverage, can_follow, events, pairs, transitions
-from mkeyspec.store import compile_source
 
 HEAD = "mks 1\n\ncase small\n    verifies MKY-02\n    memory m = random(64, seed=1)\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from mkeyspec import plan
 from mkeyspec.compiler.eval import evaluate as evaluation
 from mkeyspec.compiler.eval.functions import table
 from mkeyspec.value.bytestring import Counter
-from mkeyspec.value.collection import no_collection
 from tests.compiler.statements.lower_text import rows
 
 
@@ -85,12 +83,3 @@ def test_an_expression_is_evaluated_once_for_all_rows(monkeypatch: pytest.Monkey
     body = "for a in 1, 2\nfor b in 1, 2, 3\nmemory m = counter(a + 7)\n"
     assert len(rows(body)) == 6
     assert calls.count("counter") == 2
-
-
-def test_the_collector_is_as_it_was() -> None:
-    assert gc.isenabled()
-    with no_collection():
-        with pytest.raises(KeyError), no_collection():
-            raise KeyError
-        assert not gc.isenabled()
-    assert gc.isenabled()

@@ -1,0 +1,1 @@
+"""The process: Python's garbage collector, and children that end with their parent."""
