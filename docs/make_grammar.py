@@ -34,7 +34,7 @@ ABOUT = """
 <!-- Written by docs/make_grammar.py; `make_grammar.py --check` is one of the tests. -->
 
 The rules of [`grammar/mks.lark`](../grammar/mks.lark) as railroad diagrams: a text follows the rule if it can be
-read along the lines, from left to right. A round box is a word or sign that stands there as it is; the words in
+read along the lines, from left to right. A round box is a word or sign that is written as it is shown; the words in
 capitals in round boxes are [below](#words). A square box is another rule. `END` is the end of a statement: a new
 line or `;`. It is not there inside brackets, where a line goes on. [The language](language.md) says what the rules
 mean, and [statements](verbs.md) which words a sentence takes.

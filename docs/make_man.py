@@ -18,7 +18,8 @@ PAGE = Path(__file__).resolve().parent / "man" / "mkeyspec.1"
 
 DESCRIPTION = """
 mkeyspec compiles cases for mlx5 memory keys, written in a language of their own, to pytest modules, and runs them on a
-device: the model, the software NIC, or a real one. Each command is told below; docs/ of the sources tells the language.
+device: the model, the software NIC, or a real one. Each command is described below; docs/ of the sources
+describes the language.
 """
 ENVIRONMENT = [
     ("NO_COLOR", "No colours, also at a terminal."),

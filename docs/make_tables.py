@@ -67,9 +67,9 @@ page. `mkeyspec explain CODE` prints it. Codes below MKS2000 are the compiler's 
 MKS2000 on are failures of a case that ran.
 """
 PROGRAMS_ARE = """
-Programs of Debian 12 that nobody wrote for this project. `make test` runs each under [the software NIC](softnic.md),
-unchanged; it must end well and say what [the table](../tests/witnesses/programs.toml) awaits. They show the plumbing
-of two processes, not signatures: none of them configures an mkey.
+Programs of Debian 12 that were not written for this project. `make test` runs each under
+[the software NIC](softnic.md), unchanged; it must end well and say what [the table](../tests/witnesses/programs.toml)
+awaits. They show the plumbing of two processes, not signatures: none of them configures an mkey.
 """
 PROGRAMS_RUN = """
 ```sh

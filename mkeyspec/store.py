@@ -116,7 +116,7 @@ class Store:
         """What decides how the source at `path` is compiled, beside what it uses."""
         try:
             own = own_ledger(path.parent).digest
-        except TomlError:  # to be told when it is compiled
+        except TomlError:  # reported when it is compiled
             own = "broken"
         parts = (compiler_digest(), str(self.stronger or ""), own and f"ledger {own}")
         return "+".join(part for part in parts if part)
@@ -159,7 +159,7 @@ class Store:
         try:
             text = module.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            return None  # for whoever imports it to tell
+            return None  # the import reports it
         ours = module.is_relative_to(self.generated) and module.name.startswith("test_")
         if not has_header(text) and not ours:
             return None

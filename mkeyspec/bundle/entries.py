@@ -76,7 +76,7 @@ def _texts(value: Any) -> bool:
 
 def _check(entry: Entry, length_of: Callable[[str], int], blob: Callable[[str], bytes]) -> None:
     if not isinstance(entry, dict) or type(entry.get("call")) is not str:
-        raise WrongValue("it is no call")
+        raise WrongValue("it is not a call")
     name = entry["call"]
     if name in MARKS:
         return

@@ -14,7 +14,7 @@ _MOST_WINDOW = 27
 
 
 class WrongFrame(Exception):
-    """A frame that is no frame, has another length, or was packed with another dictionary; `str()` says which."""
+    """Not a zstd frame, or one that has another length or was packed with another dictionary; `str()` says which."""
 
 
 class Written:

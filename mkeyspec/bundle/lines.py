@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 
 class Unpackable(Exception):
-    """What is no gzip, or was changed."""
+    """What is not a gzip, or was changed."""
 
 
 class TooLarge(Exception):

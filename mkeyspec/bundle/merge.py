@@ -76,7 +76,7 @@ def in_the_way(file: Path) -> str:
         return f"{file} is a directory: name a file after --bundle"
     try:
         if file.exists() and not file.is_file():
-            return f"{file} is no regular file: name another after --bundle"
+            return f"{file} is not a regular file: name another after --bundle"
         if file.exists() and file.stat().st_size and not _is_bundle(file):
             return f"{file} is there and is not a bundle: name another file after --bundle, or move it away"
     except OSError as error:

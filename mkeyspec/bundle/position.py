@@ -67,7 +67,7 @@ class Position:
 
     @property
     def next(self) -> Entry | None:
-        """The next call that is no look, or mark."""
+        """The next call that is not a look, or mark."""
         return self.entries[self.stop] if self.stop < len(self.entries) else None
 
     def following(self) -> Iterator[tuple[int, Entry]]:
@@ -76,7 +76,7 @@ class Position:
             yield place, self.entries[place]
 
     def cross(self, place: int) -> None:
-        """Go on behind the entry at `place`. What was not looked at before is kept for the next look."""
+        """Continue after the entry at `place`. Entries that were not read before are kept for the next read."""
         for number in range(self.at, place):
             entry = self.entries[number]
             if number in self._seen or "raised" in entry:
@@ -93,7 +93,7 @@ class Position:
         self._gap()
 
     def cross_mark(self, mark: str) -> bool:
-        """Go on behind the next mark, if it is this one."""
+        """Continue after the next mark, if it is this one."""
         if self.next is not None and self.next["call"] == mark:
             self.cross(self.stop)
             return True

@@ -1,4 +1,4 @@
-"""Reads a bundle, and checks the whole of it before anything is judged. What is in it is data of somebody else."""
+"""Reads a bundle, and checks the whole file before anything is judged. Its content is not trusted."""
 
 from __future__ import annotations
 

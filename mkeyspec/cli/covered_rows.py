@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mkeyspec.plan import Case, Covered
 
 NAMED = 2
-"""Tuples that are named after a row; of more their number is said."""
+"""Tuples that are named after a row; of more only the number is printed."""
 
 _WORDS = {1: "value", 2: "pair", 3: "triple"}
 

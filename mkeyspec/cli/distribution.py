@@ -18,7 +18,7 @@ _OF_XDIST = (
 
 def distributed(processes: str | None, rest: Sequence[str]) -> list[str]:
     """Arguments for pytest. `rest`: the options that `run` passes on; one of pytest-xdist leaves `-n` to it. Raises
-    Failure for what is no number."""
+    Failure for what is not a number."""
     theirs = next((word for word in rest if word.split("=", 1)[0] in _OF_XDIST), None)
     if theirs is not None and find_spec("xdist") is None:
         raise Failure("MKS0905", f"{theirs} is an option of pytest-xdist, which is not installed here")

@@ -33,7 +33,7 @@ The row is carried out on the model, so that numbers which a device reports are 
 Exit code: 0 if there is a drawing, 2 for wrong input."""
 
 MOST_MESSAGES = 12
-"""Messages that are drawn; of the others the number is told."""
+"""Messages that are drawn; of the others only the number is printed."""
 
 
 def add(commands: Any) -> None:
@@ -130,7 +130,7 @@ def _refused(taken: Taken) -> Iterator[tuple[At, str]]:
             yield from ((at, f"of a section that is {why}") for at in requests)
             return
         yield requests[bad or 0], why
-        yield from ((at, "flushed: behind a request that is refused") for at in requests[(bad or 0) + 1 :])
+        yield from ((at, "flushed: after a request that is refused") for at in requests[(bad or 0) + 1 :])
 
 
 Part = Any

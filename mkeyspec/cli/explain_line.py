@@ -39,7 +39,7 @@ def words_of_the_language() -> list[str]:
 
 
 def about_line(path: Path, number: int) -> str:
-    """What is to be told. Raises Failure."""
+    """The text to print. Raises Failure."""
     from mkeyspec.language_server.document import opened
     from mkeyspec.language_server.hover import hover
     from mkeyspec.language_server.place import place_of

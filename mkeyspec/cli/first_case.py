@@ -81,7 +81,7 @@ def _layout(answers: Answers) -> tuple[str, str, list[str]]:
 
 
 def _signature(answers: Answers) -> tuple[str, str, list[str]]:
-    """Two blocks, or five, with a field behind each in memory or on the wire."""
+    """Two blocks, or five, with a field after each, in memory or on the wire."""
     crc = answers.kind == "crc"
     size, transmit = answers.block, answers.direction == "transmit"
     value = "crc32c(ones)" if crc else "t10dif(app_tag=0x5678, ref_tag=0xf0debc9a, flags=ref_remap)"
@@ -94,21 +94,21 @@ def _signature(answers: Answers) -> tuple[str, str, list[str]]:
     if transmit:
         lines += [f"memory src = {made}", "mkey k { block_signature }"]
         lines += ["configure k { layout list(src); signature { mem d } }"]
-        lines += ["# The mkey checks the field behind each block of memory, and strips it.", "transmit k by send"]
+        lines += ["# The mkey checks the field after each block of memory, and strips it.", "transmit k by send"]
         lines += [f"expect wire == counter(n * {size})"]
         title = "The fields in memory are checked and stripped."
     elif answers.negative:
         lines += [f"memory dst[n * {size}]", "mkey k { block_signature }"]
         lines += ["configure k { access local_write; layout list(dst); signature { wire d } }"]
-        lines += ["# The mkey checks the field behind each block of the wire, and strips it."]
+        lines += ["# The mkey checks the field after each block of the wire, and strips it."]
         lines += [f"receive {made} into k by recv", "expect dst == any"]
         title = "The fields on the wire are checked and stripped."
     else:
         lines += [f"memory dst[length({made})]", "mkey k { block_signature }"]
         lines += ["configure k { access local_write; layout list(dst); signature { mem d } }"]
-        lines += ["# The mkey makes a field behind each block in memory."]
+        lines += ["# The mkey makes a field after each block in memory."]
         lines += [f"receive counter(n * {size}) into k by recv", f"expect dst == {made}"]
-        title = "A field is made behind each block."
+        title = "A field is made after each block."
     if answers.negative:
         lines += [f"check k is {kind}, block 1"]
         return f"{title[:-1]}, and the block with a bad one is reported.", f"{ids}, SIG-01, XCHK-03", lines

@@ -26,7 +26,7 @@ ROUNDS = 10
 """Rounds for one file at most; each has at least one correction."""
 
 MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which is no part of the text that the compiler reads."""
+"""The byte order mark, which is not a part of the text that the compiler reads."""
 
 Check = Callable[[bytes], "list[Diagnostic]"]
 """What the compiler says of the file if it has these bytes."""

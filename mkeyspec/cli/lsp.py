@@ -33,6 +33,6 @@ def _lsp(options: argparse.Namespace) -> int:
     code = serve_stdio()
     sys.stdout.flush()
     sys.stderr.flush()
-    # A compilation may be at work in a thread; nobody waits for it.
+    # A compilation may run in a thread; nothing waits for it.
     os._exit(code) if options.whole else None
     return code

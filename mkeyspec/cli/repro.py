@@ -84,7 +84,7 @@ def _got(options: argparse.Namespace, item: Item) -> tuple[str, ...]:
             return ()
         try:
             run = run_at(streams[-1])
-        except Failure:  # nobody has named it
+        except Failure:  # the command line does not name it
             return ()
     row = f"[{item.row.id}]" if item.row.id else ""
     for id in (f"{item.source}::{item.case.name}{row}", options.item):

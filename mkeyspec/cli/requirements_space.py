@@ -21,7 +21,7 @@ def coverage(options: argparse.Namespace) -> int:
     """The command. `options`: paths, only, pairs, workers, format."""
     for name in options.only:
         if name not in spaces():
-            raise Failure("MKS0907", f"{name} is no entry of the ledger that can be tested")
+            raise Failure("MKS0907", f"{name} is not an entry of the ledger that can be tested")
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
     if options.format == "markdown":

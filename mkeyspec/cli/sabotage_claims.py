@@ -36,7 +36,7 @@ def check(options: argparse.Namespace, device: DeviceChoice) -> None:
         raise Failure("MKS0905", "--update is for whole cases: no --sample, --only or --profile")
     for name in options.only:
         if name not in requirements():
-            raise Failure("MKS0907", f"{name} is no entry of the ledger; `mkeyspec requirements list` names them")
+            raise Failure("MKS0907", f"{name} is not an entry of the ledger; `mkeyspec requirements list` names them")
 
 
 class Claims(Command):

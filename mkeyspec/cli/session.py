@@ -245,7 +245,7 @@ def _run_alone(fixed: Sequence[str], rest: Sequence[str], results: Path, junit: 
         code = supervised(lambda: told(_session(journaled, results, junit, started)))
         if code is not None:
             return code
-        print("\nmkeyspec: the process that ran the cases has ended; what it told until then, and what was lost:")
+        print("\nmkeyspec: the process that ran the cases has ended; its reports until then, and the lost rows:")
         if not journal.exists():
             return INTERNAL
         return max(FAILED, _session([*fixed, f"--replay={journal}", *_BARE], results, junit, started))

@@ -7,7 +7,7 @@ from mkeyspec.cli.session import Failure
 
 def start_on(device: str, *, whole: bool) -> None:
     """Nothing, unless `device` is the software NIC and this process is not on it: then it starts itself again if its
-    own command line tells it all. Raises Failure for a device that can't be named."""
+    own command line has it all. Raises Failure for a device that can't be named."""
     from mkeyspec.device.protocol import Unavailable
     from mkeyspec.device.select import parse
 

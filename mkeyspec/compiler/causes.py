@@ -1,7 +1,7 @@
 """One finding for one mistake: which errors come of another one, and are not shown.
 
 Each pass goes on after an error, so a name that is not declared is missed at each of its uses, and what is read beside
-a word that nobody knows is wrong, too. The user mends the first error, and the others are gone.
+an unknown word is wrong, too. The user corrects the first error, and the others are gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TWICE = re.compile(r"`(\w+)` is declared twice")
 _TOO_SHORT = re.compile(r"layout too short: .* needs? (\d+) bytes in memory, `(\w+)` has (\d+)")
 _LENGTHS = re.compile(r"(\d+) bytes compared with (\d+)")
 _STRANGE_WORD = ("MKS0210", "MKS0212")
-"""A verb or a line that does not exist: nobody knows what its words are."""
+"""A verb or a line that does not exist: the meaning of its words is unknown."""
 _OF_A_WORD = frozenset(["MKS0103", "MKS0110", "MKS0111", "MKS0112", "MKS0113"])
 """A word, number, text or sign that can't be read; what is found beside it comes of that."""
 

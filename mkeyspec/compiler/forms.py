@@ -90,7 +90,7 @@ def _in_brackets(error: Diagnostic) -> str:
 
 
 def _not_a_modifier(error: Diagnostic, form: str) -> Diagnostic:
-    """`receive a, b into k`: what is after the first comma is no modifier, so nothing came too late."""
+    """`receive a, b into k`: what is after the first comma is not a modifier, so nothing came too late."""
     source = error.span.source
     begin = source.start_of(source.location(error.span.start).line)
     found = _AFTER_COMMA.search(source.text[begin : error.span.start])
@@ -98,7 +98,7 @@ def _not_a_modifier(error: Diagnostic, form: str) -> Diagnostic:
         return error
     span = Span(source, begin + found.start(1), begin + found.end(1))
     return replace(
-        error, code="MKS0100", message=f"`{found[1]}` is no modifier", span=span, help=f"it is written so: {form}"
+        error, code="MKS0100", message=f"`{found[1]}` is not a modifier", span=span, help=f"it is written so: {form}"
     )
 
 

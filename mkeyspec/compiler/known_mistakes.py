@@ -158,7 +158,7 @@ def _masked(line: str) -> str:
 
 
 def _recognised(errors: list[Diagnostic], number: int, left_to_try: _Characters) -> tuple[Diagnostic, Mistake] | None:
-    """What stands for the errors of a line, if it has a known mistake."""
+    """What replaces the errors of a line, if it has a known mistake."""
     source = errors[0].span.source
     codes = {error.code for error in errors}
     line = source.line(number)

@@ -1,6 +1,6 @@
 """The rules of the man pages at a run: for steps whose live numbers have become known.
 
-The compiler leaves open what a live number decides. The rig tells the steps again, in order, with the numbers of its
+The compiler leaves open what a live number decides. The rig walks the steps again, in order, with the numbers of its
 device, and the same rules and claims are looked at once more. What is wrong then is the author's mistake.
 """
 

@@ -1,4 +1,4 @@
-"""The values of the names and expressions of one statement, in one row: what a failure tells of it.
+"""The values of the names and expressions of one statement, in one row, as a failure shows them.
 
 The row is expanded again, alone, up to the statement. Nothing is reported: what can't be evaluated has no value.
 """
@@ -33,24 +33,24 @@ from mkeyspec.value.range import Range
 from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 FIRST = 16
-"""A byte string that is not longer is told whole."""
+"""A byte string of at most so many bytes is shown whole."""
 MOST = 4
-"""Expressions of a statement that are told."""
+"""Expressions of a statement that are shown."""
 ITEMS = 6
-"""Items of a list that are told."""
+"""Items of a list that are shown."""
 
 _SHOWN = (bool, int, str, Flags, Word, Errno, ByteString, Domain, Crc, T10Dif, Range, tuple)
 """Kinds of values that a name of a case has, and that its text does not show."""
 
 
 _NEXT = re.compile(r",[a-zA-Z_]\w*=|\Z")
-"""What stands behind a value in the id of a row: the next one, or nothing."""
+"""What follows a value in the id of a row: the next one, or nothing."""
 
 
 @dataclass(slots=True)
 class RowValues:
     """`names`: of the `for`s and `let`s that the statement sees, the value of each that one line can tell, and whether
-    that is all of it (of a long byte string only the length is told). `lets`: what each `let` of the case is, as it is
+    that is all of it (of a long byte string only the length is shown). `lets`: what each `let` of the case is, as it is
     written; of a `pick`, what it takes in this row. `expressions`: those of the statement that don't show their
     value."""
 
@@ -92,7 +92,7 @@ class _Reaching(Lowering):
 
 @dataclass(slots=True)
 class _Finding:
-    """What is told of the statement. The scopes of a row are emptied when it is left, so it is told at once."""
+    """The values to show for the statement. The scopes of a row are emptied at its end, so they are computed now."""
 
     lets: Mapping[str, ast.Expr]
     library: Scope = field(default_factory=Scope)
@@ -126,7 +126,7 @@ class _Finding:
                 self._look(one, scope)
 
     def _hides(self, expr: ast.Expr, scope: Scope) -> bool:
-        """Whether the value isn't seen in the text. A name of the row is told by itself."""
+        """Whether the value isn't seen in the text. A name of the row is shown by itself."""
         match expr:
             case ast.Binary(operator=operator) if operator in COMPARISONS or operator == "++":
                 return False

@@ -1,6 +1,6 @@
 """Why the parser stopped, where only one who knows the verbs can say it.
 
-The grammar takes any word for a verb, so it stops behind the word that is wrong: at an `else` after `switch n { … }`,
+The grammar takes any word for a verb, so it stops after the word that is wrong: at an `else` after `switch n { … }`,
 at the `by` in `transmit k { by send }`. The functions here look at the statement from its first word.
 """
 
@@ -30,7 +30,7 @@ _CALLED_OTHERWISE = {"if": "when", "unless": "when not", "via": "by", "using": "
 
 
 def why(error: Diagnostic) -> Diagnostic | None:
-    """What stands for `error`, if it was found by the parser and comes of a word before it."""
+    """The error to report instead of `error`, if the parser found it and a word before it is the cause."""
     if error.code not in _GENERAL or error.begins is None or not error.span.source.text:
         return None
     for cause in _CAUSES:

@@ -51,7 +51,7 @@ def with_wanted(error: Diagnostic) -> Diagnostic:
         words = _wanted(error)
         if not words or lower[1] in {*words, *BEGINNINGS, *reserved_words()}:
             return error
-        first = statement_at(error)[1] is None  # a verb or a field, which nobody declares
+        first = statement_at(error)[1] is None  # a verb or a field, which is not declared
         own = "" if first else f"{error.help}, if it is a name of yours; else "
         return replace(error, help=did_you_mean(lower[1], words) or own + _one_of(words))
     written = _WRITTEN.fullmatch(error.help)

@@ -1,7 +1,7 @@
-"""What becomes of warnings: `allow MKS06nn` in a file or a case, `--allow` and `--deny` on the command line.
+"""Levels of warnings: `allow MKS06nn` in a file or a case, `--allow` and `--deny` on the command line.
 
-A warning that a file allows is not shown; an `allow` that hides nothing is one itself (MKS0609), so that none outlives
-its reason. What is left is dropped, kept or made an error as the command line says.
+A warning that a file allows is not shown. An `allow` that hides no warning is a warning itself (MKS0609), so that it is
+removed with its reason. The command line decides which of the others are dropped, kept, or made errors.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def warning_codes() -> frozenset[str]:
 
 
 class Levels(NamedTuple):
-    """What a command line says of warnings; `deny` goes before `allow`."""
+    """The options of a command line for warnings. `deny` wins over `allow`."""
 
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, allow: Iterable[str], deny: Iterable[str]) -> Levels:
-        """From options: codes, with commas between, or `warnings`. ValueError for what is none of them."""
+        """From options: codes, separated by commas, or `warnings`. ValueError for any other word."""
         return cls(_codes("--allow", allow), _codes("--deny", deny))
 
     def denies(self, code: str) -> bool:
@@ -71,7 +71,7 @@ def _codes(option: str, given: Iterable[str]) -> frozenset[str]:
 
 
 def settle(diagnostics: Diagnostics, file: ast.File | None, levels: Levels = PLAIN) -> Diagnostics:
-    """The diagnostics of a file as its `allow`s and the command line leave them."""
+    """The diagnostics that are left after the `allow`s of the file and the options of the command line."""
     found = list(diagnostics.found)
     if file is not None:
         found = _allowed(found, file)
@@ -110,7 +110,7 @@ def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
         code = written[i][1]
         if code.text not in codes:
             if code.text in CODES:
-                message, help = f"{code.text} is no warning", "only warnings can be allowed: the codes MKS06nn"
+                message, help = f"{code.text} is not a warning", "only warnings can be allowed: the codes MKS06nn"
             else:
                 message = f"no warning is called {code.text}"
                 help = id_meant(code.text, codes) or "only warnings can be allowed: the codes MKS06nn"
@@ -122,8 +122,8 @@ def _allowed(found: Sequence[Diagnostic], file: ast.File) -> list[Diagnostic]:
 
 
 def _places(file: ast.File, case: ast.Case, code: ast.Name) -> tuple[Span, ...]:
-    """What an `allow` of a case is about: the case, and a setup if all cases that use it allow the same. A warning in a
-    setup is said once."""
+    """Where an `allow` of a case applies: in the case, and in a setup if all cases that use the setup allow the same. A
+    warning in a setup is reported once."""
     found = [case.span]
     for used in case.setups:
         users = [other for other in file.cases if any(one.setup is used.setup for one in other.setups)]

@@ -51,11 +51,11 @@ def open_outside(name: str, argument: str, profile: Profile) -> Device:
         raise Unavailable(CODE, f"device {name} of {package} can't be opened: {_line(error)}; {_FIX}") from None
     wrong = list(_wrong(device))
     if wrong:
-        raise Unavailable(CODE, f"device {name} of {package} is no device: {'; '.join(wrong)}; {_FIX}")
+        raise Unavailable(CODE, f"device {name} of {package} is not a device: {'; '.join(wrong)}; {_FIX}")
     return cast(Device, device)
 
 
-_FIX = "mend that package (docs/howto/add_a_device.md, devices of other packages)"
+_FIX = "correct that package (docs/howto/add_a_device.md, devices of other packages)"
 
 
 def _line(error: BaseException) -> str:
@@ -110,4 +110,4 @@ def _wrong_capabilities(capabilities: Any) -> Iterable[str]:
         yield f"it offers {', '.join(unknown)}, and no case can need that"
     for name, value in capabilities.values.items():
         if type(value) is not int or value < 0:
-            yield f"the value of {name} is no number"
+            yield f"the value of {name} is not a number"

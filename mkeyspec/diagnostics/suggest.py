@@ -113,7 +113,7 @@ _OBJECTS = frozenset(["memory", "mkey", "qp", "dek", "pd", "dct"])
 def _of_a_call(name: str, candidates: list[str]) -> list[str]:
     """The word that is part of a call's name: `layout` of `mlx5dv_wr_set_mkey_layout_list`, `dek` of `dek_create`.
 
-    An object's word is meant only if nothing else is said of it: `modify_qp` is no `qp`.
+    An object's word is meant only if it has no other part: `modify_qp` is no `qp`.
     """
     parts = name.split("_")
     meant = [part for part in parts if part not in _OF_EVERY_CALL]
@@ -164,7 +164,7 @@ def id_meant(text: str, known: Iterable[str]) -> str:
     digits = "".join(filter(str.isdigit, text))
     if len(digits) > 2:
         return did_you_mean(text, ids)
-    # A short number that no id has is no typing error of another one.
+    # A short number that no id has is not a typing error of another one.
     return did_you_mean(
         text, [one for one in ids if "".join(filter(str.isdigit, one)).lstrip("0") == digits.lstrip("0")]
     )

@@ -1,4 +1,4 @@
-"""The head of a generated module: what it was made from, so that a stale or edited one is known by reading it."""
+"""The head of a generated module: what it was made from. A stale or edited module is detected from its text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Header:
     (`files.installed`); the others are sha256 sums in hex.
 
     `inputs`: of the names and contents of those files; `compiler`: of mkeyspec itself. `warnings` of the compiler, one
-    line each: a fresh module isn't compiled again, and they are shown all the same.
+    line each: they are shown also when the module is fresh and is not compiled again.
     """
 
     source: str
@@ -46,7 +46,7 @@ def digest_of_text(text: str) -> str:
 
 
 def digest_of_files(files: Iterable[tuple[str, bytes]]) -> str:
-    """sha256 over (name, content) pairs, in order; lengths are hashed too, so that no two lists run together."""
+    """sha256 over (name, content) pairs, in order; lengths are hashed too, so that different lists differ."""
     sum = hashlib.sha256()
     for name, content in files:
         encoded = name.encode("utf-8", "surrogateescape")

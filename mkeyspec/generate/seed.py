@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 VERSION = 1
-"""To be raised by every change after which a seed draws other cases."""
+"""Raise it with every change after which a seed draws other cases."""
 MOST = (1 << 64) - 1
 _WRITTEN = re.compile(r"(?:(?P<version>[0-9]{1,9})\.)?(?P<number>[0-9]{1,20})")
 
@@ -22,7 +22,7 @@ class BadSeedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What decides all cases of a run, with their number: case i is the same however many there are."""
+    """The seed of all cases of a run. Case i is the same, however many cases are drawn."""
 
     number: int
 
@@ -40,7 +40,7 @@ def parsed(text: str) -> Seed:
     if match is None or int(match["number"]) > MOST:
         raise BadSeedError(
             "MKS0925",
-            f"{text!r} is no seed; write a number from 0 to {MOST}, or one that a report names ({VERSION}.42)",
+            f"{text!r} is not a seed; write a number from 0 to {MOST}, or one that a report names ({VERSION}.42)",
         )
     version = match["version"]
     if version is not None and int(version) != VERSION:

@@ -19,7 +19,7 @@ Task = Callable[[], None]
 
 
 class Background:
-    """The thread ends with this process, and so does the other process: nobody waits for them."""
+    """The thread ends with this process, and so does the other process. Nothing waits for them."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}

@@ -19,7 +19,7 @@ _START = re.compile(rb"content-length[ \t]*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """What is no message: why."""
+    """What is not a message: why."""
 
     why: str
 

@@ -187,7 +187,7 @@ def _around(piece: Piece, at: int) -> list[ast.Expr]:
 
 
 def _of_word(document: Document, piece: Piece, token: Token) -> str:
-    """A word that is no name of the author's: of the structure, a verb, a field, a modifier, a code."""
+    """A word that is not a name of the author's: of the structure, a verb, a field, a modifier, a code."""
     if token.type == "CODE" or (token.value in CODES and token.type == "REQ"):
         page = explanation(token.value)
         return page or ""

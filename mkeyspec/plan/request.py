@@ -38,7 +38,7 @@ class Options:
 
 
 PLAIN = Options()
-"""A work request of which nothing is said."""
+"""A work request with the default of each option."""
 
 
 def options_of(thing: object) -> Options:

@@ -32,7 +32,7 @@ class Colours:
 
 
 def _colour(longrepr: Any) -> None:
-    """Of a failure that is text of ours alone; a traceback has pytest's colours."""
+    """Colour a failure that has text of mkeyspec only. A traceback has pytest's colours."""
     entries: Any = getattr(getattr(longrepr, "reprtraceback", None), "reprentries", ())
     if len(entries) == 1 and any(_CODE in line for line in entries[0].lines[:1]):
         entries[0].lines[:] = [coloured(line) for line in entries[0].lines]

@@ -1,6 +1,6 @@
 """`--require NAME`: a capability that the device must have.
 
-Rows that need it and lack it fail (MKS2009). A session in which no row needs it is no success either.
+Rows that need it and lack it fail (MKS2009). A session in which no row needs it is not a success either.
 """
 
 from __future__ import annotations

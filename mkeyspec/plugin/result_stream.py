@@ -303,7 +303,7 @@ def register(config: pytest.Config) -> None:
 
 
 def refuse_other_file(path: Path) -> None:
-    """Raises UsageError if a file that is no stream would be overwritten."""
+    """Raises UsageError if a file that is not a stream would be overwritten."""
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as stream:

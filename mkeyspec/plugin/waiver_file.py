@@ -12,7 +12,7 @@
     ticket = "NIC-1234"
     expires = 2027-03-31
 
-A waived failure is no pass: its verdict is known, and a waiver whose failure does not come is reported.
+A waived failure is not a pass: its verdict is known, and a waiver whose failure does not come is reported.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _check_code(document: Document, table: dict[str, Any], code: str, at: Sequen
         near = get_close_matches(code, [one for one in CODES if one.startswith("MKS2")], n=1)
         document.error(f"no failure of a row has the code {code}{f'; did you mean {near[0]}?' if near else ''}", *at)
     elif code not in JUDGED:
-        document.error(f"{code} is no verdict about the device; no waiver covers that", *at)
+        document.error(f"{code} is not a verdict about the device; no waiver covers that", *at)
 
 
 def _check_rows(document: Document, value: Any, at: Sequence[str | int]) -> None:

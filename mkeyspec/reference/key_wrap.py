@@ -15,8 +15,8 @@ KEK_BYTES = (16, 24, 32)
 
 
 def wrap(key: bytes, kek: bytes) -> bytes:
-    """`key` wrapped by `kek`. ValueError for a `kek` that is no AES key, and for a `key` of other lengths than RFC 3394
-    has: whole semiblocks of 8 bytes, two or more."""
+    """`key` wrapped by `kek`. ValueError for a `kek` that is not an AES key, and for a `key` that is not two or
+    more whole semiblocks of 8 bytes (RFC 3394)."""
     _check(kek, key, 2 * SEMIBLOCK)
     return keywrap.aes_key_wrap(kek, key)
 

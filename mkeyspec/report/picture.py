@@ -86,7 +86,7 @@ _STYLE = (
 
 
 def svg(title: str, parts: Sequence[str | Picture]) -> str:
-    """A whole SVG file: lines of text and pictures, one under the other. A line with a blank in front is no heading."""
+    """A whole SVG file: lines of text and pictures, one under the other. A heading does not begin with a blank."""
     lines: list[str] = []
     y, wide = 8.0, 0.0
     for part in parts:

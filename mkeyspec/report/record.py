@@ -27,7 +27,7 @@ WRONG: frozenset[Verdict] = frozenset({"failed", "error", "unseen", "blocked", "
 
 
 class WrongRecord(Exception):
-    """A line that is no record; `str()` says what is wrong."""
+    """A line that is not a record; `str()` says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

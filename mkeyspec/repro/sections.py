@@ -53,7 +53,7 @@ def section(program: Program, index: int, step: Step, taken: Taken) -> None:
 
 
 def _before(program: Program, taken: Taken, own: int, line: int) -> None:
-    """What is done before it is posted; the receive of a short form is no marker's."""
+    """What is done before it is posted; the receive of a short form is not a marker's."""
     for call in taken.calls[:own]:
         carry_out(program, [call], taken, line)
 

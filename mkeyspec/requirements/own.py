@@ -105,7 +105,7 @@ def _read(document: Document, entries: dict[str, Requirement], places: dict[str,
 def _wrong_id(id: str, places: dict[str, str]) -> str:
     """Why an id can't be one of a suite's own; "" if it can."""
     if not _ID.match(id):
-        return f"`{id}` is no id: write capital letters, a hyphen and a number, as ACME-12"
+        return f"`{id}` is not an id: write capital letters, a hyphen and a number, as ACME-12"
     if id in requirements() or id in departures():
         return f"`{id}` is an id of the shipped ledger; give yours another prefix"
     prefix = id.rpartition("-")[0]

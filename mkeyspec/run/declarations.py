@@ -104,7 +104,7 @@ def dek(state: CaseState, step: plan.Dek) -> Attempt:
 
 def _dek_attr(state: CaseState, step: plan.Dek) -> DekAttr:
     but, usual = Members(step.but, state), DekAttr()
-    # The language takes key_size from the key's length; -1 is no value of the enum.
+    # The language takes key_size from the key's length; -1 is not a value of the enum.
     size = but.take("key_size", -1)
     of_session = bool(step.wrapped) and step.login is None
     attr = DekAttr(

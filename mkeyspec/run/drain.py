@@ -180,7 +180,7 @@ def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None =
         for end in pair.ends:
             if end.side == side:
                 continue
-            for _ in range(2):  # the first is no message after unsignaled requests
+            for _ in range(2):  # the first is not a message after unsignaled requests
                 sends = marker.tells_arrival(end) and marker.takes_send(end) and not pair.attributes.sig_pipelining
                 if not _is_unheard(end, writers) or not sends:
                     break

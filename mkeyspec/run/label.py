@@ -10,7 +10,7 @@ class Unobserved(LookupError):
 
 
 class Label:
-    """What a labelled step left: members known at once, and completions that may still come."""
+    """The result of a labelled step: members known at once, and completions that may still come."""
 
     __slots__ = ("dues", "members")
 
@@ -32,7 +32,7 @@ class Label:
         if member == "status":
             return last.status
         if failed is not None and member != "id":
-            raise Unobserved(member)  # of an error only these two are defined
+            raise Unobserved(member)  # only these two members of an error completion are defined
         if member == "byte_len":
             value = next((due.got.byte_len for due in reversed(self.dues) if due.got is not None and due.counts), None)
         elif member == "imm":
@@ -42,7 +42,7 @@ class Label:
         elif member == "opcode":
             value = last.opcode
         else:
-            raise Unobserved(member)  # the compiler lets none pass
+            raise Unobserved(member)  # the compiler refuses other members
         if value is None:
             raise Unobserved(member)
         return value

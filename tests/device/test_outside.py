@@ -117,13 +117,16 @@ def test_a_device_of_another_package(project: Project, workers: tuple[str, ...])
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("acme:raises", "device acme of acme-nic 1.0 can't be opened: RuntimeError: slot 1 is empty; mend"),
-        ("acme:skips", "device acme of acme-nic 1.0 can't be opened: Skipped: no answer; mend"),
+        ("acme:raises", "device acme of acme-nic 1.0 can't be opened: RuntimeError: slot 1 is empty; correct"),
+        ("acme:skips", "device acme of acme-nic 1.0 can't be opened: Skipped: no answer; correct"),
         ("acme:busy", "slot 1 is in use; stop its user"),
-        ("acme:boastful", "it offers cryto, and no case can need that; the value of max_wr_memcpy_length is no number"),
-        ("acme:half", "is no device: it offers dek_query and lacks query_dek; mend"),
+        (
+            "acme:boastful",
+            "no case can need that; the value of max_wr_memcpy_length is not a number",
+        ),
+        ("acme:half", "is not a device: it offers dek_query and lacks query_dek; correct"),
         ("acme:mute", "capabilities() raises OSError: no answer"),
-        ("acme:nothing", f"is no device: it lacks {', '.join(CALLS)}"),
+        ("acme:nothing", f"is not a device: it lacks {', '.join(CALLS)}"),
         ("gone", "device gone of acme-nic 1.0 can't be opened: ModuleNotFoundError: No module named 'acme_nic_gone'"),
     ],
 )

@@ -170,7 +170,7 @@ def first(tmp_path: Path, text: str) -> list[str]:
         (waiver("a::b", expires="1"), "6:1: error[MKS0942]: `expires` is a day"),
         (waiver("a::b", expires="2027-01-01T10:00:00"), "`expires` is a day"),
         (waiver("a::b", more='code = "MKS0101"'), "8:1: error[MKS0942]: no failure of a row has the code MKS0101"),
-        (waiver("a::b", more='code = "MKS2012"'), "MKS2012 is no verdict about the device"),
+        (waiver("a::b", more='code = "MKS2012"'), "MKS2012 is not a verdict about the device"),
         (waiver("a::b", "skip", more='code = "MKS2101"'), "a row that is skipped has no failure"),
         (waiver("a::b", more='firmware = ">=x"'), "`>=x` is not a range of versions"),
         (waiver("a::b", more='versions = { kernal = ">=5" }'), "`kernal` is not a version that a device tells"),

@@ -126,7 +126,7 @@ def test_two_ledgers_with_one_id(tmp_path: Path) -> None:
     ("text", "told"),
     [
         (f"[ACME-1]\n{ENTRY}", "0.toml:1:1: error[MKS0941]: a ledger says where its requirements come from"),
-        (f'page = "p"\n[acme-1]\n{ENTRY}', "0.toml:2:1: error[MKS0941]: `acme-1` is no id"),
+        (f'page = "p"\n[acme-1]\n{ENTRY}', "0.toml:2:1: error[MKS0941]: `acme-1` is not an id"),
         (f'page = "p"\n[CRC-99]\n{ENTRY}', "`CRC-99`: ids that begin with CRC- belong to the shipped ledger"),
         (f'page = "p"\n[X-ACME-1]\n{ENTRY}', "belong to the shipped ledger"),
         ('page = "p"\n[ACME-1]\ntitle = "t"\n', "0.toml:2:1: error[MKS0941]: ACME-1 lacks `statement`"),

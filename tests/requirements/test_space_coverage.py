@@ -151,8 +151,8 @@ def test_command_as_json(project: Path, capfd: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--space", "--only", "XYZ-01"], "XYZ-01 is no entry of the ledger that can be tested"),
-        (["--space", "--only", "MKY-07"], "MKY-07 is no entry of the ledger that can be tested"),
+        (["--space", "--only", "XYZ-01"], "XYZ-01 is not an entry of the ledger that can be tested"),
+        (["--space", "--only", "MKY-07"], "MKY-07 is not an entry of the ledger that can be tested"),
         (["--space", "-n", "0"], "-n 0: at least one process"),
         (["--space", "--format", "markdown"], "--space --format markdown"),
         (["--pairs"], "--pairs: say --space or --life, too"),

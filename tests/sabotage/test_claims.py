@@ -332,7 +332,7 @@ def test_a_row_that_never_ends_is_no_support(
         (["--conditions"], "error[MKS0905]: --claims and --conditions"),
         (["--sample", "0"], "error[MKS0905]: --sample 0"),
         (["--update", "--sample", "3"], "error[MKS0905]: --update is for whole cases"),
-        (["--only", "CRC-99"], "error[MKS0907]: CRC-99 is no entry of the ledger"),
+        (["--only", "CRC-99"], "error[MKS0907]: CRC-99 is not an entry of the ledger"),
         (["-n", "0"], "error[MKS0905]"),
     ],
     ids=["device", "matrix", "conditions", "sample", "update", "entry", "n"],

@@ -41,7 +41,7 @@ def check_configure(context: Context, request: plan.Configure) -> None:
             case plan.SetCrypto():
                 crypto.check_crypto(context, request, setter, key)
             case plan.SetAccess() | plan.SetLayout():
-                pass  # done above, whatever the name stands for
+                pass  # done above, whatever the name means
             case _:
                 assert_never(setter)
     crypto.check_order(context, request, key)

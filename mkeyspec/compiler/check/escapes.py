@@ -48,7 +48,7 @@ def _look(step: plan.Step, setter: plan.SetSignature, diagnostics: Diagnostics) 
 
 
 def _has_both(domain: Domain) -> bool:
-    """Whether the device is certainly told both. A `but` of the type decides that it is no T10-DIF."""
+    """Whether the device certainly gets both. A `but` of the type decides that it is not a T10-DIF."""
     if any(member == "sig_type" for member, _ in domain.but):
         return False
     match domain.signature:

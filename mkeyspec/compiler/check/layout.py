@@ -173,7 +173,7 @@ def _end(entry: Part | Chunk, turns: Int) -> tuple[int | None, str]:
 
 
 def _live(context: Context, request: plan.Wr, thing: object, member: str, layout: Layout, rules: list[str]) -> None:
-    """A number of entries that depends on the device. Its expression tells which limit it is compared with."""
+    """A number of entries that depends on the device. Its expression shows which limit it is compared with."""
     members = _live_members(layout)
     if "max_inline_data" in members and "max_entries" not in members:
         rules = rules[:1]

@@ -78,5 +78,5 @@ def _masks(setter: plan.SetSignature) -> Iterator[_Mask]:
 
 
 def _another_type(domain: Domain) -> bool:
-    """Whether `but` tells the device another type than the one whose bits are known here."""
+    """Whether `but` gives the device another type than the one whose bits are known here."""
     return any(member in ("sig_type", "type") for member, _ in (*domain.but, *domain.signature.but))

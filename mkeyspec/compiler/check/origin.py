@@ -10,7 +10,7 @@ class Origin:
     """Of one statement, or of one work request of a section; the step, or the request, made of it carries it.
 
     `span`: of all of it. `default`: of the case, for what has no place. The parts that a step is made of (setters, data
-    segments, outcomes of a claim) are values: they are told apart by identity, among those of the one statement.
+    segments, outcomes of a claim) are values: they are distinguished by identity, among those of the one statement.
     """
 
     __slots__ = ("_inner", "_members", "_parts", "default", "span")
@@ -30,14 +30,14 @@ class Origin:
         return found
 
     def put(self, thing: object, span: Span) -> None:
-        """`thing` (a setter, a part, an outcome of the claim; or the step) stands at `span`."""
+        """`thing` (a setter, a part, an outcome of the claim; or the step) is at `span`."""
         if isinstance(thing, plan.Located):
             self.span = span
         else:
             self._parts.append((thing, span))
 
     def put_member(self, thing: object, member: str, span: Span) -> None:
-        """One member of `thing` stands at `span`: `mem`, `access`, `layout`, `num_setters`…"""
+        """One member of `thing` is at `span`: `mem`, `access`, `layout`, `num_setters`…"""
         self._members.append((None if isinstance(thing, plan.Located) else thing, member, span))
 
     def get(self, thing: object, member: str = "", fallback: object = None) -> Span:

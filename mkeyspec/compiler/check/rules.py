@@ -202,7 +202,7 @@ _TABLE = (
     Rule("own_layout", "MKS0460", "LST-01", f"{_CONFIGURE} layout_list", UNDEFINED, "mkey in its own layout"),
     Rule("dek_size", "MKS0461", "CRY-01", "mlx5dv_dek_create(3) key", UNDEFINED, "key that is not of AES-XTS"),
     Rule("dek_pd", "MKS0486", "XCRY-21", f"{_DEK} pd", UNDEFINED, "DEK of another protection domain"),
-    Rule("dct_on_other_qp", "MKS0462", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCT named on a QP that is no DCI"),
+    Rule("dct_on_other_qp", "MKS0462", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCT named on a QP that is not a DCI"),
     Rule(
         "solicited_message",
         "MKS0467",
@@ -239,7 +239,7 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _TABLE}
 class BrokenRule(NamedTuple):
     """A rule that a step breaks, or may break.
 
-    `by_but`: written with `but`, so it is no mistake; it is still the reason of a claimed rejection.
+    `by_but`: written with `but`, so it is not a mistake; it is still the reason of a claimed rejection.
     `definite`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
     `phases` of the rule, unless the step narrows them. `request`: which of a section of several, from 0.

@@ -88,7 +88,7 @@ class AbstractMkey(NamedTuple):
         return self.flags is None or bool(self.flags & flag)
 
     def lost(self, properties: int) -> bool:
-        """Whether one of these is unknown. Behind a statement that may be refused the case goes on as if accepted."""
+        """Whether one of these is unknown. After a statement that may be refused the case goes on as if accepted."""
         return bool(self.unknown & properties) and self.unknown_by != "undecided"
 
     @property
@@ -111,11 +111,11 @@ class AbstractMkey(NamedTuple):
     @property
     def told(self) -> tuple[Domain, ...]:
         """The different domains that a check may tell an error of: the wire domain of a receive, and else the memory
-        domain. An error that nobody has called for outlives transfers without one, and a configuration."""
+        domain. An error that no check has read is kept after transfers without an error, and after a configuration."""
         return tuple(dict.fromkeys([one for one in self.inputs if one is not None]))
 
     def cleared(self) -> AbstractMkey:
-        """As it was created: its configuration is gone, or not known any more. The error that nobody has called for is
+        """As it was created: its configuration is gone, or not known any more. The error that no check has read is
         still there."""
         created = AbstractMkey(self.at, self.flags, self.entries, self.peer, self.pd, self.created, tag=self.tag)
         return created._replace(inputs=self.inputs, called=self.called, destroyed=self.destroyed)

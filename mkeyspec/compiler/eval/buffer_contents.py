@@ -39,7 +39,7 @@ class Unsaid(NamedTuple):
     span: Span
     help: str = ""
     device: bool = False
-    """The device alone has said what they are: an expectation may hold other bytes against what is there."""
+    """Only the device determined them: an expectation may compare other bytes with what is there."""
 
 
 class KnownPiece(NamedTuple):
@@ -180,7 +180,7 @@ class BufferContents:
         return LiveContent(moment.name, length, start - whole if is_known(whole) else start)
 
     def is_relative(self, of: Reference, span: Span) -> bool:
-        """Whether the device alone has said some of these bytes, and the case all others, whatever the outcomes."""
+        """Whether only the device determined some of these bytes, and the case all others, whatever the outcomes."""
         segments = self.segments_of(of, span)
         pieces = [piece for name, start, size in segments for piece in self.buffers[name].within(start, start + size)]
         unsaid = [piece.unsaid for piece in pieces if piece.data is None]

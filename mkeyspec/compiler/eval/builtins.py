@@ -125,6 +125,6 @@ DOCS: dict[str, tuple[str, str]] = {
     "wire": ("other", "what the last `transmit` put on the wire"),
     "device": ("other", "the device; `device.NAME` is one of its limits, read when the case runs"),
     "any": ("pattern", "whatever is there; `any(n)`: n bytes, whatever they are"),
-    "unchanged": ("pattern", "what the case has said of it so far: first bytes, `store`, a matched `expect`"),
+    "unchanged": ("pattern", "what the case has declared of it so far: first bytes, `store`, a matched `expect`"),
 }
 """Word -> (kind, one line of explanation, empty where the name says it)."""

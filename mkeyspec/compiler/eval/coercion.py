@@ -105,7 +105,7 @@ def raise_if_hidden(value: Value, scope: Scope, span: Span, wanted: str) -> None
 
 
 def _language_meaning(scope: Scope, name: str) -> Optional[str]:
-    """What `name` means in the language itself: "the function", "the word"; None if it is no word of it."""
+    """What `name` means in the language itself: "the function", "the word"; None if it is not a word of it."""
     outer = scope
     while outer.around is not None:
         outer = outer.around

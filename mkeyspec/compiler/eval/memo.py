@@ -23,7 +23,7 @@ _PLAIN = frozenset({bool, int, str, type(None), Word, Flags, Errno, Function, Ra
 """Kinds of values that mean the same at each point of each row. Byte strings and tuples of such values do too."""
 
 _NEW = ("",)
-"""In place of the names of an expression that nobody has looked at."""
+"""In place of the names of an expression that were not collected yet."""
 
 _MOST_ITEMS = 64
 """Items of a tuple that are looked at."""

@@ -100,9 +100,9 @@ class Budget:
         self.measured: dict[int, tuple[object, int, int]] = {}
         """Parts and depth of large values (`value_size`), by identity; the value is kept, so that it stays its own."""
         self.device_numbers = False
-        """Whether the file reads a number of the device that not every device tells: a need of the rows that use it."""
+        """Whether the file reads a number that not every device reports: a need of the rows that use it."""
         self.spent: Optional[Diagnostic] = None
-        """Where it ran out; said once, though nothing can be evaluated from there on."""
+        """Where it was used up; reported once, though nothing can be evaluated after it."""
 
     def row(self) -> None:
         """A row is done: its steps are not counted, since the number of rows is limited."""

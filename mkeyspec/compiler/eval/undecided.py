@@ -1,7 +1,7 @@
 """Values that depend on an outcome which a case leaves open: `accepted or rejected …`, or lists that differ in it.
 
 After such a statement nothing is judged that is one thing if it is accepted and another if it is refused: what it
-writes, what its label shows, what a check of its key tells, and whatever is made of these. Such bytes may be opened
+writes, what its label shows, what a check of its key reports, and whatever is made of these. Such bytes may be opened
 (`any`), be one of several with what was there before (`in [x, unchanged]`), be taken (`let now = m`) or recorded.
 
 Bytes are the ledger's (`BufferContents.doubts`), keys the abstract state's
@@ -36,7 +36,7 @@ class Undecided(NamedTuple):
 
     `labels`: members of a label that are there whichever outcome comes, and the statement. `keys`: with a signature
     that a transfer may have used, or a check read, or not. `qps`: posted to, so that an event may come, or not.
-    `polls`: ends of QPs with completions that nobody had waited for, which a refusal has judged.
+    `polls`: ends of QPs with completions that no statement had waited for, which a refusal has judged.
     """
 
     labels: tuple[tuple[str, tuple[str, ...], Span], ...] = ()

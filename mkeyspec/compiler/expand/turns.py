@@ -49,7 +49,7 @@ class TurnLowering(Protocol):
 
 
 class Turns:
-    """The walk through the turns of a `repeat`. A mistake is said once: the turns after it are not looked at."""
+    """The walk through the turns of a `repeat`. A mistake is reported once: the turns after it are not checked."""
 
     def __init__(
         self, statement: ast.Repeat, lowering: TurnLowering, diagnostics: Diagnostics, add: Callable[[Fault], None]
@@ -62,7 +62,7 @@ class Turns:
         """In one turn."""
 
     def turn(self, turn: plan.Turn, one: Callable[[ast.Statement], Optional[bool]]) -> Optional[bool]:
-        """`one` carries out a line, and tells as this does: False: it is wrong, but what follows the `repeat` can be
+        """`one` carries out a line. The result of both: False: it is wrong, but what follows the `repeat` can be
         looked at; None: it can't."""
         found, errors = len(self.diagnostics.found), len(self.diagnostics.errors)
         done = self._lines(turn, one)

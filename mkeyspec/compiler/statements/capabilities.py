@@ -99,7 +99,7 @@ def _named(expr: ast.Expr, scope: Scope) -> str:
 def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -> Iterator[plan.Need]:
     """What a device must have for a step. A `record` needs nothing: it is absent if there is no value.
 
-    `device_numbers`: the file reads numbers that not every device tells, so that the step is searched for them.
+    `device_numbers`: the file reads numbers that not every device reports, so that the step is searched for them.
     """
     yield from step.needs()
     if isinstance(step, plan.Record):

@@ -296,7 +296,7 @@ def _tail_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]:
 
 
 def _known_faults(known: ast.Known, verb: Shape) -> Iterable[Fault]:
-    """A departure is said by an outcome that the verb has; of a `check`, by the members of its record too."""
+    """A departure is written as an outcome that the verb has; for a `check`, also as members of its record."""
     if known.outcome is not None:
         yield from _outcome_faults(known.outcome, verb)
     record = verb.name == "check"

@@ -94,7 +94,7 @@ def branch_of(row: RowState, node: ast.Branch | None, scope: Scope) -> tuple[pla
     if found is None:
         raise fault(
             "MKS0517",
-            f"`{label.text}` is no statement whose outcome is left open",
+            f"`{label.text}` is not a statement whose outcome is left open",
             label.span,
             help=f"as {label.text} accepted or rejected at …; without it there is one outcome, and no `when`",
         )

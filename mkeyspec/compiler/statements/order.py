@@ -21,7 +21,7 @@ CODE = "MKS0619"
 
 
 class SectionOrder:
-    """The requests of one section, in order. `found`: warnings, to be told if the section is to go through."""
+    """The requests of one section, in order. `found`: warnings, reported if the section is expected to succeed."""
 
     def __init__(self, row: RowState) -> None:
         self.row = row

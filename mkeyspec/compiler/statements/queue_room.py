@@ -123,7 +123,7 @@ def _room_for_receive(state: AbstractState, queue: Queue, span: Span) -> None:
 
 
 def _over(state: AbstractState, queue: Queue) -> None:
-    """A completion has told that everything posted there is over."""
+    """A completion has shown that everything posted there is over."""
     state.ends[queue] = state.end(queue)._replace(sent=NOTHING_SENT)
 
 

@@ -44,7 +44,7 @@ class CaseState:
         """Those that the case writes."""
         for expr in case.needs:
             if any(expr.span.holds(found.span) for found in diagnostics.errors):
-                continue  # its names were said to be wrong
+                continue  # its names were reported as wrong
             try:
                 self.needs.append(written_need(expr, scope))
                 check_contradiction(self.needs, expr)
@@ -147,12 +147,12 @@ class RowState(ABC):
         self.writers: dict[Span, plan.At] = {}
         """Transfers that may be refused, and that have moved all that they say if they are not."""
         self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
-        """Bytes that an expectation holds against those at a `let` of which nobody has said what they are: both by the
+        """Bytes that an expectation compares with those at a `let` which are not known: both by the
         buffers that hold them. Without a span: what a transmit has put on the wire."""
         self.apart: tuple[tuple[frozenset[str], frozenset[str], Span], ...] = ()
         """Bytes that an expectation has differ from those at a `let`: both by the buffers that hold them."""
         self.said: frozenset[str] = frozenset()
-        """Buffers of which an expectation has said what they hold."""
+        """Buffers whose content an expectation states."""
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each is."""
         self.entries: dict[str, tuple[int, int]] = {}

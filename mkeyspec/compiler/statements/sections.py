@@ -43,7 +43,7 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
 def alone(row: RowState, sentence: Sentence, scope: Scope) -> None:
     """A work request standing alone: a section of one, signaled and waited for."""
     qp = row.qp(sentence, scope)
-    # Nothing comes after it that could look at the mkeys, but for what is said of its outcome.
+    # Nothing comes after it that could look at the mkeys, except statements about its outcome.
     is_said = sentence.node.claim is not None or sentence.node.known is not None
     ahead = row.state_ahead() if is_said else None
     only = request(row, sentence, scope, True)

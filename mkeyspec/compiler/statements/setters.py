@@ -181,7 +181,7 @@ _SETTERS = {"access": _access, "layout": _layout, "signature": _signature, "cryp
 
 
 def fields(row: RowState, sentence: Sentence, scope: Scope) -> dict[str, Sentence]:
-    """The lines of a block that may each be said once, by name."""
+    """The lines of a block that may each be written once, by name."""
     found: dict[str, Sentence] = {}
     block = sentence.node.block
     place = sentence.verb.lines

@@ -60,8 +60,8 @@ def take(row: RowState, name: ast.Name, scope: Scope) -> None:
 
 
 def taken_here(row: RowState, value: Value, span: Span) -> Value:
-    """The right side of an expectation. Of places whose bytes the device alone has said (a wire that nobody has said,
-    what `any` has matched), the bytes that are there now: so two observations are held against each other.
+    """The right side of an expectation. For places whose bytes only the device determined (a wire that is not matched,
+    what `any` has matched), the bytes that are there now: so two observations are compared.
     """
     if type(value) is tuple:
         items = tuple([taken_here(row, item, span) for item in value])
@@ -106,7 +106,7 @@ class _Taking:
         return self.moment._replace(name=self.row.name(called), place=place, moved=self.moved(place))
 
     def moved(self, place: Reference) -> bool:
-        """Whether a request has written into `place`, and nobody has looked since."""
+        """Whether a request has written into `place`, and no statement has looked at it since."""
         if not self.row.moved or is_wire(place):
             return False
         try:

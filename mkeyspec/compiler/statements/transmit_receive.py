@@ -158,7 +158,7 @@ def _no_receive_left(row: RowState, qp: str | None, op: str, sentence: Sentence)
 
 
 def _nothing_to_move(row: RowState, step: plan.Transmit, name: str, span: Span) -> Fault:
-    """An mkey without layout, and no length: what the pages have against it, or that nobody knows how much to move."""
+    """An mkey without layout, and no length: the rule that forbids it, or that the length is unknown."""
     row.origin.put(step, span)
     row.origin.put(step.part, span)
     for diagnostic in row.tried(step).errors:

@@ -163,7 +163,7 @@ def _only_configures(step: plan.Step) -> bool:
 
 
 def _there(row: RowState, observed: plan.Content) -> ByteString | None:
-    """The bytes that should be there; None where nobody has said."""
+    """The bytes that should be there; None where they are not known."""
     try:
         return join([row.ledger.content(part, row.case.span) for part in observed.parts])
     except Fault:
@@ -194,11 +194,11 @@ def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span
     )
 
 
-# What nobody says ---------------------------------------------------------------------------------
+# What no statement says ---------------------------------------------------------------------------------
 
 
 def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
-    """Which bytes are held against a wire that nobody has said yet, and which are said here."""
+    """Which bytes are compared with a wire that no statement has matched yet, and which are stated here."""
     mine = _names(row, step.observed)
     if step.operator == "!=" and (taken := plan.snapshots_in(step.expected)):
         others = [_taken_from(row, row.ledger.saved[name], span) for name in taken]

@@ -247,7 +247,7 @@ def _write(row: RowState, target: Target, by: Span | None, span: Span, *, exact:
 
 
 def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:
-    """The bytes that a request brings to `target`; None where nobody has said, or a signature counts otherwise."""
+    """The bytes that a request brings to `target`; None where they are not known, or a signature counts otherwise."""
     ledger = row.ledger
     keys = [ledger.mkeys.mkey(part.name) for part in target.sources]
     if any(key is not None and key.domains != PLAIN for key in keys):
@@ -287,7 +287,7 @@ def _is_wild(request: plan.Wr) -> bool:
 
 def _everything(row: RowState) -> list[Segment]:
     """Every byte of every buffer: a raw WQE names its own addresses, and of a key whose configuration may have been
-    refused nobody knows where it leads."""
+    refused it is unknown where it leads."""
     return [(name, 0, buffer.length) for name, buffer in row.ledger.buffers.items() if "@" not in name]
 
 

@@ -130,9 +130,9 @@ def _wrong_completion(one: Any) -> str:
     if not isinstance(one, Completion):
         return f"a list with {type(one).__name__}, not Completion"
     if one.status not in _STATES:
-        return f"the status {one.status!r}, which is no name of `constants.WC_STATUS`"
+        return f"the status {one.status!r}, which is not a name of `constants.WC_STATUS`"
     if one.status == "success" and one.opcode not in _OPCODES:
-        return f"the opcode {one.opcode!r}, which is no name of `constants.WC_OPCODE`"
+        return f"the opcode {one.opcode!r}, which is not a name of `constants.WC_OPCODE`"
     if one.queue not in ("send", "recv") or type(one.wr_id) is not int:
         return f"queue {one.queue!r} and wr_id {one.wr_id!r}"
     return ""

@@ -289,7 +289,7 @@ def _check(item: Field[Any], value: Any) -> None:
 
 
 def check_required(names: Iterable[object]) -> None:
-    """Raises ProfileError for a name that is no capability."""
+    """Raises ProfileError for a name that is not a capability."""
     for name in names:
         if name not in CAPABILITIES:
             near = get_close_matches(str(name), CAPABILITIES, n=1)

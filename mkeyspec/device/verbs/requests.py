@@ -190,7 +190,7 @@ class SectionCalls:
         if dc is None:
             return
         if kind != "dci":
-            raise NoSuchCall("a DC address on a QP that is no DCI")
+            raise NoSuchCall("a DC address on a QP that is not a DCI")
         number, key = fit(dc.dct, U32, "dct"), fit(dc.key, U64, "DC key")
         if dc.stream is None:
             self.calls.append(lambda: qp.wr_set_dc_addr(address, number, key))

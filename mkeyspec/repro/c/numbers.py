@@ -34,7 +34,7 @@ _NARROW = {
     16: ("_entries",),
     8: ("crypto_caps", "dci_streams_caps"),
 }
-"""Bits of what is no uint64_t, by what is in its expression."""
+"""Bits of what is not a uint64_t, by what is in its expression."""
 _UNNAMED = {int(Access.FLUSH_GLOBAL), int(Access.FLUSH_PERSISTENT)}
 """Flags that rdma-core 44 has no name for."""
 

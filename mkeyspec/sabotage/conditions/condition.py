@@ -12,7 +12,7 @@ _FORM = re.compile(r"([a-z_]+)(>=|=)(.+)")
 
 
 class UnknownConditionError(ValueError):
-    """Text that is no condition; `str()` is one line."""
+    """Text that is not a condition; `str()` is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def parse(text: str) -> Condition:
     """Raises UnknownConditionError."""
     found = _FORM.fullmatch(text)
     if found is None or found[1] not in dimensions():
-        raise UnknownConditionError(f"{text!r} is no condition on a dimension of requirements/space/dimensions.toml")
+        raise UnknownConditionError(f"{text!r} is not a condition on a dimension of requirements/space/dimensions.toml")
     dimension = dimensions()[found[1]]
     if dimension.values:
         if found[2] != "=" or found[3] not in dimension.values:

@@ -35,7 +35,7 @@ def _right(name: str, change: Callable[[Key, int], int]) -> None:
     """The right that a key is claimed with, changed."""
 
     @fault(name)
-    class Bent(KeyTable):
+    class Mutant(KeyTable):
         def claim(self, pd: int, key: int, right: int) -> Key:
             return super().claim(pd, key, change(self.find(key), right))
 
@@ -126,7 +126,7 @@ def _configuration(name: str, change: Callable[[Configuration, IndirectKey], Non
     """`change` changes what a work request will do to its mkey, or the mkey, before it is carried out."""
 
     @fault(name)
-    class Bent(Execution):
+    class Mutant(Execution):
         def _configure(self, queue: Queue, work: Configuration) -> Outcome:
             change(work, work.mkey)
             return super()._configure(queue, work)

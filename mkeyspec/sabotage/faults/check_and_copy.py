@@ -15,7 +15,7 @@ from mkeyspec.sabotage.fault import fault
 
 def _check_mask(name: str, mask: Callable[[int], int]) -> None:
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def signature(self, attr: SigBlockAttr) -> Signature:
             return super().signature(replace(attr, check_mask=mask(attr.check_mask & 0xFF)))
 
@@ -133,7 +133,7 @@ def _copied(name: str, copied: Callable[[SigBlockAttr, SigDomain, Signature], tu
     """`copied` tells which bytes of domains of one structure are copied."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def signature(self, attr: SigBlockAttr) -> Signature:
             made = super().signature(attr)
             if made.mem is None or not same_structure(made.mem, made.wire):
@@ -172,7 +172,7 @@ def _automatic(name: str, copied: Callable[[SigDomain, SigDomain, tuple[int, ...
     """`copied` is told both T10-DIF domains and what is rightly copied."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def automatic_copy(self, mem: SigDomain, wire: SigDomain) -> tuple[int, ...]:
             right = super().automatic_copy(mem, wire)
             return right if mem.crc is not None else tuple(sorted(copied(mem, wire, right)))

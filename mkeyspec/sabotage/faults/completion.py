@@ -31,7 +31,7 @@ def _sent(name: str, change: Callable[[Sent], list[Sent]]) -> None:
     """What is told of a request that went through: as many times as `change` gives it."""
 
     @fault(name)
-    class Bent(Queue):
+    class Mutant(Queue):
         def sent(self, wr_id: int, flags: int, status: str, opcode: str, byte_len: int = 0) -> None:
             given = Sent(wr_id, flags, status, opcode, byte_len)
             made = change(given) if status == SUCCESS else [given]
@@ -74,7 +74,7 @@ def _received(name: str, change: Callable[[Completion], Completion | None]) -> N
     """What is told of a receive that went through; None: nothing."""
 
     @fault(name)
-    class Bent(Queue):
+    class Mutant(Queue):
         def received(
             self,
             wr_id: int,

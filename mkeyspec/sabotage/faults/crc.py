@@ -21,7 +21,7 @@ ECMA_182 = 0x42F0E1EBA9EA3693
 
 def _parameters(name: str, kind: int, **change: Any) -> None:
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             self.crc[kind] = replace(self.crc[kind], **change)
@@ -59,7 +59,7 @@ def _domain(name: str, change: Callable[[SigDomain], SigDomain]) -> None:
     """Every domain as it is configured, changed."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def domain(self, given: SigBlockDomain) -> SigDomain:
             return change(super().domain(given))
 
@@ -121,7 +121,7 @@ def _covered(name: str, first: Callable[[int], int], end: Callable[[int], int]) 
     """The bytes of each block from `first` to `end`, which are told its size, count as zeros."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
             blocks = data.reshape(-1, domain.block).copy()
             blocks[:, first(domain.block) : end(domain.block)] = 0
@@ -175,7 +175,7 @@ def _stripped(name: str, first: int, end: int) -> None:
     """What is left of each frame of a stripped stream: from its beginning to its block's end plus `end` bytes."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def _convert(
             self,
             signature: Signature,

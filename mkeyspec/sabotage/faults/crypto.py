@@ -24,7 +24,7 @@ def _attributes(name: str, change: Callable[[CryptoAttr, Crypto], Crypto]) -> No
     """The attributes as they are taken over by a configuration, changed."""
 
     @fault(name)
-    class Bent(Builder):
+    class Mutant(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
             Builder._crypto(self, configuration, attr)
             if configuration.crypto is not None:
@@ -62,7 +62,7 @@ def _ciphers(name: str, change: Callable[[Callable[[Crypto, int], Cipher], Crypt
     """`change` makes the cipher of a stream. It is told how to make a right one of attributes and what went before."""
 
     @fault(name)
-    class Bent(Movement):
+    class Mutant(Movement):
         def cipher(self, used: Crypto, transmit: bool, before: int) -> Between:
             straight = super().cipher
             return change(lambda attributes, went: straight(attributes, transmit, went), used, transmit, before)

@@ -15,7 +15,7 @@ def _answers(name: str, change: Callable[[DekState], DekState]) -> None:
     """Queries whose answers are changed."""
 
     @fault(name)
-    class Bent(Model):
+    class Mutant(Model):
         def query_dek(self, dek: Dek) -> DekState:
             return change(super().query_dek(dek))
 
@@ -36,7 +36,7 @@ def _takes(name: str, taken: Callable[[DekAttr], DekAttr]) -> None:
     """Attributes that are taken otherwise than they are given."""
 
     @fault(name)
-    class Bent(Model):
+    class Mutant(Model):
         def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
             return super().dek(key, keytag, taken(attr or DekAttr()))
 

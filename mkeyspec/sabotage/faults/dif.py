@@ -34,7 +34,7 @@ CCITT = 0x1021
 
 def _guard(name: str, kind: int, **change: Any) -> None:
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             self.guards[kind] = replace(self.guards[kind], **change)
@@ -66,7 +66,7 @@ def _tuple(name: str, change: Callable[[SigDomain], SigDomain]) -> None:
     """Every T10-DIF domain as it is configured, changed."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def domain(self, given: SigBlockDomain) -> SigDomain:
             made = super().domain(given)
             return made if made.crc is not None else change(made)
@@ -110,7 +110,7 @@ def _ref_tags(name: str, tags: Callable[[SigDomain, Tags], Tags], order: str = "
     """`tags` makes the ref tags (modulo 2^32) of a domain's blocks, which are told by their numbers."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def calculate(self, domain: SigDomain, data: Bytes, before: int) -> Bytes:
             fields = super().calculate(domain, data, before)
             if domain.crc is None:
@@ -187,7 +187,7 @@ def _escape(name: str, exempt: Callable[[int, Bytes, Flags | None], Flags | None
     """`exempt` is told a domain's flags, the fields, and which blocks are rightly exempt."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def escaped(self, flags: int, stored: Bytes) -> Flags | None:
             return exempt(flags, stored, super().escaped(flags, stored))
 

@@ -95,7 +95,7 @@ def _begin(name: str, change: Callable[[int, int, int], tuple[int, int, int]]) -
     """wr_flags, conf_flags and comp_mask of a configuration, changed."""
 
     @fault(name)
-    class Bent(Builder):
+    class Mutant(Builder):
         def begin(
             self,
             mkey: IndirectKey,
@@ -125,7 +125,7 @@ def _room(name: str, more: int, interleaved: bool) -> None:
     """The room of a WQE for a list, or for an interleaved layout, is `more` bytes more."""
 
     @fault(name)
-    class Bent(Builder):
+    class Mutant(Builder):
         def _list(self, configuration: Configuration, sges: tuple[Sge, ...]) -> None:
             Builder._list(self if interleaved else replace(self, room=self.room + more), configuration, sges)
 
@@ -173,7 +173,7 @@ class MaxEntriesShort(Model):
 
 def _attributes(name: str, change: Callable[[SigBlockAttr], SigBlockAttr]) -> None:
     @fault(name)
-    class Bent(Builder):
+    class Mutant(Builder):
         def _signature(self, configuration: Configuration, attr: SigBlockAttr) -> None:
             Builder._signature(self, configuration, change(attr))
 
@@ -263,7 +263,7 @@ class CopyStructureUnchecked(Builder):
 
 def _crypto(name: str, change: Callable[[CryptoAttr], CryptoAttr]) -> None:
     @fault(name)
-    class Bent(Builder):
+    class Mutant(Builder):
         def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:
             Builder._crypto(self, configuration, change(attr))
 

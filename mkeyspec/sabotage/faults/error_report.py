@@ -26,7 +26,7 @@ def _record(name: str, change: Callable[[Bad, Record], Record]) -> None:
     """(type, expected, actual, offset) of a bad block, changed."""
 
     @fault(name)
-    class Bent(Arithmetic):
+    class Mutant(Arithmetic):
         def record(self, bad: Bad) -> Record:
             return change(bad, super().record(bad))
 
@@ -170,7 +170,7 @@ def _passive(name: str, calls: tuple[str, ...], change: Callable[[Queue, Queue, 
         return outcome
 
     @fault(name)
-    class Bent(Transfer):
+    class Mutant(Transfer):
         def write(self, queue: Queue, request: Write) -> tuple[str, int]:
             run = super().write
             return watch(queue, lambda: run(queue, request)) if "write" in calls else run(queue, request)

@@ -31,7 +31,7 @@ def _list(name: str, change: Callable[[Entries], Entries]) -> None:
     """Every list as it is walked, changed."""
 
     @fault(name)
-    class Bent(KeyTable):
+    class Mutant(KeyTable):
         def _reach_list(
             self, pd: int, layout: ListLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
         ) -> None:
@@ -71,7 +71,7 @@ def _interleaved(name: str, change: Callable[[Strided], Strided]) -> None:
     """Every interleaved layout as it is walked, changed."""
 
     @fault(name)
-    class Bent(KeyTable):
+    class Mutant(KeyTable):
         def _reach_strided(
             self, pd: int, layout: StridedLayout, start: int, length: int, write: bool, pieces: list[Piece], depth: int
         ) -> None:
@@ -151,7 +151,7 @@ def _offset(name: str, change: Callable[[IndirectKey, int], int]) -> None:
     """The offset at which a message begins in an mkey, changed."""
 
     @fault(name)
-    class Bent(KeyTable):
+    class Mutant(KeyTable):
         def reach(self, found: Key, start: int, length: int, write: bool, pieces: list[Piece], depth: int = 0) -> None:
             if isinstance(found, IndirectKey) and found.layout is not None and not depth:
                 start = change(found, start)
@@ -221,7 +221,7 @@ def _stray(name: str, at: Callable[[int], int], strided: bool = False) -> None:
     """A byte beside every entry that is written; `at` tells where, of the entry's length."""
 
     @fault(name)
-    class Bent(KeyTable):
+    class Mutant(KeyTable):
         inside_gap = False
 
         def _columns(

@@ -66,7 +66,7 @@ profile("dci_without_builders", dci_mkey_operations=False)
 
 def _posted(name: str, change: Callable[[WorkRequest], WorkRequest]) -> None:
     @fault(name)
-    class Bent(Model):
+    class Mutant(Model):
         def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
             return super().post(qp, [change(request) for request in requests], abort=abort)
 

@@ -170,7 +170,7 @@ def _mkey_refused(name: str, when: Callable[[int, int], bool]) -> None:
     """`when` is told the flags and the number of entries."""
 
     @fault(name)
-    class Bent(Model):
+    class Mutant(Model):
         def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
             if when(create_flags, max_entries):
                 raise Refused("mlx5dv_create_mkey", errno.ENOMEM)
@@ -185,7 +185,7 @@ _mkey_refused("signature_flag_refused", lambda flags, entries: bool(flags & int(
 
 def _qp_refused(name: str, when: Callable[[QpAttributes], bool]) -> None:
     @fault(name)
-    class Bent(Model):
+    class Mutant(Model):
         def _look_at(self, attributes: QpAttributes) -> None:
             if when(attributes):
                 raise Refused("mlx5dv_create_qp", errno.EOPNOTSUPP)
@@ -202,7 +202,7 @@ _qp_refused("streams_refused", lambda one: one.streams > 0)
 
 def _section_refused(name: str, when: Callable[[Sequence[WorkRequest]], bool]) -> None:
     @fault(name)
-    class Bent(DriverSection):
+    class Mutant(DriverSection):
         def build(self, requests: Sequence[WorkRequest]) -> None:
             DriverSection.build(self, requests)
             if when(requests):
@@ -221,7 +221,7 @@ def _data_refused(name: str, when: Callable[[str, DcAddress | None], bool]) -> N
     """`when` is told the type of the QP and the address of the request."""
 
     @fault(name)
-    class Bent(DriverSection):
+    class Mutant(DriverSection):
         def _data(self, request: Data | LocalInv) -> None:
             DriverSection._data(self, request)
             if not isinstance(request, LocalInv) and when(self.queue.attributes.type, request.dc):

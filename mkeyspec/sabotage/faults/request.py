@@ -18,7 +18,7 @@ from mkeyspec.sabotage.fault import fault
 
 def _memcpy(name: str, change: Callable[[Memcpy], Memcpy]) -> None:
     @fault(name)
-    class Bent(Transfer):
+    class Mutant(Transfer):
         def memcpy(self, queue: Queue, request: Memcpy) -> tuple[str, int]:
             return super().memcpy(queue, change(request))
 
