@@ -31,7 +31,7 @@ def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
     else:
         return None
     side = "receive" if due.queue == "recv" else "request"
-    message = f"the completion of `{what}` has another {member}"
+    message = f"the completion of `{what}` has another {member}: {have}, not {want}"
     details = (("expected", f"{member} {want}"), ("got", f"{member} {have} ({side} queue)"))
     return Failure("MKS2005", due.at, message, details, True)
 

@@ -328,10 +328,19 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
 def _completes_otherwise(attempt: Attempt, listed: Sequence[Entries], number: Number) -> Failure:
     """Described against the nearest of the lists."""
     details = []
-    for i, member, want, have in min((_differences(one, attempt, number) for one in listed), key=len):
+    came = [due.got for due in attempt.listed if due.got is not None]
+    nearest = min(listed, key=lambda one: len(_differences(one, attempt, number)))
+    differences = _differences(nearest, attempt, number)
+    for i, member, want, have in differences:
         details.append(("expected", f"completion {i + 1}: {member} {want}"))
         details.append(("got", f"completion {i + 1}: {member} {have}"))
-    arrived = ", ".join(describe(due.got) for due in attempt.listed if due.got is not None) or "none"
-    details.append(("arrived", arrived))
-    message = f"`{attempt.what}` completed otherwise than listed"
+    details.append(("arrived", ", ".join(map(describe, came)) or "none"))
+    if len(came) != len(nearest):
+        how = f"{len(came)} of {len(nearest)} completions came"
+        if len(came) > len(nearest):
+            how = f"{len(came)} completions came, {len(nearest)} {'is' if len(nearest) == 1 else 'are'} listed"
+    else:
+        i, member, want, have = differences[0]
+        how = f"{member} of completion {i + 1} is {have}, not {want}"
+    message = f"`{attempt.what}` completed otherwise than listed: {how}"
     return Failure("MKS2005", attempt.at, message, tuple(details), True)

@@ -81,6 +81,48 @@ STATEMENTS: dict[str, tuple[list[tuple[str, str, str]], list[tuple[str, int]]]] 
         [("MKS2005 `transmit`, `receive` rejected at completion with loc_prot_err; all statements have `by`, `send`",
           3)],
     ),
+    "a member of completions, one less in each": (
+        [("MKS2005", f"the completion of `{what} k` has another byte_len: {got}, not {want}", f"{what} k by peer_read")
+         for what, got, want in (("transmit", "63 (0x3f)", "64 (0x40)"), ("read", "8", "9"))],
+        [(("MKS2005 the completion of `transmit`, `read` has another byte_len: 1 less than expected; "
+           "all statements have `by`, `peer_read`"), 2)],
+    ),
+    "a member of completions, the same in each": (
+        [("MKS2005", f"the completion of `{what}` has another opcode: send, not rdma_write{turn}", what)
+         for what, turn in (("write a", ""), ("write b", " (in turn 2 of 3)"))],
+        [("MKS2005 the completion of `write` has another opcode: send, not rdma_write", 2)],
+    ),
+    "a member of completions, whatever it is": (
+        [("MKS2005", f"the completion of `send {name}` has another imm: {got}, not 7", f"send {name}")
+         for name, got in (("a", "none"), ("b", "3"))],
+        [("MKS2005 the completion of `send` has another imm", 2)],
+    ),
+    "lists that are too short": (
+        [("MKS2005", f"`poll q` completed otherwise than listed: {came} completions came", "poll q completes")
+         for came in ("1 of 2", "2 of 3")],
+        [("MKS2005 `poll` completed otherwise than listed: 1 completion did not come", 2)],
+    ),
+    "lists that are too short by other numbers": (
+        [("MKS2005", f"`poll q` completed otherwise than listed: {came} completions came", "poll q completes")
+         for came in ("1 of 2", "1 of 3")],
+        [("MKS2005 `poll` completed otherwise than listed: N of N completions came", 2)],
+    ),
+    "numbers that are the same in all rows": (
+        [("MKS2105", "c.count is 1, not == 2", "expect c.count == 2")] * 2,
+        [("MKS2105 c.count is 1, not == 2", 2)],
+    ),
+    "numbers that are not": (
+        [("MKS2105", f"c.count is {n}, not == {n + 1}", f"expect c.count == {n + 1}") for n in (1, 2)],
+        [("MKS2105 c.count is 1 less than expected", 2)],
+    ),
+    "numbers that differ by other numbers": (
+        [("MKS2105", f"c.count is {n}, not == 7", "expect c.count == 7") for n in (1, 2)],
+        [("MKS2105 c.count is N, not == N", 2)],
+    ),
+    "numbers that must differ": (
+        [("MKS2105", f"c.count is {n}, not != {n}", "expect c.count != n") for n in (1, 2)],
+        [("MKS2105 c.count is N, not != N", 2)],
+    ),
     "another errno is another cause": (
         [("MKS2001", f"`configure k` {REFUSED.replace('EOPNOTSUPP', other)}", "configure k")
          for other in ("EIO", "EPERM")],
