@@ -165,6 +165,10 @@ def test_the_command(tmp_path: Path) -> None:
     done = project.mkeyspec("compare", newest, "good.ndjson", "--format", "markdown", "-o", "out.md")
     assert done.code == 0
     assert "### FIXED: 1" in (tmp_path / "out.md").read_text()
+    assert project.mkeyspec("compare", newest, "good.ndjson", "--format", "html", "-o", "out.html").code == 0
+    page = (tmp_path / "out.html").read_text()
+    assert "1 FIXED" in page
+    assert "Content-Security-Policy" in page
     for arguments, code in (
         (["good.ndjson", "good.ndjson"], "MKS0932"),
         (["nowhere"], "MKS0903"),
