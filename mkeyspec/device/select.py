@@ -21,6 +21,8 @@ HELP = "model, model:late, soft[:PERSONALITY], bundle:FILE, or an RDMA device as
 _NIC = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(?::(.*))?\Z", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"(mlx5_|rocep|roceo|ibp|ibs|rdmap|rdma)\w*\d\w*\Z")
 Kind = Literal["model", "late", "soft", "nic", "outside", "bundle"]
+ANY_PORT = 0
+"""The first that is active."""
 SOFT_NIC = "mlx5_0"
 """The name of the software NIC's device."""
 
@@ -55,7 +57,7 @@ def parse(text: str) -> DeviceChoice:
     if text == "model:late":
         return DeviceChoice("late")
     if text == "soft":
-        return DeviceChoice("soft", SOFT_NIC)
+        return DeviceChoice("soft", SOFT_NIC, ANY_PORT)
     if text.startswith("soft:"):
         from mkeyspec.device.soft.personality import PersonalityError, personality
 
@@ -64,7 +66,7 @@ def parse(text: str) -> DeviceChoice:
             personality(wanted)
         except PersonalityError as error:
             raise Unavailable("MKS0911", str(error)) from None
-        return DeviceChoice("soft", SOFT_NIC, personality=wanted)
+        return DeviceChoice("soft", SOFT_NIC, ANY_PORT, personality=wanted)
     name, _, argument = text.partition(":")
     if name == "bundle" and argument:
         return DeviceChoice("bundle", name, argument=argument)

@@ -34,6 +34,7 @@ int cq_destroy(struct cq *cq, uint32_t *comp_events, uint32_t *async_events) {
     *async_events = cq->async_events -
                     event_retract(cq->attr.async ? cq->attr.async : cq->object.context->async,
                                   cq->attr.user_handle);
+    late_drop(cq);
     table_remove(&nic.cqs, cq->number);
     object_unlink(&cq->object);
     free(cq);
@@ -70,6 +71,10 @@ static void fire(struct cq *cq, uint32_t armed) {
 }
 
 void cq_post(struct cq *cq, struct cqe *cqe, bool solicited) {
+    if (!late_hold(cq, cqe, solicited)) cq_write(cq, cqe, solicited);
+}
+
+void cq_write(struct cq *cq, struct cqe *cqe, bool solicited) {
     uint8_t bytes[64], word[4];
     if (cq->error) return;
     if (ring_full(cq)) {
@@ -98,9 +103,10 @@ int cq_resize(struct cq *cq, uint32_t entries, uint64_t buf) {
     uint8_t word[4];
     if (!memory_read(cq->attr.db, word, sizeof word)) return EFAULT;
     cq->consumer = load_be32(word);
+    late_settle(cq);
     uint32_t unread = (cq->producer - cq->consumer) & INDEX;
     if (cq->error || unread >= cq->attr.entries || unread + 1 > entries) return EINVAL;
-    cq_post(cq, &last, false);
+    cq_write(cq, &last, false);
     if (cq->error) return EFAULT;
     cq->attr.entries = entries, cq->attr.buf = buf;
     return 0;

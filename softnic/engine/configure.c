@@ -105,6 +105,11 @@ static bool window_fits(const struct key *window, const struct umr *umr,
     return fits;
 }
 
+/* PRM, umr_modify_atomic_disabled: a device may take that right at creation only. */
+static bool sets_atomic(const struct umr *umr) {
+    return umr->mask & UMR_MASK_ATOMIC && umr->access & UMR_ATOMIC;
+}
+
 static void apply_masked(struct key *key, const struct umr *umr) {
     static const struct {
         uint64_t mask;
@@ -170,6 +175,7 @@ uint8_t RULE(configure_refused)(const struct qp *qp, const struct umr *umr, cons
     if (!key || !key->umr_enabled) return CQE_LOCAL_QP_OP;
     if (key->pd != qp->attr.pd) return CQE_LOCAL_PROTECTION;
     if (!mask_known(umr, key)) return CQE_LOCAL_QP_OP;
+    if (sets_atomic(umr) && !personality()->umr_atomic) return CQE_LOCAL_QP_OP;
     if (umr->klm_octowords && key->layout == LAYOUT_MEMORY) return CQE_LOCAL_QP_OP;
     if (umr->check_free && !key->free) return CQE_MW_BIND;
     if (umr->check_qpn && key->qpn != ANY_QPN && key->qpn != qp->number) return CQE_MW_BIND;

@@ -215,9 +215,18 @@ enum violation crypto_check(const struct key *key, struct place *place); /* fill
 enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint8_t *bytes,
                             uint64_t length, uint64_t before);
 
+/* ---- late.c ------------------------------------------------------------------------------ */
+
+bool late_hold(struct cq *cq, const struct cqe *cqe, bool solicited); /* false: write it now */
+void late_settle(const struct cq *cq);                                /* NULL: nothing to do */
+void late_drop(const struct cq *cq);
+uint64_t late_due(void); /* writes what is due; when the next one is, or 0 */
+void late_forget(void);
+
 /* ---- completion.c, event.c --------------------------------------------------------------- */
 
-void cq_post(struct cq *cq, struct cqe *cqe, bool solicited); /* fills in the owner bit */
+void cq_post(struct cq *cq, struct cqe *cqe, bool solicited);  /* now, or late */
+void cq_write(struct cq *cq, struct cqe *cqe, bool solicited); /* now; fills in the owner bit */
 void cq_sigerr(struct cq *cq, uint32_t key, const struct sigerr *error);
 void cq_arm_words(void); /* fires the CQs which are armed and have something to tell */
 enum async_event {       /* enum ib_event_type */

@@ -103,9 +103,9 @@ static bool permitted(const struct qp *qp, uint8_t opcode) {
     case OPCODE_SEND_INVAL:
     case OPCODE_UMR:
     case OPCODE_SET_PSV: return connected || qp->attr.type == QP_UC;
-    case OPCODE_RDMA_READ:
+    case OPCODE_RDMA_READ: return connected;
     case OPCODE_ATOMIC_CS:
-    case OPCODE_ATOMIC_FA: return connected;
+    case OPCODE_ATOMIC_FA: return connected && personality()->atomics;
     case OPCODE_MMO: return qp->mmo;
     case OPCODE_WAIT: return personality()->wait_on_data;
     case OPCODE_LOCAL_MMO: return connected && personality()->transpose;

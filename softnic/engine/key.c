@@ -56,7 +56,7 @@ int mr_create(struct pd *pd, uint64_t addr, uint64_t length, uint64_t iova, uint
     int error = key_create(pd->object.context, pd, KEY_MR, out);
     if (error) return error;
     struct key *mr = *out;
-    mr->tag = ++turn;
+    mr->tag = personality()->recycle ? 0 : ++turn;
     mr->base = addr, mr->length = length;
     mr->start = iova;
     mr->rights = rights_of(access);

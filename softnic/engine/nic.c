@@ -44,6 +44,7 @@ uint32_t nic_max_qp(void) { return fabric_is_up() ? (1u << QPN_BITS) - FIRST_QPN
 static void tables_init(void) {
     uint32_t base = transport_first_qpn();
     nic.channels = NULL;
+    late_forget();
     table_init(&nic.contexts, 1, 1 << 16);
     table_init(&nic.pds, 0x10, 1 << 24);
     table_init(&nic.keys, 0x18, 1 << 24);
@@ -269,6 +270,7 @@ bool nic_round(uint64_t *next) {
     round_began = now();
     bool any = fabric_work();
     any |= queues_round(something || any, next);
+    earliest(next, late_due());
     cq_arm_words();
     earliest(next, trace_work());
     earliest(next, rendezvous_due());

@@ -251,6 +251,7 @@ struct cq {
     uint32_t solicited, told;
     bool error;
     uint32_t comp_events, async_events; /* written so far */
+    uint64_t late;                      /* when the last CQE that was held is due */
 };
 int cq_create(struct context *context, const struct cq_attr *attr, struct cq **out);
 /* From now on CQEs go to a ring of `entries` at `buf`; the last one of the old ring says so.

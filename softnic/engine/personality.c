@@ -19,10 +19,12 @@ enum {
     {0xc0, 0xc7, 0xce, 0xd5, 0xdc, 0xe3, 0xea, 0xf1, 0xf8, 0xff, 0x06, 0x0d, 0x14, 0x1b, \
      0x22, 0x29, 0x30, 0x37, 0x3e, 0x45, 0x4c, 0x53, 0x5a, 0x61, 0x68, 0x6f, 0x76, 0x7d, \
      0x84, 0x8b, 0x92, 0x99, 0xa0, 0xa7, 0xae, 0xb5, 0xbc, 0xc3, 0xca, 0xd1}
+#define COMMON \
+    .signature_pipelining = true, .dc = true, .clock_page = true, .trap = true, .kek = KEK, \
+    .kek_length = 16, .kek_id = 0x0e, .credential = CREDENTIAL, .credential_id = 0x0a57
 #define USUAL \
-    .signature_pipelining = true, .dc = true, .clock_page = true, .max_mkey_entries = 1 << 16, \
-    .trap = true, .log_max_deks = 10, .kek = KEK, .kek_length = 16, .kek_id = 0x0e, \
-    .credential = CREDENTIAL, .credential_id = 0x0a57
+    COMMON, .max_mkey_entries = 1 << 16, .log_max_deks = 10, .atomics = true, .umr_atomic = true, \
+        .ports = 1, .mtu = 5, .max_qp_wr = 1 << 15, .max_sge = 30, .max_msg_sz = 1 << 30
 /* What ConnectX-7 brought for queues that work with one another (UCC's tl/mlx5 asks for it by the
  * part number). */
 #define LINKED .wait_on_data = true, .transpose = true
@@ -82,6 +84,31 @@ static const struct personality known[] = {
      LINKED,
      .dc_log_streams = 4,
      .dc_log_errored = 4},
+    /* As little and as late as the standards allow; no device is like this. */
+    {.name = "unkind",
+     .vendor_part_id = 0x1021,
+     .fw_ver = "28.40.1000",
+     .board_id = "MKS_SOFT_UNKIND",
+     COMMON,
+     .block_sizes = ALL_BLOCKS,
+     .signatures = ALL_SIGNATURES,
+     .crypto = CRYPTO_PLAINTEXT,
+     .crypto_single_block = true,
+     .log_max_deks = 3,
+     .memcpy_max = 1 << 12,
+     LINKED,
+     .dc_log_streams = 1,
+     .dc_log_errored = 1,
+     .roce = true,
+     .max_mkey_entries = 1 << 10,
+     .ports = 2,
+     .down = 1,
+     .mtu = 1,
+     .max_qp_wr = 1 << 12,
+     .max_sge = 16,
+     .max_msg_sz = 1 << 24,
+     .late_us = 400,
+     .recycle = true},
 };
 
 static struct personality current;
@@ -102,6 +129,8 @@ static const struct word block_words[] = {
 };
 static const struct word crypto_words[] = {
     {"none", CRYPTO_NONE}, {"plaintext", CRYPTO_PLAINTEXT}, {"wrapped", CRYPTO_WRAPPED}, {NULL, 0}};
+static const struct word mtu_words[] = {{"256", 1},  {"512", 2},  {"1024", 3},
+                                        {"2048", 4}, {"4096", 5}, {NULL, 0}};
 
 static bool words(const char *text, const struct word *table, bool many, uint32_t *out) {
     uint32_t bits = 0;
@@ -168,6 +197,9 @@ static bool set(const char *key, const char *value) {
         {"trap", offsetof(struct personality, trap)},
         {"wait_on_data", offsetof(struct personality, wait_on_data)},
         {"transpose", offsetof(struct personality, transpose)},
+        {"atomics", offsetof(struct personality, atomics)},
+        {"umr_atomic", offsetof(struct personality, umr_atomic)},
+        {"recycle", offsetof(struct personality, recycle)},
     };
     uint64_t n;
     uint32_t bits;
@@ -199,6 +231,19 @@ static bool set(const char *key, const char *value) {
         return number(value, 6, &n) && (current.dc_log_streams = (uint8_t)n, true);
     if (!strcmp(key, "dc_log_errored"))
         return number(value, 6, &n) && (current.dc_log_errored = (uint8_t)n, true);
+    if (!strcmp(key, "ports"))
+        return number(value, 2, &n) && n && (current.ports = (uint8_t)n, true);
+    if (!strcmp(key, "down")) return number(value, 2, &n) && (current.down = (uint8_t)n, true);
+    if (!strcmp(key, "mtu"))
+        return words(value, mtu_words, false, &bits) && (current.mtu = (uint8_t)bits, true);
+    if (!strcmp(key, "max_qp_wr"))
+        return number(value, 1 << 15, &n) && n && (current.max_qp_wr = (uint32_t)n, true);
+    if (!strcmp(key, "max_sge"))
+        return number(value, 30, &n) && n && (current.max_sge = (uint32_t)n, true);
+    if (!strcmp(key, "max_msg_sz"))
+        return number(value, 1 << 30, &n) && n && (current.max_msg_sz = (uint32_t)n, true);
+    if (!strcmp(key, "late_us"))
+        return number(value, 100000, &n) && (current.late_us = (uint32_t)n, true);
     if (!strcmp(key, "max_mkey_entries"))
         return number(value, 1 << 20, &n) && (current.max_mkey_entries = (uint32_t)n, true);
     return false;
@@ -235,6 +280,11 @@ const struct personality *personality(void) {
         state = !list || read_list(list) ? FINE : WRONG;
     }
     return state == FINE ? &current : NULL;
+}
+
+bool personality_port(unsigned port) {
+    const struct personality *can = personality();
+    return can && port >= 1 && port <= can->ports;
 }
 
 bool personality_gid(unsigned index, uint8_t gid[16]) {

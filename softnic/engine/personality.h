@@ -36,12 +36,19 @@ struct personality {
     bool roce;                              /* Ethernet link layer with GIDs; else InfiniBand */
     bool clock_page;
     uint32_t max_mkey_entries;
-    bool trap; /* false: poll although userfaultfd would work (tests) */
+    bool atomics, umr_atomic; /* there are some; a UMR may set that access right */
+    uint8_t ports, down;      /* 1 or 2; the one of them that is down, or 0 */
+    uint8_t mtu;              /* enum ibv_mtu, in its list by bytes: 256 … 4096 */
+    uint32_t max_qp_wr, max_sge, max_msg_sz;
+    uint32_t late_us; /* CQEs are up to so late */
+    bool recycle;     /* a freed number is given again at once */
+    bool trap;        /* false: poll although userfaultfd would work (tests) */
 };
 
 /* NULL, and once a line on stderr, if the environment names an unknown personality or key; creating
  * a context fails with EINVAL then. */
 const struct personality *personality(void);
+bool personality_port(unsigned number); /* there is such a port */
 /* The port's GID of this index; false and zeros if there is none. InfiniBand has one, from the
  * node's GUID. RoCE has v1 (even) and v2 (odd indexes) of the link-local address and of 192.0.2.1.
  */

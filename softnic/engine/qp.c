@@ -67,8 +67,16 @@ static void part(struct qp *qp) {
     request_drop(qp);
 }
 
+/* The driver cleans its CQs of a QP that it has reset or destroyed: none of its CQEs comes later.
+ */
+static void settle(const struct qp *qp) {
+    late_settle(qp->attr.send_cq);
+    late_settle(qp->attr.recv_cq);
+}
+
 int qp_destroy(struct qp *qp, uint32_t *async_events) {
     part(qp);
+    settle(qp);
     *async_events = qp->async_events -
                     event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async,
                                   qp->attr.user_handle);
@@ -84,6 +92,7 @@ int qp_destroy(struct qp *qp, uint32_t *async_events) {
 
 static void to_reset(struct qp *qp) {
     part(qp);
+    settle(qp);
     qp->state = STATE_RESET;
     qp->sq_head = qp->rq_head = 0;
     qp->draining = qp->ending = qp->told_error = false;
@@ -164,11 +173,13 @@ static void to_state(struct qp *qp, enum qp_state to) {
 
 /* What the device can do (ibv_query_device), and what its fields can hold. */
 static bool in_range(const struct qp_change *change) {
-    enum { MTU_256 = 1, MTU_4096 = 5, MOST_RD_ATOMIC = 16 };
+    enum { MTU_256 = 1, MOST_RD_ATOMIC = 16, ACCESS_ATOMIC = 8 };
     uint32_t mask = change->mask;
-    if (mask & ATTR_PORT && change->port != 1) return false;
+    if (mask & ATTR_PORT && !personality_port(change->port)) return false;
     if (mask & ATTR_PKEY && change->pkey_index) return false; /* the table has one entry */
-    if (mask & ATTR_MTU && (change->path_mtu < MTU_256 || change->path_mtu > MTU_4096))
+    if (mask & ATTR_MTU && (change->path_mtu < MTU_256 || change->path_mtu > personality()->mtu))
+        return false;
+    if (mask & ATTR_ACCESS && change->access & ACCESS_ATOMIC && !personality()->atomics)
         return false;
     if (mask & ATTR_RD_ATOMIC && change->max_rd_atomic > MOST_RD_ATOMIC) return false;
     return !(mask & ATTR_DEST_RD_ATOMIC) || change->max_dest_rd_atomic <= MOST_RD_ATOMIC;

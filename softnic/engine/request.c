@@ -143,7 +143,8 @@ static uint8_t build(struct qp *qp, struct call *call, bool after) {
     } else if (local_places(qp, wqe)) {
         return CQE_LOCAL_PROTECTION;
     }
-    if (mine.length > (qp->attr.type == QP_UD ? DATAGRAM : LONGEST)) return CQE_LOCAL_LENGTH;
+    if (mine.length > (qp->attr.type == QP_UD ? 128u << personality()->mtu : LONGEST))
+        return CQE_LOCAL_LENGTH;
     if (atomic(wqe->opcode) && mine.length < 8) return CQE_LOCAL_LENGTH;
     struct message *message = call->message = calloc(1, sizeof *message);
     if (!message) return CQE_LOCAL_QP_OP;

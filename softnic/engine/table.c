@@ -1,6 +1,6 @@
 /* Numbers for objects. A freed number waits at the end of a queue, so that a stale one stays
  * invalid for as long as possible, and a program that makes and frees millions of objects never
- * runs out. */
+ * runs out. A personality that recycles gives the number that was freed last. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,7 +32,10 @@ int table_add(struct table *table, void *object, uint32_t *number) {
     /* New numbers first, until a few hundred are in turn: a table of two would give the same number
      * at every other call. */
     uint32_t waiting = (table->used - table->first) - table->live;
-    if (waiting == 0 || (waiting < 256 && table->used - table->first < table->room)) {
+    if (waiting && personality()->recycle) {
+        table->tail = (table->tail + table->room - 1) % table->room;
+        *number = table->queue[table->tail];
+    } else if (waiting == 0 || (waiting < 256 && table->used - table->first < table->room)) {
         if (table->used - table->first == table->room && table_grow(table)) return ENOMEM;
         *number = table->used++;
     } else {

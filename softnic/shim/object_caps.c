@@ -176,6 +176,7 @@ static void atomics(uint8_t *page) {
         EIGHT_BYTES = 8
     };
 
+    if (!personality()->atomics) return;
     set(page, OPERATIONS, 16, COMPARE_SWAP | FETCH_ADD);
     set(page, SIZE_QP, 16, EIGHT_BYTES);
     set(page, SIZE_DC, 16, EIGHT_BYTES);

@@ -22,10 +22,10 @@ static struct mlx5_ib_alloc_ucontext_resp limits(void) {
         .cache_line_size = 64,
         .max_sq_desc_sz = 1024,
         .max_rq_desc_sz = 512,
-        .max_send_wqebb = 1 << 15,
-        .max_recv_wr = 1 << 15,
+        .max_send_wqebb = personality()->max_qp_wr,
+        .max_recv_wr = personality()->max_qp_wr,
         .max_srq_recv_wr = (1 << 15) - 1,
-        .num_ports = 1,
+        .num_ports = personality()->ports,
         /* Without a core clock, clocks are read through the clock page. */
         .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY | pipelining |
                      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG,

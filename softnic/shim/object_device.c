@@ -1,4 +1,4 @@
-/* What the device and its port say of themselves. */
+/* What the device and its ports say of themselves. */
 #include "shim.h"
 
 #include <errno.h>
@@ -10,13 +10,16 @@
 
 /* Values of <infiniband/verbs.h>, which is not ours to include. */
 enum {
+    PORT_DOWN = 1,
     PORT_ACTIVE = 4,
+    PHYS_DISABLED = 3,
     PHYS_LINK_UP = 5,
     MTU_4096 = 5,
     WIDTH_4X = 2,
     SPEED_NDR = 128,
     LINK_INFINIBAND = 1,
     LINK_ETHERNET = 2,
+    ATOMIC_NONE = 0,
     ATOMIC_HCA = 1,
     DEVICE_CURR_QP_STATE_MOD = 1 << 7,
     DEVICE_RC_RNR_NAK_GEN = 1 << 12,
@@ -42,12 +45,12 @@ static struct ib_uverbs_query_device_resp device(void) {
         .vendor_id = 0x02c9,
         .vendor_part_id = personality()->vendor_part_id,
         .max_qp = nic_max_qp(),
-        .max_qp_wr = 1 << 15,
+        .max_qp_wr = personality()->max_qp_wr,
         .device_cap_flags = DEVICE_CURR_QP_STATE_MOD | DEVICE_PORT_ACTIVE_EVENT |
                             DEVICE_RC_RNR_NAK_GEN | DEVICE_MEM_WINDOW | DEVICE_MEM_MGT_EXTENSIONS |
                             DEVICE_MEM_WINDOW_TYPE_2B,
-        .max_sge = 30,
-        .max_sge_rd = 30,
+        .max_sge = personality()->max_sge,
+        .max_sge_rd = personality()->max_sge,
         .max_cq = 1 << 24,
         .max_cqe = (1 << 22) - 1,
         .max_mr = 1 << 24,
@@ -55,7 +58,7 @@ static struct ib_uverbs_query_device_resp device(void) {
         .max_qp_rd_atom = 16,
         .max_res_rd_atom = 16 * nic_max_qp(),
         .max_qp_init_rd_atom = 16,
-        .atomic_cap = ATOMIC_HCA,
+        .atomic_cap = personality()->atomics ? ATOMIC_HCA : ATOMIC_NONE,
         .max_mw = 1 << 24,
         .max_ah = INT32_MAX,
         .max_srq = 1 << 23,
@@ -63,7 +66,7 @@ static struct ib_uverbs_query_device_resp device(void) {
         .max_srq_sge = 31,
         .max_pkeys = 1,
         .local_ca_ack_delay = 16,
-        .phys_port_cnt = 1,
+        .phys_port_cnt = personality()->ports,
     };
 
     memcpy(&response.node_guid, NODE_GUID, 8);
@@ -107,14 +110,14 @@ int query_port(struct command *command) {
             {
                 .port_cap_flags = IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP | IB_UVERBS_PCF_CM_SUP |
                                   (roce ? IB_UVERBS_PCF_IP_BASED_GIDS : 0u),
-                .max_msg_sz = 1u << 30,
+                .max_msg_sz = personality()->max_msg_sz,
                 .gid_tbl_len = GID_TABLE_SIZE,
                 .pkey_tbl_len = 1,
                 .lid = roce ? 0 : 1,
                 .sm_lid = roce ? 0 : 1,
                 .state = PORT_ACTIVE,
                 .max_mtu = MTU_4096,
-                .active_mtu = MTU_4096,
+                .active_mtu = personality()->mtu,
                 .max_vl_num = 1,
                 .active_width = WIDTH_4X,
                 .active_speed = SPEED_NDR,
@@ -127,7 +130,11 @@ int query_port(struct command *command) {
     int error = attr_number(command, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &port);
 
     if (error) return error;
-    if (port != 1) return EINVAL;
+    if (!personality_port((unsigned)port)) return EINVAL;
+    if (port == personality()->down) {
+        response.legacy_resp.state = PORT_DOWN;
+        response.legacy_resp.phys_state = PHYS_DISABLED;
+    }
     return attr_out(command, UVERBS_ATTR_QUERY_PORT_RESP, &response, sizeof(response));
 }
 
@@ -139,7 +146,7 @@ int query_gid_entry(struct command *command) {
     if (!error) error = attr_number(command, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index);
     if (!error) error = attr_number(command, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags);
     if (error) return error;
-    if (flags || port != 1 || index >= GID_TABLE_SIZE) return EINVAL;
+    if (flags || !personality_port((unsigned)port) || index >= GID_TABLE_SIZE) return EINVAL;
     if (!gid_entry((unsigned)index, &entry)) return ENODATA;
     return attr_out(command, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }

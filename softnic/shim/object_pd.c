@@ -80,7 +80,7 @@ int create_ah(struct command *command) {
     if (attr_room(command, UVERBS_ATTR_CORE_OUT) < sizeof(response)) return ENOSPC;
     pd = handle_get(command->file, request.pd_handle, KIND_PD);
     if (!pd) return ENOENT;
-    if (request.attr.port_num != 1) return EINVAL;
+    if (!personality_port(request.attr.port_num)) return EINVAL;
     if (personality()->roce && !request.attr.is_global) return EINVAL;
     if (request.attr.is_global && !gid_entry(request.attr.grh.sgid_index, &entry)) return EINVAL;
     ah = calloc(1, sizeof(*ah));

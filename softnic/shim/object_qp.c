@@ -6,13 +6,7 @@
 
 #include <rdma/mlx5-abi.h>
 
-enum {
-    MAX_SQ_BLOCKS = 1 << 15,
-    MAX_RQ_ENTRIES = 1 << 15,
-    BLOCK_BYTES = 64,
-    MIN_RQ_SHIFT = 4,
-    MAX_RQ_SHIFT = 9
-};
+enum { BLOCK_BYTES = 64, MIN_RQ_SHIFT = 4, MAX_RQ_SHIFT = 9 };
 
 static int type_of(uint64_t uverbs, uint32_t flags, enum qp_type *type) {
     switch (uverbs) {
@@ -33,9 +27,11 @@ static int type_of(uint64_t uverbs, uint32_t flags, enum qp_type *type) {
 static int rings(const struct mlx5_ib_create_qp *driver, struct qp_attr *attr) {
     uint64_t rq_bytes, sq_bytes;
 
-    if (driver->sq_wqe_count > MAX_SQ_BLOCKS || driver->sq_wqe_count & (driver->sq_wqe_count - 1))
+    if (driver->sq_wqe_count > personality()->max_qp_wr ||
+        driver->sq_wqe_count & (driver->sq_wqe_count - 1))
         return EINVAL;
-    if (driver->rq_wqe_count > MAX_RQ_ENTRIES || driver->rq_wqe_count & (driver->rq_wqe_count - 1))
+    if (driver->rq_wqe_count > personality()->max_qp_wr ||
+        driver->rq_wqe_count & (driver->rq_wqe_count - 1))
         return EINVAL;
     if (driver->rq_wqe_count &&
         (driver->rq_wqe_shift < MIN_RQ_SHIFT || driver->rq_wqe_shift > MAX_RQ_SHIFT))

@@ -77,7 +77,7 @@ static struct qp_change change_in(const struct ib_uverbs_modify_qp *request) {
 static int check_path(const struct qp_path *path) {
     struct ib_uverbs_gid_entry entry;
 
-    if (path->port != 1 || (personality()->roce && !path->is_global)) return EINVAL;
+    if (!personality_port(path->port) || (personality()->roce && !path->is_global)) return EINVAL;
     return path->is_global && !gid_entry(path->sgid_index, &entry) ? EINVAL : 0;
 }
 
@@ -158,7 +158,7 @@ int query_qp(struct command *command) {
         .max_rd_atomic = set->max_rd_atomic,
         .max_dest_rd_atomic = set->max_dest_rd_atomic,
         .min_rnr_timer = set->min_rnr_timer,
-        .port_num = 1,
+        .port_num = set->port ? set->port : 1,
         .timeout = set->timeout,
         .retry_cnt = set->retry_count,
         .rnr_retry = set->rnr_retry,

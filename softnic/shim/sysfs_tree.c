@@ -15,7 +15,6 @@
 #define FUNCTION ROOT "/" SLOT
 #define IB FUNCTION "/infiniband/" DEVICE_NAME
 #define UVERBS FUNCTION "/infiniband_verbs/" UVERBS_NAME
-#define PORT IB "/ports/1"
 #define DRIVER "bus/pci/drivers/mlx5_core"
 #define CM "class/misc/rdma_cm"
 
@@ -59,12 +58,6 @@ static void classes(const struct tree *tree) {
         IB,
         UVERBS,
         IB "/ports",
-        PORT,
-        PORT "/gids",
-        PORT "/gid_attrs",
-        PORT "/gid_attrs/types",
-        PORT "/gid_attrs/ndevs",
-        PORT "/pkeys",
         "class/misc",
         CM,
     };
@@ -132,14 +125,23 @@ static void pci_function(const struct tree *tree, const struct personality *p) {
     processors(tree);
 }
 
-static void gids(const struct tree *tree, bool roce) {
+/* A file or, with no text, a directory of a port. */
+static void of_port(const struct tree *tree, unsigned number, const char *name, const char *text) {
+    char path[256];
+
+    snprintf(path, sizeof(path), IB "/ports/%u%s", number, name);
+    if (text) file(tree, path, text);
+    else directory(tree, path);
+}
+
+static void gids(const struct tree *tree, unsigned number, bool roce) {
     /* as sysfs words them; by ib_uverbs_gid_type */
     static const char *const types[] = {"IB/RoCE v1", "IB/RoCE v1", "RoCE v2"};
 
     for (unsigned i = 0; i < GID_TABLE_SIZE; i++) {
         struct ib_uverbs_gid_entry entry = {.gid_type = IB_UVERBS_GID_TYPE_IB};
         bool there = gid_entry(i, &entry);
-        char name[128], text[48];
+        char name[40], text[48];
         int at = 0;
 
         for (unsigned word = 0; word < 8; word++) {
@@ -148,30 +150,36 @@ static void gids(const struct tree *tree, bool roce) {
             at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%02x%02x", word ? ":" : "",
                            byte[0], byte[1]);
         }
-        snprintf(name, sizeof(name), PORT "/gids/%u", i);
-        file(tree, name, text);
+        snprintf(name, sizeof(name), "/gids/%u", i);
+        of_port(tree, number, name, text);
         if (!there) continue;
-        snprintf(name, sizeof(name), PORT "/gid_attrs/types/%u", i);
-        file(tree, name, types[entry.gid_type]);
+        snprintf(name, sizeof(name), "/gid_attrs/types/%u", i);
+        of_port(tree, number, name, types[entry.gid_type]);
         /* The network device of a GID: the one that each machine has. InfiniBand GIDs have none. */
         if (!roce) continue;
-        snprintf(name, sizeof(name), PORT "/gid_attrs/ndevs/%u", i);
-        file(tree, name, "lo");
+        snprintf(name, sizeof(name), "/gid_attrs/ndevs/%u", i);
+        of_port(tree, number, name, "lo");
     }
 }
 
-static void port(const struct tree *tree, bool roce) {
-    file(tree, PORT "/state", "4: ACTIVE");
-    file(tree, PORT "/phys_state", "5: LinkUp");
-    file(tree, PORT "/rate", "400 Gb/sec (4X NDR)");
-    file(tree, PORT "/lid", roce ? "0x0" : "0x1");
-    file(tree, PORT "/lid_mask_count", "0");
-    file(tree, PORT "/sm_lid", roce ? "0x0" : "0x1");
-    file(tree, PORT "/sm_sl", "0");
-    file(tree, PORT "/cap_mask", "0x00010000");
-    file(tree, PORT "/link_layer", roce ? "Ethernet" : "InfiniBand");
-    file(tree, PORT "/pkeys/0", "0xffff");
-    gids(tree, roce);
+static void port(const struct tree *tree, unsigned number, const struct personality *p) {
+    static const char *const directories[] = {
+        "", "/gids", "/gid_attrs", "/gid_attrs/types", "/gid_attrs/ndevs", "/pkeys"};
+    bool roce = p && p->roce, down = p && p->down == number;
+
+    for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
+        of_port(tree, number, directories[i], NULL);
+    of_port(tree, number, "/state", down ? "1: DOWN" : "4: ACTIVE");
+    of_port(tree, number, "/phys_state", down ? "3: Disabled" : "5: LinkUp");
+    of_port(tree, number, "/rate", "400 Gb/sec (4X NDR)");
+    of_port(tree, number, "/lid", roce ? "0x0" : "0x1");
+    of_port(tree, number, "/lid_mask_count", "0");
+    of_port(tree, number, "/sm_lid", roce ? "0x0" : "0x1");
+    of_port(tree, number, "/sm_sl", "0");
+    of_port(tree, number, "/cap_mask", "0x00010000");
+    of_port(tree, number, "/link_layer", roce ? "Ethernet" : "InfiniBand");
+    of_port(tree, number, "/pkeys/0", "0xffff");
+    gids(tree, number, roce);
 }
 
 void sysfs_tree(sysfs_visit *visit, void *to) {
@@ -200,5 +208,5 @@ void sysfs_tree(sysfs_visit *visit, void *to) {
     snprintf(text, sizeof(text), "MT%u", p ? p->vendor_part_id : 0);
     file(tree, IB "/hca_type", text);
     file(tree, IB "/hw_rev", "0");
-    port(tree, p && p->roce);
+    for (unsigned number = 1; number <= (p ? p->ports : 1u); number++) port(tree, number, p);
 }

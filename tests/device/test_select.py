@@ -20,8 +20,8 @@ from mkeyspec.device.soft import personality, preload, softnic
     [
         ("model", DeviceChoice("model")),
         ("model:late", DeviceChoice("late")),
-        ("soft", DeviceChoice("soft", "mlx5_0")),
-        ("soft:cx5", DeviceChoice("soft", "mlx5_0", personality="cx5")),
+        ("soft", DeviceChoice("soft", "mlx5_0", 0)),
+        ("soft:cx5", DeviceChoice("soft", "mlx5_0", 0, personality="cx5")),
         ("mlx5_0", DeviceChoice("nic", "mlx5_0")),
         ("mlx5_12:2", DeviceChoice("nic", "mlx5_12", 2)),
         ("mlx5_bond_0", DeviceChoice("nic", "mlx5_bond_0")),

@@ -13,12 +13,13 @@ from mkeyspec.files import resource
 from tests.softnic import pure
 
 FIVE = ["bluefield3-plaintext", "bluefield3-wrapped", "connectx5", "connectx6dx", "connectx7"]
+ALL = [*FIVE, "unkind"]
 
 
-def test_the_five() -> None:
-    assert names() == FIVE
+def test_the_five_and_the_unkind_one() -> None:
+    assert names() == ALL
     assert personality() == personality(DEFAULT) == personality("connectx7") == personality("CX7")
-    assert set(ALIASES.values()) <= set(FIVE)
+    assert set(ALIASES.values()) <= set(ALL)
     assert [personality(alias).name for alias in ("cx5", "cx6dx", "cx7", "bf3", "bf3-wrapped")] == [
         "connectx5",
         "connectx6dx",
@@ -33,7 +34,7 @@ def test_connectx5_lacks_what_hardware_lacks() -> None:
     assert dict(personality("cx5").members)["crypto"] == "none"
 
 
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", ALL)
 def test_every_file_has_every_member(name: str) -> None:
     assert [member for member, _ in personality(name).members] == [member for member, _ in personality(DEFAULT).members]
 
@@ -64,6 +65,10 @@ REFUSED = {
     'credential = "00"': "80 hexadecimal digits",
     "kek_id = 0x1000000": "0 to 0xffffff",
     "roce = ": "is not TOML",
+    "mtu = 1000": "256, 512, 1024, 2048 or 4096",
+    "ports = true": "1 or 2",
+    "max_sge = 0": "1 to 30",
+    "late_us = 1000000": "0 to 100000",
 }
 
 
@@ -115,7 +120,7 @@ def read(program: Path, value: str) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", ALL)
 def test_the_library_says_the_same(name: str, program: Path) -> None:
     """Its name alone, the whole file, and the whole file over another device's name."""
     whole = personality(name).environment[VARIABLE]
@@ -138,7 +143,8 @@ def test_every_member_reaches_the_library(program: Path, tmp_path: Path) -> None
         "kek_id = 5", f'credential = "{80 * "5"}"', "credential_id = 6",
         "wait_on_data = false", "transpose = false",
         "dc = false", "dc_log_streams = 1", "dc_log_errored = 1", "roce = true", "clock_page = false",
-        "max_mkey_entries = 8", "trap = false",
+        "max_mkey_entries = 8", "trap = false", "atomics = false", "umr_atomic = false", "ports = 2", "down = 1",
+        "mtu = 256", "max_qp_wr = 64", "max_sge = 4", "max_msg_sz = 4096", "late_us = 5", "recycle = true",
     )  # fmt: skip
     assert len(changed) == len(personality().members)
     for line in changed:

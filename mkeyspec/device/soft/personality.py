@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from mkeyspec.abi.constants import MTUS
 from mkeyspec.files import resource
 
 if sys.version_info >= (3, 11):
@@ -31,7 +32,7 @@ VARIABLE = "MKEYSPEC_SOFTNIC_PERSONALITY"
 ALIASES = {
     "cx5": "connectx5", "cx6": "connectx6dx", "cx6dx": "connectx6dx", "connectx6": "connectx6dx", "cx7": "connectx7",
     "bf3": "bluefield3-plaintext", "bluefield3": "bluefield3-plaintext", "bf3-plaintext": "bluefield3-plaintext",
-    "bf3-wrapped": "bluefield3-wrapped",
+    "bf3-wrapped": "bluefield3-wrapped", "unkind": "unkind",
 }  # fmt: skip
 LONGEST = 2047
 """Bytes of the variable that the library takes."""
@@ -101,6 +102,14 @@ def _number(most: int) -> Member:
     return lambda value: str(value) if type(value) is int and 0 <= value <= most else None
 
 
+def _positive(most: int) -> Member:
+    return lambda value: str(value) if type(value) is int and 0 < value <= most else None
+
+
+def _one_of_numbers(*numbers: int) -> Member:
+    return lambda value: str(value) if type(value) is int and value in numbers else None
+
+
 def _power_of_two(most: int) -> Member:
     return lambda value: str(value) if type(value) is int and 0 <= value <= most and not value & value - 1 else None
 
@@ -160,6 +169,16 @@ MEMBERS: Mapping[str, tuple[Member, str]] = {
     "clock_page": (_flag, "true or false"),
     "max_mkey_entries": (_number(1 << 20), "0 to 0x100000"),
     "trap": (_flag, "true or false"),
+    "atomics": (_flag, "true or false"),
+    "umr_atomic": (_flag, "true or false"),
+    "ports": (_one_of_numbers(1, 2), "1 or 2"),
+    "down": (_one_of_numbers(0, 1, 2), "0, or the number of a port"),
+    "mtu": (_one_of_numbers(*MTUS), "256, 512, 1024, 2048 or 4096"),
+    "max_qp_wr": (_positive(1 << 15), "1 to 0x8000"),
+    "max_sge": (_positive(30), "1 to 30"),
+    "max_msg_sz": (_positive(1 << 30), "1 to 0x40000000"),
+    "late_us": (_number(100000), "0 to 100000"),
+    "recycle": (_flag, "true or false"),
 }
 
 

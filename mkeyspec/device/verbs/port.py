@@ -38,8 +38,12 @@ class Port:
 
 
 def find(pyverbs: Any, context: Any, name: str, number: int, choice: PathChoice) -> Port:
-    """Port `number` of the device `name`. Raises Unavailable (MKS0915, MKS0919) with the fix."""
+    """Port `number` of the device `name`; 0 is the first that is active. Raises Unavailable (MKS0915, MKS0919) with the
+    fix."""
     count = int(context.query_device().phys_port_cnt)
+    if not number:
+        those = (one for one in range(1, count + 1) if int(context.query_port(one).state) == ACTIVE)
+        number = next(those, 1)
     if not 1 <= number <= count:
         raise Unavailable("MKS0915", f"{name} has no port {number}; it has {count}")
     attr = context.query_port(number)
