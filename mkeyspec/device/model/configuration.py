@@ -152,8 +152,7 @@ class Builder:
         configuration.access = flags
 
     def _layout_is_new(self, configuration: Configuration, kind: type[Layout]) -> None:
-        if isinstance(configuration.layout, kind):
-            raise BuilderRefusal("setter_called_twice")
+        """One layout setter in all, whatever `kind` each is of (LAY-03)."""
         if configuration.layout is not None:
             raise BuilderRefusal("two_layouts")
 

@@ -182,7 +182,10 @@ class DriverSection:
         self._settled()
 
     def _stray(self, setter: Setter) -> None:
-        """A setter by itself: right only after a configuration that still waits for one (SIG-25)."""
+        """A setter by itself: right only after a configuration that still waits for one (SIG-25). One that comes too
+        late is the fault of its section, not that the configuration lacks it."""
+        if self.rule == "too_few_setters":
+            self.rule = "setter_outside"
         self._setter(setter)
         self._settled()
 
