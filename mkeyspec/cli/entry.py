@@ -42,6 +42,7 @@ _COMMANDS = (
     "fmt",
     "lsp",
     "doctor",
+    "calibrate",
     "requirements",
     "sabotage",
     "generate",
