@@ -96,7 +96,8 @@ class Printer:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self._memo: dict[tuple[int, Style], tuple[Any, Document]] = {}
+        self._memo: dict[tuple[int, Style, bool], tuple[Any, Document]] = {}
+        self._in_column = False
         self._styles: dict[tuple[type, str], Style] = {}
         self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
@@ -122,6 +123,14 @@ class Printer:
         assert isinstance(document, Group)
         return document
 
+    def column(self, value: Any, style: Style) -> Document:
+        """The document of a value of a column, which stands above the loops: no `turn` is known there."""
+        self._in_column = True
+        try:
+            return self.document(value, style)
+        finally:
+            self._in_column = False
+
     def document(self, value: Any, style: Style = PLAIN) -> Document:
         """The document of a value, its numbers written in `style`."""
         kind = type(value)
@@ -139,18 +148,25 @@ class Printer:
         if kind is range:
             return repr(value)
         if kind is At:
-            if value.turn is not None:  # such a step is in the loop of its `repeat`
-                return f"turn.at({int(value.line)}, {int(value.column)})"
-            self.names.add("At")
-            return f"At({int(value.line)}, {int(value.column)})"
+            return self._at(value)
         if isinstance(value, Enum):
             return self.document(value.value, style)
-        key = (id(value), style)
+        key = (id(value), style, self._in_column)
         held = self._memo.get(key)
         if held is None:
             # The value is held too, so that its id stays its own.
             held = self._memo[key] = (value, self._structure(value, style))
         return held[1]
+
+    def _at(self, value: At) -> str:
+        place = f"{int(value.line)}, {int(value.column)}"
+        if value.turn is None:
+            self.names.add("At")
+            return f"At({place})"
+        if not self._in_column:  # such a step is in the loop of its `repeat`
+            return f"turn.at({place})"
+        self.names |= {"At", "Turn"}
+        return f"At({place}, Turn({', '.join(str(int(number)) for number in value.turn)}))"
 
     def _structure(self, value: Any, style: Style) -> Document:
         kind = type(value)

@@ -134,7 +134,7 @@ class TurnColumns:
         """A value that each row has for all its turns."""
         several = list(values.values())
         if all_same(several):
-            return self._printer.document(several[0], style)
+            return self._printer.column(several[0], style)
         name = self._rows.find(values, several)
         if name is None:
             return self._rows.text(self._rows.put([wish], values, style))

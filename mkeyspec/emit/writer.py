@@ -141,6 +141,6 @@ def _rows(case: plan.Case, aligned: Aligned, common: tuple[plan.Need, ...], prin
             items.append(("", printer.document(needs)))
         for column in aligned.columns:
             if index in column.values:
-                items.append((f"{column.name}=", printer.document(column.values[index], column.style)))
+                items.append((f"{column.name}=", printer.column(column.values[index], column.style)))
         texts.append(layout(call("row", items), 4, 0, 1))
     return texts
