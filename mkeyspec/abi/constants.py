@@ -159,9 +159,15 @@ CAPABILITIES = frozenset({
     "signature.crc32", "signature.crc32c", "signature.crc64_xp10", "signature.csum", "block.512", "block.520",
     "block.4048", "block.4096", "block.4160", "transfer.ud", "transfer.xrc_send", "transfer.raw_packet",
     "raw_wqe.compare_swap", "raw_wqe.set_psv", "raw_wqe.umr", "raw_wqe.mmo",
+    "access.remote_atomic", "crypto.multi_block", "large_mkey",
 })  # fmt: skip
 """What a device may offer, by the names that `needs` takes. `transfer.TYPE`: QPs of the type move data (`qp.TYPE`: they
-can be created); `raw_wqe.NAME`: such a WQE that a caller has made is carried out (`raw_wqe`: those of the others)."""
+can be created); `raw_wqe.NAME`: such a WQE that a caller has made is carried out (`raw_wqe`: those of the others).
+`access.remote_atomic`: a configuration may give an mkey that right. `crypto.multi_block`: an mkey with encryption may
+have more than one data unit. `large_mkey`: an mkey may have more than MANY_ENTRIES."""
+
+MANY_ENTRIES = 1024
+"""Of an mkey; what each device creates."""
 
 ALWAYS_OFFERED = frozenset({"qp.rc", "mkey_configure", "mr_list", "mr_interleaved"})
 """Those of them that each device offers. The default pair is an RC pair that can be told to configure mkeys."""

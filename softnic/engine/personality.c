@@ -94,7 +94,7 @@ static const struct personality known[] = {
      .signatures = ALL_SIGNATURES,
      .crypto = CRYPTO_PLAINTEXT,
      .crypto_single_block = true,
-     .log_max_deks = 3,
+     .log_max_deks = 4,
      .memcpy_max = 1 << 12,
      LINKED,
      .dc_log_streams = 1,

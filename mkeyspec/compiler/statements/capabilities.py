@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES
+from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES, MANY_ENTRIES, Access
 from mkeyspec.compiler.check import AbstractState
 from mkeyspec.compiler.check.state import DEFAULT_QP
 from mkeyspec.compiler.eval.coercion import as_int, fault
@@ -109,9 +109,26 @@ def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -
         if transfers in CAPABILITIES:
             yield transfers
     yield from _sizes(state, step)
+    yield from _of_mkeys(state)
+    match step:
+        case plan.Mkey(entries=entries) if (known_number(entries) or 0) > MANY_ENTRIES:
+            yield "large_mkey"
     for live in lives(step) if device_numbers else ():
         if live.subject == "device" and live.member not in ALWAYS_TOLD:
             yield plan.Comparison(live, ">=", 0)
+
+
+def _of_mkeys(state: AbstractState) -> Iterator[plan.Need]:
+    """What the mkeys have that not every device gives them."""
+    for name in state.things:
+        mkey = state.mkey(name)
+        if mkey is None:
+            continue
+        access = None if mkey.access is None else known_number(mkey.access)
+        if access and access & Access.REMOTE_ATOMIC:
+            yield "access.remote_atomic"
+        if mkey.crypto is not None and (mkey.length or 0) > mkey.crypto.data_unit:
+            yield "crypto.multi_block"
 
 
 def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from mkeyspec.abi.constants import MR_ACCESS, QP_EVENTS, WC_OPCODE, WC_STATUS, SendFlag
+from mkeyspec.abi.constants import MR_ACCESS, QP_EVENTS, WC_OPCODE, WC_STATUS, Access, SendFlag
 from mkeyspec.device.protocol import (
     AsyncEvent,
     Capabilities,
@@ -42,6 +42,8 @@ LONGEST = 1.0
 """Seconds. A call that does not wait returns sooner, also on a machine that is busy."""
 SIGNALED = int(SendFlag.SIGNALED)
 ACCESS = int(MR_ACCESS)
+KEY_ACCESS = ACCESS & ~int(Access.REMOTE_ATOMIC)
+"""Of mkeys: a device may not take that right in a configuration."""
 
 _STATES = frozenset(WC_STATUS)
 _OPCODES = frozenset(WC_OPCODE.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
-from mkeyspec.device.kit.bench import ACCESS, SIGNALED, Bench, fail, sge
+from mkeyspec.device.kit.bench import KEY_ACCESS, SIGNALED, Bench, fail, sge
 from mkeyspec.device.protocol import Configure, QpPair, Send, SetAccess, Sge, Write
 
 DATA = bytes(range(64))
@@ -69,7 +69,7 @@ def test_a_refused_section_is_an_errno(bench: Bench) -> None:
         pytest.skip("mkey_configure is not offered")
     pair = bench.pair(send_ops=int(QpOps.MKEY_CONFIGURE))
     mkey = bench.device.mkey("owner", create_flags=int(MkeyFlag.INDIRECT), max_entries=4)
-    number = bench.device.post(pair.owner, [Configure(1, SIGNALED | 8, mkey, 1, 2 * (SetAccess(ACCESS),))])
+    number = bench.device.post(pair.owner, [Configure(1, SIGNALED | 8, mkey, 1, 2 * (SetAccess(KEY_ACCESS),))])
     if number <= 0:
         fail(
             f"post() with two setters instead of one gives {number}",

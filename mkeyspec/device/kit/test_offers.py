@@ -6,8 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from mkeyspec.abi.constants import BLOCK_ENUM, CAPABILITIES, BgType, CrcType, MkeyFlag, QpOps, SigType
-from mkeyspec.device.kit.bench import ACCESS, SIGNALED, Bench, fail, sge
+from mkeyspec.abi.constants import (
+    BLOCK_ENUM,
+    CAPABILITIES,
+    MANY_ENTRIES,
+    Access,
+    BgType,
+    CrcType,
+    MkeyFlag,
+    QpOps,
+    SigType,
+)
+from mkeyspec.device.kit.bench import KEY_ACCESS, SIGNALED, Bench, fail, sge
 from mkeyspec.device.protocol import (
     Configure,
     CryptoAttr,
@@ -47,18 +57,20 @@ def _mkey(bench: Bench, flags: int = 0) -> Mkey:
 
 def _listed(bench: Bench) -> None:
     memory = bench.memory("owner", bytes(64))
-    bench.done(bench.pair(send_ops=OPS).owner, MrList(1, SIGNALED | INLINE, _mkey(bench), ACCESS, (sge(memory),)))
+    bench.done(bench.pair(send_ops=OPS).owner, MrList(1, SIGNALED | INLINE, _mkey(bench), KEY_ACCESS, (sge(memory),)))
 
 
 def _interleaved(bench: Bench) -> None:
     memory = bench.memory("owner", bytes(64))
     entry = Interleaved(memory.addr, 16, 16, memory.lkey)
-    bench.done(bench.pair(send_ops=OPS).owner, MrInterleaved(1, SIGNALED | INLINE, _mkey(bench), ACCESS, 2, (entry,)))
+    bench.done(
+        bench.pair(send_ops=OPS).owner, MrInterleaved(1, SIGNALED | INLINE, _mkey(bench), KEY_ACCESS, 2, (entry,))
+    )
 
 
 def _configured(bench: Bench, flags: int = 0, *more: SetSignature | SetCrypto, length: int = 64) -> None:
     memory = bench.memory("owner", bytes(length))
-    setters = (SetAccess(ACCESS), SetList((sge(memory),)), *more)
+    setters = (SetAccess(KEY_ACCESS), SetList((sge(memory),)), *more)
     request = Configure(1, SIGNALED | INLINE, _mkey(bench, flags), len(setters), setters)
     bench.done(bench.pair(send_ops=OPS).owner, request)
 
@@ -86,6 +98,19 @@ def _crypto(bench: Bench) -> None:
     dek = bench.device.dek(bytes(range(32)))
     setter = SetCrypto(CryptoAttr(0, True, 0, BLOCK_ENUM[512], bytes(16), dek))
     _configured(bench, CRYPTO, setter, length=512)
+
+
+def _two_units(bench: Bench) -> None:
+    dek = bench.device.dek(bytes(range(32)))
+    setter = SetCrypto(CryptoAttr(0, True, 0, BLOCK_ENUM[512], bytes(16), dek))
+    _configured(bench, CRYPTO, setter, length=1024)
+
+
+def _atomic_right(bench: Bench) -> None:
+    memory = bench.memory("owner", bytes(64))
+    setters = (SetAccess(int(Access.REMOTE_ATOMIC)), SetList((sge(memory),)))
+    request = Configure(1, SIGNALED | INLINE, _mkey(bench), len(setters), setters)
+    bench.done(bench.pair(send_ops=OPS).owner, request)
 
 
 def _dek(bench: Bench) -> None:
@@ -166,6 +191,9 @@ PROBES: dict[str, Callable[[Bench], object]] = {
     "raw_wqe": _nop,
     "pipelining": lambda bench: bench.pair(sig_pipelining=True, private=True),
     "crypto": _crypto,
+    "crypto.multi_block": _two_units,
+    "access.remote_atomic": _atomic_right,
+    "large_mkey": lambda bench: bench.device.mkey("owner", create_flags=INDIRECT, max_entries=MANY_ENTRIES + 1),
     "dek_query": _dek,
     "crypto.login": _login,
     "crypto.plaintext": _crypto,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.abi.constants import MkeyFlag, QpOps
+from mkeyspec.abi.constants import MANY_ENTRIES, MkeyFlag, QpOps
 from mkeyspec.device.model.components import PARTS, Parts
 from mkeyspec.device.model.configuration import M8, M32, Builder
 from mkeyspec.device.model.dct import DCI, M64, Targets
@@ -173,6 +173,8 @@ class Model(LoginCalls):
         for flag, offer in MKEY_OFFERS:
             if create_flags & flag and offer not in self.profile.offers:
                 raise Refused(call, self.profile.errno_of("create_flags"))
+        if max_entries > MANY_ENTRIES and "large_mkey" not in self.profile.offers:
+            raise Refused(call, errno.EINVAL)
         step = self.profile.entries_rounding
         if not 0 <= max_entries <= 0xFFFF:
             raise Refused(call, errno.ENOMEM)

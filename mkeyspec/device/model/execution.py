@@ -9,6 +9,7 @@ import errno
 
 from typing_extensions import assert_never
 
+from mkeyspec.abi.constants import Access
 from mkeyspec.device.model import dct
 from mkeyspec.device.model.configuration import M8, M32, Configuration
 from mkeyspec.device.model.key import IndirectKey
@@ -142,11 +143,18 @@ class Execution:
         return SUCCESS, 0
 
     def _offered(self, work: Configuration) -> bool:
-        """A signature that the device does not support is refused (SIG-22, CRC-01, X-DIFF-09)."""
-        if work.signature is None or not self.profile.without:
+        """A signature that the device does not support is refused (SIG-22, CRC-01, X-DIFF-09); so are several data
+        units (X-LIM-09), and a right."""
+        if not self.profile.without:
             return True
         offers = self.profile.offers
-        return all(
+        if work.access is not None and work.access & Access.REMOTE_ATOMIC and "access.remote_atomic" not in offers:
+            return False
+        crypto, layout = work.crypto or work.mkey.crypto, work.layout or work.mkey.layout
+        several = crypto is not None and layout is not None and layout.length > crypto.unit
+        if several and "crypto.multi_block" not in offers:
+            return False
+        return work.signature is None or all(
             f"signature.{domain.kind}" in offers and f"block.{domain.block}" in offers
             for domain in (work.signature.mem, work.signature.wire)
             if domain is not None

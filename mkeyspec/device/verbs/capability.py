@@ -14,9 +14,13 @@ T10DIF, CRC = 1, 2
 CSUM = 2
 AES_XTS = 0x7
 """AES_XTS, and its single-block and multi-block engines."""
+MULTI_BLOCK = 0x4
 WRAPPED = 1
 OPERATIONAL = 2
 """MLX5DV_CRYPTO_CAPS_WRAPPED_CRYPTO_OPERATIONAL: a credential and an import KEK are stored."""
+
+MOST_ENTRIES = 65532
+"""What libmlx5 rounds to 16 bits without a loss (X-LIM-07)."""
 
 Try = Callable[[], object]
 """Creates something and closes it again; raises what pyverbs raises."""
@@ -46,10 +50,11 @@ def crypto(offload: Offload, can_login: bool) -> set[str]:
     failed, engines, wrapped, _ = offload.crypto
     if failed or not engines & AES_XTS:
         return set()
+    more = {"crypto.multi_block"} if engines & MULTI_BLOCK else set()
     if not wrapped & WRAPPED:
-        return {"crypto", "crypto.plaintext"}
+        return {"crypto", "crypto.plaintext"} | more
     logs_in = can_login and offload.crypto_flags & OPERATIONAL
-    return {"crypto.wrapped", "crypto", "crypto.login"} if logs_in else {"crypto.wrapped"}
+    return {"crypto.wrapped", "crypto", "crypto.login"} | more if logs_in else {"crypto.wrapped"}
 
 
 def values(offload: Offload, attr: Any, mtu: int, longest: int) -> dict[str, int]:
@@ -65,7 +70,9 @@ def values(offload: Offload, attr: Any, mtu: int, longest: int) -> dict[str, int
     return found
 
 
-def tried(errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: Callable[[int], object]) -> set[str]:
+def tried(
+    errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: Callable[[int, int], object]
+) -> set[str]:
     """Capabilities that no query reports, found by creating an object; the functions close what they create."""
     attempts: dict[str, Try] = {
         "qp.uc": lambda: qp(QpAttributes(type="uc", send_ops=0)),
@@ -75,8 +82,9 @@ def tried(errors: type[Exception], qp: Callable[[QpAttributes], object], mkey: C
         "qp.raw_packet": lambda: qp(QpAttributes(type="raw_packet", send_ops=0)),
         "pipelining": lambda: qp(QpAttributes(sig_pipelining=True)),
         "raw_wqe": lambda: qp(QpAttributes(send_ops=int(QpOps.RAW_WQE))),
-        "update_tag": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.UPDATE_TAG)),
-        "remote_invalidate": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.REMOTE_INVALIDATE)),
+        "update_tag": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.UPDATE_TAG), 4),
+        "remote_invalidate": lambda: mkey(int(MkeyFlag.INDIRECT | MkeyFlag.REMOTE_INVALIDATE), 4),
+        "large_mkey": lambda: mkey(int(MkeyFlag.INDIRECT), MOST_ENTRIES),
     }
     return {name for name, attempt in attempts.items() if _works(attempt, errors)}
 

@@ -101,14 +101,18 @@ class Verbs(LoginCalls):
     def capabilities(self) -> Capabilities:
         return self._capabilities
 
+    def has(self, capabilities: Capabilities) -> None:
+        """Of the opening: what it found out."""
+        self._capabilities = capabilities
+
     def _read_capabilities(self, port: Port) -> Capabilities:
         pd, pyverbs = self._objects.default_pds["owner"], self.pyverbs
 
         def qp(attributes: QpAttributes) -> None:
             self._queues.end(0, "owner", attributes, pd).close()
 
-        def mkey(flags: int) -> None:
-            with contextlib.closing(pyverbs.Mlx5Mkey(pd, flags, 4)) as made:
+        def mkey(flags: int, entries: int) -> None:
+            with contextlib.closing(pyverbs.Mlx5Mkey(pd, flags, entries)) as made:
                 if flags & MkeyFlag.UPDATE_TAG and native.mkey_pointer(made) is None:
                     raise Unsupported("this pyverbs hides its mkeys' keys: no tag can be set")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mkeyspec.device.protocol import ANY_PATH, Info, LabLogin, PathChoice, Refused, Unavailable, Unsupported
-from mkeyspec.device.verbs import device_lock, names, native, port_in_use
+from mkeyspec.device.verbs import device_lock, names, native, port_in_use, trial
 from mkeyspec.device.verbs import port as ports
 from mkeyspec.device.verbs.device import Verbs
 
@@ -43,7 +43,9 @@ def open_device(
         context = _open_context(pyverbs, name)
         try:
             found = ports.find(pyverbs, context, name, number, path)
-            return Verbs(pyverbs, context, found, _info(context, label or name), let_go, lab)
+            device = Verbs(pyverbs, context, found, _info(context, label or name), let_go, lab)
+            trial.tried(device)
+            return device
         except (pyverbs.PyverbsError, Refused, Unsupported) as error:
             context.close()
             raise Unavailable("MKS0919", f"{name} can't be used: {_why(error)}") from None

@@ -47,6 +47,8 @@ def test_everything() -> None:
         (EVERYTHING._replace(crypto=(1, 2, 0, 0)), "memcpy", "crypto"),
         (EVERYTHING._replace(crypto=(0, 0, 0, 0)), "memcpy", "crypto"),
         (EVERYTHING._replace(crypto=(0, 4, 0, 0)), "crypto", "crypto.wrapped"),
+        (EVERYTHING._replace(crypto=(0, 6, 0, 0)), "crypto.multi_block", "crypto.wrapped"),
+        (EVERYTHING._replace(crypto=(0, 2, 0, 0)), "crypto", "crypto.multi_block"),
         (EVERYTHING._replace(streams=(0, 0)), "qp.dci", "qp.dci_streams"),
     ],
 )
@@ -82,8 +84,10 @@ def test_what_nothing_announces_is_tried() -> None:
         if attributes.type in ("dci", "xrc_send"):
             raise Unsupported("no")
 
-    def mkey(flags: int) -> None:
+    def mkey(flags: int, entries: int) -> None:
         tried.append(flags)
+        if entries > 1024:
+            raise ValueError
         if flags & 16:
             raise ValueError
 

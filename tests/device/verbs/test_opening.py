@@ -10,7 +10,7 @@ import pytest
 
 from mkeyspec.abi.constants import Access
 from mkeyspec.device.protocol import PathChoice, QpAttributes, Unavailable
-from mkeyspec.device.verbs import device_lock, names, native, opening, port_in_use
+from mkeyspec.device.verbs import device_lock, names, native, opening, port_in_use, trial
 from tests.device.verbs.fake import Fake, PyverbsRDMAError, PyverbsUserError
 
 
@@ -39,6 +39,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     fake = Fake()
     monkeypatch.setattr(names, "load", lambda: fake.namespace)
     monkeypatch.setattr(native, "Native", Told)
+    monkeypatch.setattr(trial, "DEADLINE", 0.0)
     monkeypatch.setattr(port_in_use, "in_use", lambda device, number: "")
     monkeypatch.setattr(device_lock, "folder", lambda: tmp_path)
     monkeypatch.setenv(device_lock.RUN, "this run")
