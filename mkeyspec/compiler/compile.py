@@ -200,7 +200,7 @@ def _check_ids(case: ast.Case, known: frozenset[str], diagnostics: Diagnostics) 
             _unknown("MKS0220", "requirement", name, known, diagnostics)
         elif name.text in said:
             first = (Note("first here", said[name.text]),)
-            diagnostics.error("MKS0217", f"`{name.text}` is said twice", name.span, notes=first, help="leave one out")
+            diagnostics.error("MKS0217", f"`{name.text}` is given twice", name.span, notes=first, help="leave one out")
         said[name.text] = name.span
     departures = ledger.departure_ids()
     for departure in _departures(case.body):

@@ -1,9 +1,9 @@
 """Words of neighbouring lines that their author put in one column, and the columns that they get.
 
-Two words are partners if they begin in the same column of two lines, they are of one kind, or behind the same sign,
-and at least one of them was moved there: it has more than one blank before it. Comments behind a line are partners
-wherever they begin in the same column. Nothing is between the two lines; or comments and other lines, if both lines
-begin with the same word. An empty line and one that is indented less end it.
+Two words are partners if they begin in the same column of two lines, they are of one kind, or after the same sign,
+and at least one of them was moved there: it has more than one blank before it. Comments at the end of a line are
+partners wherever they begin in the same column. Nothing is between the two lines; or comments and other lines, if both
+lines begin with the same word. An empty line and one that is indented less end it.
 
 All words that are partners, directly or through others, get one column: the first in which none comes too near to the
 word before it.
@@ -23,7 +23,7 @@ REACH = 12
 """Lines that may be between two partners."""
 
 _SIGNS = frozenset({"COMMA", "COLON", "SEMI", "EQ", "CMP", "LBRACE"})
-"""Behind these, words of any kind are alike."""
+"""After these, words of any kind are alike."""
 
 Rounds = Sequence[Sequence[bool]]
 """Of each word of each line, whether it is in round brackets."""

@@ -21,7 +21,7 @@ from mkeyspec.reference.frame import frame, split
 Octets = npt.NDArray[np.uint8]
 PARAMETERS = {"crc32": crc.CRC32, "crc32c": crc.CRC32C, "crc64_xp10": crc.CRC64_XP10}
 PARTS = {"bad_guard": slice(0, 2), "bad_apptag": slice(2, 4), "bad_reftag": slice(4, 8)}
-"""The parts of a T10-DIF field by the error of each, in the order in which they are told (XCHK-06)."""
+"""The parts of a T10-DIF field by the error of each, in the order in which they are reported (XCHK-06)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ USUAL = Reading()
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What mlx5dv_mkey_check() tells. `found` and `computed`: the bytes of the bad part."""
+    """What mlx5dv_mkey_check() reports. `found` and `computed`: the bytes of the bad part."""
 
     kind: str
     block: int

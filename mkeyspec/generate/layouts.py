@@ -18,7 +18,7 @@ MISALIGNED = (0, 0, 0, 1, 7, 63)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Part of a region: `times` runs of `size` bytes of the stream from `first` on, each `step` behind the one before,
+    """Part of a region: `times` runs of `size` bytes of the stream from `first` on, each `step` after the one before,
     and `gap` other bytes after each. `size` 0: other bytes alone."""
 
     first: int
@@ -227,7 +227,7 @@ class Layouts:
         return Shape("nested", text, Layout(tuple(strips)), regions, length, count, inner)
 
     def _behind(self, offset: int, shape: Shape) -> Shape:
-        """The list behind an entry of `offset` other bytes."""
+        """The list after an entry of `offset` other bytes."""
         region = self._region()
         region.runs = [Run(0, 0, offset)]
         text = shape.text.replace("list(", f"list({region.name}, ", 1)

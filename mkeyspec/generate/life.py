@@ -331,7 +331,7 @@ def retag(case: Case, key: Key) -> None:
 
 
 def end(case: Case) -> None:
-    """Errors that nobody asked for are asked for."""
+    """Errors that no check has read are read."""
     for key in case.machine.keys.values():
         if key.unread is not None:
             check(case, key)

@@ -81,7 +81,7 @@ class Key:
     """Kind and frame of the domains that messages had since the last mkey_check: the language takes one for a block."""
     usable: bool = False
     spent: bool = False
-    """A configuration must come before the next message: an error was told (HW-06)."""
+    """A configuration must come before the next message: an error was reported (HW-06)."""
     counted: bool = False
     """A signature setter must come before the next message: its tags were counted (X-OPEN-07)."""
     above: list[str] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Machine:
             done += size
 
     def forget(self, layout: Layout) -> None:
-        """Nobody knows what the space holds."""
+        """The content of the space is unknown."""
         for name, _, _ in self.pieces(layout):
             self.memories[name].known = False
 

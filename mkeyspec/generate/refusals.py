@@ -1,6 +1,6 @@
 """Statements that break exactly one rule of the pages, and are refused.
 
-The key's state is unknown behind a refused section (mlx5dv_wr_set_mkey_sig_block(3), Notes): it is configured whole
+The key's state is unknown after a refused section (mlx5dv_wr_set_mkey_sig_block(3), Notes): it is configured whole
 again.
 The case names no errno: it is that of the one broken rule.
 """

@@ -96,7 +96,7 @@ def _tags_changed(rng: Random, one: Domain) -> Domain:
 
 
 def wrong(rng: Random, stream: Value, domain: Domain, name: str, mask: int) -> tuple[Value, str]:
-    """A framed stream with one thing wrong, and what that is. It may be something that nobody checks."""
+    """A framed stream with one thing wrong, and what that is. It may be something that no mask checks."""
     count = len(stream) // domain.frame
     block = rng.choice((0, count - 1, rng.randrange(count), rng.randrange(count)))
     at = block * domain.frame

@@ -1,4 +1,4 @@
-"""A document: a text, its pieces, what each says, and what compiling it has told so far. Immutable.
+"""A document: a text, its pieces, the diagnostics of each, and the results of compiling it so far. Immutable.
 
 A change makes another document. The pieces that it does not touch keep what was read of them, and what the last
 compilation said of them; so both are right at each keystroke, but for the piece that is being written.
@@ -28,7 +28,7 @@ class Piece:
     """The head of a file, or a case. `start`, `end`: in the text of the document; `origin`: in that of `reading`.
 
     `quick`: what reading found, `whole`: what compiling found, None if the piece has changed since; their places are
-    from the beginning of the piece. `told`: what compiling said beside that, of the same text.
+    from the beginning of the piece. `told`: the other diagnostics of compiling the same text.
     """
 
     start: int
@@ -156,7 +156,7 @@ def _updated(document: Document, before: Sequence[Piece], old: str) -> Document:
 
 
 def read_again(document: Document) -> Document:
-    """Read every piece; what compiling said of them stays."""
+    """Read every piece; the results of compiling them stay."""
     if document.too_large:
         return document
     text = document.compiled_text
@@ -180,7 +180,7 @@ def _read(place: Place, text: str, places: Sequence[tuple[int, int]], wanted: Se
 
 
 def with_whole(document: Document, whole: Whole) -> Document:
-    """The document with what compiling its text has said; as it is, if the text is another one by now."""
+    """The document with the results of compiling its text; unchanged, if the text is another one by now."""
     if whole.text != document.compiled_text or document.too_large:
         return document
     pieces = tuple(replace(piece, whole=one) for piece, one in zip(document.pieces, whole.found, strict=True))

@@ -75,7 +75,7 @@ def _finding(one: Diagnostic, source: Source, base: int, start: int, end: int) -
 
 
 def _from_elsewhere(one: Diagnostic, source: Source, base: int) -> Finding:
-    """Of a file that this one uses, or of the file as a whole: told at the beginning."""
+    """Of a file that this one uses, or of the file as a whole: reported at the beginning."""
     found = _finding(replace(one, fix=()), source, base, 0, _first_line(source))
     other = one.span.source
     if not other.text or other.path is None:

@@ -1,6 +1,6 @@
 """Messages out of a stream of bytes: a header with `Content-Length`, an empty line, and so many bytes.
 
-Whatever comes, it is cut into messages and into garbage, and each byte of garbage is told once.
+Whatever comes, it is cut into messages and into garbage, and each byte of garbage is reported once.
 """
 
 from __future__ import annotations

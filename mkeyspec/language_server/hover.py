@@ -1,4 +1,4 @@
-"""What is told of the word under the pointer: what it means, its value, the rule that it names."""
+"""What is shown for the word under the pointer: what it means, its value, the rule that it names."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _value(document: Document, piece: Piece, offset: int, one: Occurrence | None
 
 
 def _end_of_statement(case: ast.Case, at: int) -> int:
-    """Right behind the statement that declares the name at `at`: what it has made is known there."""
+    """Directly after the statement that declares the name at `at`: what it has made is known there."""
     steps = [node.span for node in nodes(case.body) if isinstance(node, ast.Step)]
     return max((span.end for span in steps if span.start <= at < span.end), default=at) + 1
 

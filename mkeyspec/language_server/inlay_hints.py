@@ -13,7 +13,7 @@ from mkeyspec.syntax.walk import index_of
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """`text` is shown behind the word that ends at `at`."""
+    """`text` is shown after the word that ends at `at`."""
 
     at: int
     text: str

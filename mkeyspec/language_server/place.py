@@ -35,7 +35,7 @@ class Place:
 
 
 def place_of(path: Path, unsaved: Mapping[Path, bytes] = NOTHING_UNSAVED) -> Place:
-    """The place of the file at `path`. It raises nothing: a project that can't be read is told in `wrong`."""
+    """The place of the file at `path`. It raises nothing: why a project can't be read is in `wrong`."""
     wrong = ""
     project = path.parent
     own: Mapping[str, Requirement] = {}

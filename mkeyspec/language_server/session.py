@@ -40,7 +40,7 @@ class Client(Protocol):
         ...
 
     def failed(self, error: Exception) -> None:
-        """Something of ours has failed, and nobody waits for an answer."""
+        """An error of the server itself, outside of a request."""
         ...
 
     def later(self, seconds: float, call: Callable[[], None]) -> Timer: ...
@@ -118,7 +118,7 @@ class Session:
                 self._marks[uri] = _marks(again)
                 job = Job(replace(place, requirements={}), document.compiled_text)
                 whole = None if document.too_large else self._background.compile(job)
-            except Exception as error:  # told to the client: the thread must go on
+            except Exception as error:  # reported to the client: the thread must go on
                 failure = error
                 self._client.soon(lambda: self._client.failed(failure))
                 return

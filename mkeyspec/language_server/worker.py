@@ -38,7 +38,7 @@ def answer(job: Job) -> Whole | Broken:
 
 
 def work(jobs: BinaryIO, results: BinaryIO) -> None:
-    """Answer every job, until there are no more, or nobody reads."""
+    """Answer every job, until there are no more, or the reader has ended."""
     while True:
         try:
             job = pickle.load(jobs)

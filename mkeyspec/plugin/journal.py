@@ -116,7 +116,7 @@ def _display_as(config: pytest.Config, journal: Path) -> None:
                 shown = rest[0]
     for name, value in shown.items():
         setattr(config.option, name, value)
-    # What was shown once is not shown line by line again if nobody asked for it.
+    # What was shown once is not shown line by line again unless the user asks for it.
     config.option.verbose = config.option.verbose or -1
 
 

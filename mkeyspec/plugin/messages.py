@@ -1,4 +1,4 @@
-"""What a worker tells the process that started it: tuples, several at once, each time with their length before them.
+"""What a worker sends to the process that started it: tuples, several at once, each time with their length before them.
 
 The two processes are one program, and the pipe is theirs alone, so reports go through it as Python's own pickles.
 """

@@ -1,5 +1,5 @@
 """A run in which every row was skipped has no result: its exit code is pytest's for no collected tests (5). One that
-skipped more rows than it judged says so, and what they needed: a driver that tells too little gives such a run."""
+skipped more rows than it judged says so, and what they needed: this happens with a driver that reports too little."""
 
 from __future__ import annotations
 

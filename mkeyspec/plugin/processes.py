@@ -214,7 +214,7 @@ class Workers:
         self._take_up()
 
     def _take_up(self) -> None:
-        """Rows came back after the other workers had been told that there are no more, and all have ended."""
+        """Rows came back after the other workers got the message that there are no more, and all have ended."""
         rest = next((one for one in self.shards if not one.refused), None)
         waiting = any(one.rest for one in self.shards) and all(one.node is None for one in self.shards)
         if waiting and rest is not None and self._restarts and not self._stopped:

@@ -105,7 +105,7 @@ def _told(seconds: float) -> str:
 
 
 def _wanted(config: pytest.Config) -> bool:
-    """Nobody asked for a line of each row, or for less than a letter."""
+    """The user asked neither for a line of each row nor for less than a letter."""
     terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     shown = config.pluginmanager.hasplugin("terminalreporter")
     return terminal and shown and config.option.verbose in (-1, 0) and config.getoption("capture") != "no"

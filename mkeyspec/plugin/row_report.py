@@ -26,7 +26,7 @@ DEVICE: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """In the config's stash: what the device says of itself, until a report has taken it along."""
 
 TELL: pytest.StashKey[Callable[[tuple[str, dict[str, Any]]], None]] = pytest.StashKey()
-"""In the config's stash of a worker of `processes`: tells the process that started it something at once."""
+"""In the config's stash of a worker of `processes`: sends a message to the process that started it at once."""
 
 _TOLD: pytest.StashKey[set[str]] = pytest.StashKey()
 """In the config's stash: the cases and suites that a report has taken along."""

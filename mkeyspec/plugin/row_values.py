@@ -1,4 +1,4 @@
-"""What a failure tells of a statement besides its text: values in its row, from the `.mks` file, and its calls in C."""
+"""What a failure shows of a statement besides its text: values in its row, from the `.mks` file, and its calls in C."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _by_labels(session: pytest.Session, items: list[pytest.Item]) -> None:
         return
     marks = [case_of(getattr(item, "obj", None)) for item in items]
     there = {tag for mark in marks if mark is not None for tag in mark.tags}
-    whole = not any(isinstance(item, BrokenFile) for item in items)  # of that nobody knows which tags it has
+    whole = not any(isinstance(item, BrokenFile) for item in items)  # its tags are unknown
     strange = [_strange(session, tag, there) for tag in config.option.tag if whole and tag not in there]
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []

@@ -1,4 +1,4 @@
-"""A process that runs rows for the one that started it (`processes`), and tells it their reports.
+"""A process that runs rows for the one that started it (`processes`), and sends it their reports.
 
 It is forked when the rows are collected, so it has the rows, options and plugins of its parent. For plugins it is what
 a worker of pytest-xdist is: it has `config.workerinput` and `config.workeroutput`, and no terminal.

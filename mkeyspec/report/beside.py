@@ -1,4 +1,4 @@
-"""What passed beside the rows that went wrong by one cause: the value that tells them apart, if one does."""
+"""What passed beside the rows that went wrong by one cause: the value that distinguishes them, if one does."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A near miss (`mkeyspec.lookslike`) that gives exactly what each of several rows 
 explains most rows is taken first, then the one that explains most of those that are left, and so on. Rows without a
 near miss have a cause in common if they say the same of a statement of the same kind (`refusals`), or, of values, if
 they have the requirements, the code and the message in common. Rows in which nothing was written at all are one cause.
-Of each cause it is told which requirement it is about, and what passed beside it.
+Each cause has the requirement that it is about, and what passed beside it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _GENERAL = (
 nothing else explains; where several explain the same rows, they are the least likely."""
 
 _UNCHANGED = "bytes.unchanged"
-"""That nothing was written at all is said before any guess why. Of other facts about the bytes, the first one is said
-where rows that passed speak against the best guess."""
+"""That nothing was written at all is reported before any guess. Of other facts about the bytes, the first one is
+reported where rows that passed speak against the best guess."""
 _NO_RECORD = "record.none"
 """The plainest near miss of an error that is not told: it is always among those that are named."""
 

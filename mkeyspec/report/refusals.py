@@ -27,8 +27,8 @@ _WORD = re.compile(r"[a-z_][a-z_0-9]+")
 _OF_VALUES = ("MKS2105", "MKS2109", "MKS2110", "MKS2120")
 """Numbers of a statement. Where they are the same in all rows, they are shown."""
 _ANYWHERE = ("MKS2103", "MKS2104", "MKS2105", "MKS2106", "MKS2202")
-"""Guards, bytes that nobody named, what `mkey_check` says, an error that is left over: the names of buffers and keys
-are the case's, and say nothing of a cause."""
+"""Guards, bytes that no statement named, what `mkey_check` says, an error that is left over: the names of buffers and
+keys are the case's, and say nothing of a cause."""
 _OF_KEYS = ("MKS2106", "MKS2202")
 _BUFFER = re.compile(r"`\w+`")
 _TURN = re.compile(r" \(in turn [^)]*\)\Z")

@@ -301,7 +301,7 @@ class CaseState:
             same = event.kind, event.qp.handle if event.qp is not None else None
             self.told_events[same] += 1
             if self.told_events[same] > MOST_EVENTS:
-                continue  # a storm: nobody reads more
+                continue  # a storm: the rest is not read
             pair = self.pair_of(event.qp)
             after = self.taken[-1].at if pair is None and self.taken else None
             entry = Event(pair.at if pair is not None else self.at, event, after)

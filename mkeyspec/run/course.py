@@ -1,6 +1,6 @@
 """What became of the requests of a case: which of them can't have moved a byte.
 
-A section that was refused or aborted is not posted. A request that is flushed behind a failed one, or cancelled, is not
+A section that was refused or aborted is not posted. A request that is flushed after a failed one, or cancelled, is not
 carried out. One that fails because a key of it belongs to nothing, or because a right is missing, fails before its
 first byte.
 """

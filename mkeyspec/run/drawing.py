@@ -172,7 +172,7 @@ def drawing_of(ledger: Ledger, where: Positions) -> Drawing | None:
 
 
 def _cells(ledger: Ledger, start: int, positions: Positions, crypto: plan.SetCrypto | None = None) -> Iterator[Cell]:
-    """Cells of data from `start` on, cut by entries and blocks, each block with its fields behind it; of a key without
+    """Cells of data from `start` on, cut by entries and blocks, each block with its fields after it; of a key without
     a signature also by the data units of `crypto`."""
     key, transfer = ledger.key, ledger.transfer
     domains = [domain for domain in (key.mem, key.wire) if domain is not None]
@@ -207,7 +207,7 @@ def _from_start(ledger: Ledger, positions: Positions, first: int | None) -> Iter
 
 
 def _has_field(ledger: Ledger, end: int) -> bool:
-    """Whether the fields behind data that ends at `end` are among what was seen."""
+    """Whether the fields after data that ends at `end` are among what was seen."""
     domain = ledger.domain
     return domain is None or end % domain.block != 0 or _field_at(domain, end) <= ledger.extent[1]
 

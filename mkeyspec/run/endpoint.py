@@ -105,7 +105,7 @@ class End:
         self.configurations: set[int] = set()
         """Numbers of requests that are several WQEs."""
         self.drained = False
-        """An event has told that the send queue is drained, and nothing has resumed it."""
+        """An event has reported that the send queue is drained, and nothing has resumed it."""
         self.strange: list[tuple[At, str]] = []
         """What is wrong with a completion whatever is claimed of it, in a few words."""
         self._first = 0
@@ -117,7 +117,7 @@ class End:
         self.stopped: dict[Lane, int] = {}
         """For each lane, the position of the request that failed: later requests are flushed, signaled or not."""
         self.unfreed: list[tuple[int, int]] = []
-        """Requests of the send queue of which no completion has told the driver that they are over: their places, and
+        """Requests of the send queue that no completion has shown the driver to be over: their places, and
         how many WQEs they may be."""
         self.number_of: dict[int, At] = {}
         """wr_id to the location of the request in the case, for messages."""
@@ -260,7 +260,7 @@ class End:
                 if due.signaled or completion.status != SUCCESS:
                     return self._take(line, due)
                 quiet = quiet or due
-        # Success of a request that was not signaled: a completion that nobody asked for.
+        # Success of a request that was not signaled: a completion that no request asked for.
         return None if quiet is None else self._take(line, quiet)
 
     def _take(self, line: deque[Due], taken: Due) -> Due:

@@ -47,7 +47,7 @@ class Due(Entry):
 
     `byte_lens` are those it may have (none: not known). `invalidated` is compared always, `imm` at a receive, and at
     a request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was; so of a raw one,
-    whose bytes nobody reads. `stray`: it belongs to no request of this case.
+    whose bytes are not read. `stray`: it belongs to no request of this case.
     """
 
     queue: Queue

@@ -191,7 +191,7 @@ class Executor:
         declarations.retag(self.state, step)
 
     def _destroy(self, step: plan.Destroy) -> None:
-        """What the closing rule asks of every key is asked before: later nobody can."""
+        """Check now what the closing rule checks of every key: after this it can't be checked."""
         state = self.state
         mkey = state.mkeys[step.mkey]
         self._rest(step)

@@ -90,7 +90,7 @@ def compare(state: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
     held = compare_scalars(state, value, step.operator, step.expected)
     live = observed if isinstance(observed, Live) else None
     if live is not None and not held:
-        state.wrong_numbers.pop((live.subject, live.member), None)  # told by this
+        state.wrong_numbers.pop((live.subject, live.member), None)  # this failure reports it
     stated = known is not None and compare_scalars(state, value, "==", known)
     if held:
         return None, known is not None and stated

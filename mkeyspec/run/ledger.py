@@ -61,7 +61,7 @@ class Ledger:
     """Of the key's part in the message: the first byte, less where the part begins in the key."""
     runs: tuple[tuple[int, int, int], ...]
     first_block: int = 0
-    """The number in the message of the block with the key's first byte; below 0 if the message begins behind it."""
+    """The number in the message of the block with the key's first byte; below 0 if the message begins after it."""
     sge: int = -1
     """The number of this part in the message's sg_list; -1 of the only one."""
     others: tuple[Ledger, ...] = ()
@@ -245,7 +245,7 @@ def _runs(seen: Seen, reached: Iterator[tuple[str, int, int, int]]) -> tuple[tup
 
 
 def _into_keys(transfer: Transfer, seen: Seen) -> Iterator[Ledger]:
-    """A ledger for each part of memory that a message goes into. A key that is used twice tells its memory once."""
+    """A ledger for each part of memory that a message goes into; one only for a key that is used twice."""
     told: set[str] = set()
     firsts = first_blocks(transfer, transfer.into, "mem")
     legs = list(transfer.legs(transfer.into))

@@ -73,7 +73,7 @@ def settle(
                     due.mark_judged(f"consequence of {pair.failed or 'a failure'}")
                     continue
                 due.mark_judged("nothing came")
-                if due.signaled or end.is_after_failure(due):  # of the others the marker has told
+                if due.signaled or end.is_after_failure(due):  # the marker has shown that the others are over
                     failures.append(late(state, end, due, f"the {due.opcode} that was not waited for"))
     return failures
 
@@ -128,7 +128,7 @@ def _contradictions(pair: Pair) -> list[Failure]:
     for end in pair.ends:
         for due in end.arrived:
             if due.judged and due.failed and end.owes(due) and due.request is not None and due.got is not None:
-                due.request.succeeded = False  # told once
+                due.request.succeeded = False  # reported once
                 status = due.got.status
                 message = f"the {due.request.opcode} succeeded, and the receive of its message completed with {status}"
                 failures.append(Failure("MKS2005", due.request.at, message, (("got", describe(due.got)),), True))
@@ -175,7 +175,7 @@ def _left(end: End, due: Due) -> Failure | None:
         due.mark_judged(f"consequence of {end.pair.failed}")
         return None
     if due.overtaken and got.status != SUCCESS:
-        due.mark_judged("its order")  # which `strange` tells
+        due.mark_judged("its order")  # `strange` reports it
         return None
     due.mark_judged("the closing rule")
     if due.stray or not due.signaled:

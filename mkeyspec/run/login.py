@@ -1,4 +1,4 @@
-"""Crypto logins, and keys that are wrapped. The rig wraps both with the import KEK that the device tells it.
+"""Crypto logins, and keys that are wrapped. The rig wraps both with the import KEK that the device has.
 
 No failure shows a credential, an import KEK, or what was wrapped by it.
 """

@@ -5,9 +5,9 @@ that it takes, where it is a message, shows the same of the other end's receive 
 on a connection has arrived there or never will (IBTA volume 1, 9.5: a responder executes SENDs and RDMA WRITEs in the
 order in which they were posted, on UC too).
 
-A UC may lose a message (IBTA volume 1, 9.8.3). So a closing message that nobody has received is sent again, and
+A UC may lose a message (IBTA volume 1, 9.8.3). So a closing message that was not received is sent again, and
 without a receive of its own: it takes the receive that waits for the first, if that was lost. A receive that was taken
-and has no completion is there no more, and nobody receives the second message either.
+and has no completion is there no more, and no receive takes the second message either.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def tells_arrival(end: End) -> bool:
 
 def takes_send(end: End, *, spare: bool = False) -> bool:
     """Whether a marker can be a message: none of the case's receives would take it, and nothing has failed. `spare`:
-    the case is over, and nobody needs its receives any more; but one through an mkey may fail whatever comes."""
+    the case is over, and its receives are not needed any more; but one through an mkey may fail whatever comes."""
     waiting = end.other.receives
     return (
         end.pair.attributes.type in MARKED_BY_MESSAGE

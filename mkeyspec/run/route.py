@@ -1,7 +1,7 @@
 """Through which SGE, mkey and entry each byte of a transfer comes from memory or goes there.
 
 Computed from the steps after a case has failed. What the steps don't tell (a refusal that the case allows, a number of
-a buffer) is Unknown, and nothing is said of it.
+a buffer) is Unknown, and nothing is reported about it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def completions(
     if section.listed is None and expect_error and not section.is_signaled and failed_by(section) is None:
         # What asked for no completion may still fail, whatever has come of the others.
         if expect_success:
-            unsettled = drain.exact(state, end, at)  # a marker tells which
+            unsettled = drain.exact(state, end, at)  # a marker shows which
         else:
             wait.until(state, lambda: end.broken, lambda: state.poll(end))
     failed = failed_by(section)

@@ -1,7 +1,7 @@
 """Receives of the shared receive queue of a case's DCTs whose message did not come.
 
-No reset of a DCI takes a receive out of that queue: the next message would take it. What nobody may meet is used up
-here by messages of the rig, of length zero.
+No reset of a DCI takes a receive out of that queue: the next message would take it. A receive that no message may take
+is used up here by messages of the rig, of length zero.
 """
 
 from __future__ import annotations

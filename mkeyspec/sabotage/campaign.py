@@ -104,7 +104,7 @@ def campaign(
 
 
 class _Child:
-    """A process that runs items against one fault; started again behind an item that it died of."""
+    """A process that runs items against one fault; started again after an item that ended it."""
 
     def __init__(
         self, fault: str, items: Sequence[Item], order_of: Callable[[str], Sequence[int]], make: MakeRig, whole: bool
@@ -169,7 +169,7 @@ class _Child:
         tell("[]\n")
 
     def again(self, rig: Rig) -> Rig:
-        """A new device behind an item that failed: what is left is to be judged by itself."""
+        """A new device after an item that failed, so that the items that are left are judged by themselves."""
         with contextlib.suppress(Exception):
             rig.device.close()
         return self.make(self.result.fault)

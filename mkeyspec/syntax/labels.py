@@ -26,7 +26,7 @@ class Labels:
         """Of the words said here, not for the whole file."""
 
     def copy(self) -> Labels:
-        """For a case: what is said for all of the file, to which it adds tags, and whose level it may replace."""
+        """For a case: the labels of the whole file, to which it adds tags, and whose level it may replace."""
         other = Labels(self.diagnostics)
         other.tags = self.tags.copy()
         other.level = self.level
@@ -56,7 +56,7 @@ class Labels:
 
     def _tag(self, name: ast.Name) -> None:
         if name.text in self.places:
-            self._twice(f"the tag `{name.text}` is said twice", name.span, self.places[name.text])
+            self._twice(f"the tag `{name.text}` is given twice", name.span, self.places[name.text])
             return
         self.places[name.text] = name.span
         if name.text not in self.tags:

@@ -209,7 +209,7 @@ def _phrase_faults(node: ast.Step, verb: Shape, place: Place) -> Iterable[Fault]
 
 
 def _twice(word: str, span: Span, first: Span) -> Fault:
-    return fault("MKS0217", f"`{word}` is said twice", span, notes=(Note("first here", first),))
+    return fault("MKS0217", f"`{word}` is given twice", span, notes=(Note("first here", first),))
 
 
 def _modifier_faults(node: ast.Step, verb: Shape) -> Iterable[Fault]:

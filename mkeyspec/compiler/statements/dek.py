@@ -105,7 +105,7 @@ def _wrapping(
     wrapped = True if said.get("wrapped") or login is not None else None
     if said.get("plaintext"):
         if wrapped:
-            message = "a DEK is wrapped or plaintext, and this one is said to be both"
+            message = "a DEK is wrapped or plaintext, and this one is declared as both"
             raise fault("MKS0337", message, lines["plaintext"].span, help="leave one of them out", page=DEK_PAGE)
         wrapped = False
     if "damaged" not in lines:

@@ -280,7 +280,7 @@ def _known(row: RowState, node: ast.Expect, observed: plan.Observed, scope: Scop
         if found != ACCEPTED:
             raise fault("MKS0510", "an expectation is not rejected", known.span, help="known ID VALUE")
     if known.value is None:
-        raise bare_departure(known, "known ID VALUE; `known ID any` if nothing can be said of it")
+        raise bare_departure(known, "known ID VALUE; `known ID any` if its value is unknown")
     instead = evaluate(known.value, scope)
     value = _expected(row, observed, "==", instead, node.condition, known.value.span, scope)
     return plan.Known(known.requirement.text, None, value)

@@ -1,7 +1,7 @@
-"""Warnings about an order that no page promises: what depends on it differs from one right device to the next.
+"""Warnings about an order that no page promises. Two right devices may give different results there.
 
-A READ, an atomic and a memcpy write into local memory when they end, and nothing but IBV_SEND_FENCE has a later request
-of the section wait for that (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. Of two
+A READ, an atomic and a memcpy write into local memory when they end. A later request of the section waits for that only
+with IBV_SEND_FENCE (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. Of two
 parts of one layout that are the same bytes, either may be written last. What is cancelled waits after a fence, or has
 left (mlx5dv_qp_cancel_posted_send_wrs(3)).
 """

@@ -192,7 +192,7 @@ def fields(row: RowState, sentence: Sentence, scope: Scope) -> dict[str, Sentenc
         first = found.get(line.verb.name)
         if first is not None:
             raise fault(
-                "MKS0217", f"`{line.verb.name}` is said twice", node.verb.span, notes=(Note("first here", first.span),)
+                "MKS0217", f"`{line.verb.name}` is given twice", node.verb.span, notes=(Note("first here", first.span),)
             )
         found[line.verb.name] = line
     return found

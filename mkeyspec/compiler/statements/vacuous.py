@@ -109,7 +109,7 @@ def _why_as_it_was(row: RowState, observed: plan.Content | plan.Wire, one: plan.
         case plan.Content(), ByteString() if _untouched(row, observed):
             there = _there(row, observed)
             return (
-                "nothing has been moved since these bytes were said" if there is not None and same(there, one) else ""
+                "nothing has been moved since these bytes were given" if there is not None and same(there, one) else ""
             )
         case _, (LiveContent() | LiveJoin()) if _own_snapshot(row, observed, one):
             return "both sides are the same"

@@ -249,7 +249,7 @@ class Bench:
         if [one.qp for one in (*sent, *received)] != [pair.owner, pair.peer]:
             fail("a completion is of another QP", "`Completion.qp` is the QP that `qp_pair` gave")
         if received[0].byte_len != len(data):
-            fail(f"byte_len is {received[0].byte_len}, not {len(data)}", "a receive tells how many bytes came")
+            fail(f"byte_len is {received[0].byte_len}, not {len(data)}", "a receive reports how many bytes came")
         self.content(target, data)
 
 

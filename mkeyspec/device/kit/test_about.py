@@ -42,7 +42,7 @@ def test_numbers_are_told(bench: Bench) -> None:
     values = bench.device.capabilities().values
     missing = [name for name in ALWAYS_TOLD if name not in values]
     if missing:
-        fail(f"capabilities().values lacks {', '.join(missing)}", "each device tells these; 0 is a device without")
+        fail(f"capabilities().values lacks {', '.join(missing)}", "each device reports these; 0 is a device without")
     if bench.offers("memcpy") and not values["max_wr_memcpy_length"]:
         fail("it offers memcpy, and max_wr_memcpy_length is 0", "the offers and the values agree")
 

@@ -66,7 +66,7 @@ class Configuration:
     signature: Signature | None = None
     crypto: Crypto | None = None
     strided_full: bool = False
-    """The interleaved layout leaves no entry for its header, and nobody has reported it yet (X-DIFF-06)."""
+    """The interleaved layout leaves no entry for its header, and it is not reported yet (X-DIFF-06)."""
 
     @property
     def slots(self) -> int:

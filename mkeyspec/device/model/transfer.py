@@ -237,7 +237,7 @@ class Transfer:
         return (peer, SUCCESS) if peer is not None and peer.state in (RTS, SQD) else (None, "retry_exc_err")
 
     def _lost(self, queue: Queue, status: str) -> str:
-        """An unreliable connection doesn't know that nobody took its message."""
+        """An unreliable connection doesn't know that no receive took its message."""
         return SUCCESS if queue.attributes.type == "uc" else status
 
     def _denied(self, queue: Queue, peer: Queue, violation: Violation) -> str:

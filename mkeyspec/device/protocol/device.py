@@ -44,7 +44,7 @@ class Device(Protocol):
         ...
 
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
-        """`max_entries` of it is no fewer than asked for. Refused for flags that nobody knows."""
+        """`max_entries` of it is no fewer than asked for. Refused for unknown flags."""
         ...
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:

@@ -92,7 +92,7 @@ def _address(context: Any, number: int, index: int) -> ipaddress.IPv6Address:
 
 
 def _is_v1(pyverbs: Any, context: Any, number: int, index: int) -> bool:
-    """False where nothing tells, so that the order of the table remains."""
+    """False where it is unknown, so that the order of the table remains."""
     try:
         return int(context.query_gid_type(number, index)) != ROCE_V2
     except (AttributeError, pyverbs.PyverbsError):

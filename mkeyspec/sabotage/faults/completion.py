@@ -28,7 +28,7 @@ class Sent(NamedTuple):
 
 
 def _sent(name: str, change: Callable[[Sent], list[Sent]]) -> None:
-    """What is told of a request that went through: as many times as `change` gives it."""
+    """The completions of a request that succeeded: as many times as `change` gives it."""
 
     @fault(name)
     class Mutant(Queue):
@@ -71,7 +71,7 @@ _sent(
 
 
 def _received(name: str, change: Callable[[Completion], Completion | None]) -> None:
-    """What is told of a receive that went through; None: nothing."""
+    """The completion of a receive that succeeded; None: there is none."""
 
     @fault(name)
     class Mutant(Queue):

@@ -79,7 +79,7 @@ class SetterOutside(DriverSection):
 
 @fault("setters_one_more")
 class SettersOneMore(Builder):
-    """The one too many is taken while the request is still being built; behind it, it is only passed over."""
+    """The one too many is taken while the request is still being built; afterwards it is only passed over."""
 
     def call(self, configuration: Configuration, setter: Setter) -> None:
         if configuration.open or configuration.seen > configuration.setters:

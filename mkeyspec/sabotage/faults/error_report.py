@@ -94,7 +94,7 @@ class ErrorTwice(Queue):
 
 @dataclass(frozen=True)
 class _Remembering(Movement):
-    """By id of the mkey (which is held, so that no other gets it): what was told of it."""
+    """By id of the mkey (which is held, so that no other gets it): what was reported of it."""
 
     told: dict[int, tuple[IndirectKey, Record]] = field(default_factory=dict)
 
@@ -204,7 +204,7 @@ class ErrorFailsRequest(Transfer):
 
 @dataclass(frozen=True)
 class _Stopping(Movement):
-    """What a message with an error writes is taken back, from a byte on that `kept` tells."""
+    """What a message with an error writes is taken back, from a byte on that `kept` gives."""
 
     bad: list[tuple[TranslatedSge, Bad]] = field(default_factory=list)
 

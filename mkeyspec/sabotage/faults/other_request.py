@@ -145,7 +145,7 @@ class BytesCount12Bits(Builder):
 
 @fault("crypto_between_two_signatures")
 class CryptoBetweenTwoSignatures(Builder):
-    """The rule is looked at behind the last setter, when all of them have been taken."""
+    """The rule is checked after the last setter, when all of them have been taken."""
 
     def call(self, configuration: Configuration, setter: Setter) -> None:
         try:
