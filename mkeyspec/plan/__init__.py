@@ -10,6 +10,7 @@ Every public name of these modules is a name of the package, so that a new class
 
 from mkeyspec.plan.case import *  # noqa: F403
 from mkeyspec.plan.claim import *  # noqa: F403
+from mkeyspec.plan.dek import *  # noqa: F403
 from mkeyspec.plan.location import *  # noqa: F403
 from mkeyspec.plan.login import *  # noqa: F403
 from mkeyspec.plan.observation import *  # noqa: F403

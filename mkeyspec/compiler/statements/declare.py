@@ -13,10 +13,10 @@ from mkeyspec.compiler.check.state import (
     OtherState,
     overridden,
 )
-from mkeyspec.compiler.eval.buffer_contents import KnownBuffer, KnownPiece, Unsaid
 from mkeyspec.compiler.eval.coercion import as_bytes, as_flags, as_int, as_live_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
+from mkeyspec.compiler.eval.known_bytes import KnownBuffer, KnownPiece, Unsaid
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import Handle
 from mkeyspec.compiler.statements.request_parts import is_on

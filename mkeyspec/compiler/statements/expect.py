@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval import undecided
-from mkeyspec.compiler.eval.buffer_contents import BufferContents, Unsaid
+from mkeyspec.compiler.eval.buffer_contents import BufferContents
 from mkeyspec.compiler.eval.coercion import as_expected, fault, no_but, raise_if_hidden
 from mkeyspec.compiler.eval.describe import describe
 from mkeyspec.compiler.eval.evaluate import COMPARISONS, condition, evaluate
+from mkeyspec.compiler.eval.known_bytes import Unsaid
 from mkeyspec.compiler.eval.live_types import comparable
 from mkeyspec.compiler.eval.meant import bytes_for
 from mkeyspec.compiler.eval.scope import Scope

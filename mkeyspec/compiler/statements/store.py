@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval import undecided
-from mkeyspec.compiler.eval.buffer_contents import Unsaid
 from mkeyspec.compiler.eval.coercion import as_live_bytes, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
+from mkeyspec.compiler.eval.known_bytes import Unsaid
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.values import is_live_bytes
 from mkeyspec.compiler.statements.already_there import written_by_host
