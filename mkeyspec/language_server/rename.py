@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mkeyspec.compiler.resolve import LANGUAGE, SEEING
+from mkeyspec.compiler.names import LANGUAGE, SEEING
 from mkeyspec.files import installed
 from mkeyspec.files.suite_root import real
 from mkeyspec.language_server.document import Document, Piece, opened
