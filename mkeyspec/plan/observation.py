@@ -1,4 +1,4 @@
-"""What an expectation looks at, and what it holds that against."""
+"""What an expectation looks at, and what it compares that with."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def items_of(expected: Expected) -> tuple[Expected, ...]:
 
 
 def taken_at(place: str, step: int) -> str:
-    """The name of the snapshot of a place which an expectation before step `step` is held against."""
+    """The name of the snapshot of a place which an expectation before step `step` is compared with."""
     return f"{place} at {step}"
 
 

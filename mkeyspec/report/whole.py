@@ -1,4 +1,4 @@
-"""Whether parts of a run (`--shard K/N`) are the whole of it: a row that is in none of them is lost without a word."""
+"""Whether parts of a run (`--shard K/N`) are the whole of it: a row that is in none of them is not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appends lines to a stream of results. A line that is written survives whatever becomes of this process."""
+"""Appends lines to a stream of results. A line that is written stays in the file if this process is killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Writer:
             self.error = error
 
     def write(self, *records: Record) -> None:
-        # Not buffered: what is written is in the kernel's hands.
+        # Not buffered: the kernel has each line when `write` returns.
         data = b"".join(map(line_of, records))
         while data and self.error is None:
             try:

@@ -221,7 +221,7 @@ def _bytes(state: CaseState, step: plan.Expect, seen: Seen) -> Failure | None:
 
 
 def _taken(state: CaseState, expected: plan.Expected) -> Iterator[tuple[str, str]]:
-    """What the bytes were held against that the case itself does not know."""
+    """What the bytes were compared with that the case itself does not know."""
     names = plan.snapshots_in(expected)
     for step in state.taken if names else ():
         match step:

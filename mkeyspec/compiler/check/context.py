@@ -10,7 +10,7 @@ from mkeyspec.diagnostics.diagnostic import Note
 
 
 class Context:
-    """A step held against the rules. `found`: those that it breaks, in order; `state`: what holds before it.
+    """A step compared with the rules. `found`: those that it breaks, in order; `state`: what holds before it.
 
     The requests of a section share one `Context`, and each changes its state.
     """

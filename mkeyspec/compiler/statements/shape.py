@@ -1,7 +1,7 @@
 """The shape of a statement: which operand, prepositions, modifiers, lines and claims it takes, as data.
 
 The grammar knows one form of sentence (`ast.Step`). A `Shape` describes the form for one word, and is with the
-statement's record; `check_shapes` holds the sentences of a case against the shapes. A line inside braces is a sentence
+statement's record; `check_shapes` compares the sentences of a case with the shapes. A line inside braces is a sentence
 too: the `Place` that the braces are says which words may begin it.
 """
 

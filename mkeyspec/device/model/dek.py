@@ -23,7 +23,7 @@ M64 = (1 << 64) - 1
 
 
 class DataKeys:
-    """By the handles of the device. Nothing here makes a key unusable, so each is ready."""
+    """By the handles of the device. No call makes a key unusable, so the state of each is ready."""
 
     def __init__(self, profile: Profile, logins: Logins) -> None:
         self.profile = profile
@@ -57,7 +57,7 @@ class DataKeys:
         return not attr.comp_mask & CRYPTO_LOGIN or attr.login is not None
 
     def unwrapped(self, given: bytes, has_keytag: bool, attr: DekAttr) -> tuple[bytes, bytes | None] | None:
-        """Key and keytag, out of the first bytes of the member `key`, as many as key_size and has_keytag say."""
+        """Key and keytag. `given`: the member `key`; key_size and has_keytag decide how many of its bytes are used."""
         by_length = min(len(given) // KEY_SIZES[1], 1)
         size = KEY_SIZES[by_length if attr.key_size is None else attr.key_size]
         whole = size + (crypto.KEYTAG if has_keytag else 0) + SEMIBLOCK
@@ -98,7 +98,7 @@ class DataKeys:
         return DekState(READY, found.opaque)
 
     def destroy(self, handle: int, used: Iterable[DataKey]) -> None:
-        """`used`: what mkeys are configured with. Such a DEK is kept, which the page leaves open (XCRY-20)."""
+        """`used`: DEKs of configured mkeys. They can't be destroyed. The page leaves that open (XCRY-20)."""
         call, found = "mlx5dv_dek_destroy", self.keys.get(handle)
         if found is None:
             raise Refused(call, errno.EINVAL)
