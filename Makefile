@@ -40,6 +40,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@! LC_ALL=C.UTF-8 grep -nE '^.{101}' $(C_FILES) /dev/null  # clang-format leaves long strings
 
 format: $(STAMP)
 	$(BIN)/ruff format .

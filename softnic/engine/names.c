@@ -92,7 +92,8 @@ static int open_base(char *text, size_t room) {
     if (fd < 0 && errno == EPERM)
         fprintf(
             stderr,
-            "mkeyspec softnic: %s is not a directory of this user alone; XDG_RUNTIME_DIR may name another place\n",
+            "mkeyspec softnic: %s is not a directory of this user alone; XDG_RUNTIME_DIR may name "
+            "another place\n",
             text);
     return fd;
 }
@@ -190,7 +191,8 @@ static int choose(void) {
     if (!is_name(named)) {
         fprintf(
             stderr,
-            "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC may have letters, digits, '_', '.' and '-', and no '.' in front\n");
+            "mkeyspec softnic: MKEYSPEC_SOFTNIC_FABRIC may have letters, digits, '_', '.' and '-', "
+            "and no '.' in front\n");
         return EINVAL;
     }
     strcpy(fabric, named);

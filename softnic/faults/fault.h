@@ -65,9 +65,11 @@
     X(umr_unsignaled_completes) X(umr_opcode) X(data_completion_lost) X(data_completion_twice) \
     X(data_unsignaled_completes) X(write_opcode) X(read_byte_len_short) X(recv_byte_len_zero) \
     X(recv_imm_swapped) X(recv_completion_lost) X(write_imm_as_recv) X(invalidated_rkey_zero) \
-    X(fetch_add_no_add) X(fetch_add_no_carry) X(fetch_add_new_value) X(compare_swap_always) X(compare_swap_never) \
+    X(fetch_add_no_add) X(fetch_add_no_carry) X(fetch_add_new_value) X(compare_swap_always) \
+    X(compare_swap_never) \
     X(compare_swap_low_half) X(compare_swap_high_half) X(compare_swap_half_written) \
-    X(compare_swap_exchanged) X(compare_swap_new_value) X(xts_tweak_constant) X(xts_tweak_big_endian) \
+    X(compare_swap_exchanged) X(compare_swap_new_value) X(xts_tweak_constant) \
+    X(xts_tweak_big_endian) \
     X(xts_tweak_ignored) X(xts_tweak_64_bits) X(xts_tweak_early) X(xts_tweak_restarts_with_sge) \
     X(xts_keys_swapped) X(xts_direction_swapped) X(xts_transmit_plain) X(xts_receive_plain) \
     X(xts_unit_512) X(xts_last_unit_plain) X(field_over_ciphertext) X(field_encrypted) \

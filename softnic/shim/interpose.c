@@ -34,11 +34,15 @@ extern ssize_t __readlink_chk(const char *, char *, size_t, size_t),
     __readlinkat_chk(int, const char *, char *, size_t, size_t);
 
 /* clang-format off */
-#define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) X(fopen64) X(opendir) X(stat) X(stat64) \
-    X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(access) X(faccessat) \
-    X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk) X(canonicalize_file_name) \
+#define NAMES(X) X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(fopen) \
+    X(fopen64) X(opendir) X(stat) X(stat64) \
+    X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) \
+    X(__lxstat64) X(access) X(faccessat) \
+    X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk) \
+    X(canonicalize_file_name) \
     X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(write) \
-    X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket) X(mmap) X(mmap64) X(munmap)
+    X(ioctl) X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) \
+    X(socket) X(mmap) X(mmap64) X(munmap)
 /* clang-format on */
 
 #define FIELD(name) __typeof__(&name) name;

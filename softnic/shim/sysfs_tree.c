@@ -116,11 +116,10 @@ static void pci_function(const struct tree *tree, const struct personality *p) {
     file(tree, FUNCTION "/max_link_speed", "32.0 GT/s PCIe");
     file(tree, FUNCTION "/current_link_width", "16");
     file(tree, FUNCTION "/max_link_width", "16");
-    snprintf(
-        text, sizeof(text),
-        "DRIVER=mlx5_core\nPCI_CLASS=%X\nPCI_ID=15B3:%04X\nPCI_SUBSYS_ID=15B3:0058\nPCI_SLOT_NAME=" SLOT
-        "\nMODALIAS=%s",
-        roce ? 0x20000 : 0x20700, part, modalias);
+    snprintf(text, sizeof(text),
+             "DRIVER=mlx5_core\nPCI_CLASS=%X\nPCI_ID=15B3:%04X\nPCI_SUBSYS_ID=15B3:0058\n"
+             "PCI_SLOT_NAME=" SLOT "\nMODALIAS=%s",
+             roce ? 0x20000 : 0x20700, part, modalias);
     file(tree, FUNCTION "/uevent", text);
     processors(tree);
 }

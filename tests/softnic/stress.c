@@ -459,13 +459,13 @@ static int alone(double seconds) {
     while (common.under_way) common_take();
     end_free(common.end);
     MUST(!ibv_close_device(all.shared));
-    printf(
-        "%lu lives, %lu posted, %lu mkeys, %lu forks, %lu cancelled, %lu locked, %lu overrun, %lu wraps\n",
-        lives[0] + lives[1] + lives[2] + lives[3], posted, mkeys, forks, cancelled, locked, overrun,
-        wraps);
-    printf(
-        "%lu keys, %lu datagrams, %lu from shared queues, %lu by DC, %lu by rdma_cm, %lu on one QP\n",
-        keyed, datagrams, shared_receives, dynamic, connections, common_posts);
+    printf("%lu lives, %lu posted, %lu mkeys, %lu forks, %lu cancelled, %lu locked, "
+           "%lu overrun, %lu wraps\n",
+           lives[0] + lives[1] + lives[2] + lives[3], posted, mkeys, forks, cancelled, locked,
+           overrun, wraps);
+    printf("%lu keys, %lu datagrams, %lu from shared queues, %lu by DC, %lu by rdma_cm, "
+           "%lu on one QP\n",
+           keyed, datagrams, shared_receives, dynamic, connections, common_posts);
     judge_leaks(fds, kib);
     return 0;
 }
