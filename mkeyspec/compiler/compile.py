@@ -5,10 +5,10 @@
 3. Evaluate the `let`s of the files (`expand.expand.library_scope`).
 4. Count: a file with too many rows is refused before any row is made (`expand.count`); the rows of a case with
    `covering` are chosen (`expand.covering`).
+5. Requirements: the ids that the cases name are in the ledger (this module).
 
 Then, case by case:
 
-5. Requirements: the ids that a case names are in the ledger (this module).
 6. Shape: each statement has the parts that its record says (`statements.check_shapes`).
 7. Expand: the body is walked once for each row, which is one combination of `for` values (`expand.expand`). In that
    walk each statement is evaluated (`eval`).
