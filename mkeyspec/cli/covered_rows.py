@@ -32,7 +32,7 @@ def tuples_text(count: int, strength: int) -> str:
 
 def alone_text(alone: list[tuple[str, ...]], strength: int) -> str:
     """What a row is there for, in a few words. A row that was chosen for the first values of the `for`s stays, also if
-    rows with the values behind them have what it has."""
+    rows with the values after them have what it has."""
     if not alone:
         return "stays from the first values; other rows have its values, too"
     if len(alone) <= NAMED:

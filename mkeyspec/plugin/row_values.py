@@ -23,7 +23,7 @@ def values_of_row(case: CaseInfo, at: At) -> RowValues | None:
 
 
 def calls_of_row(case: CaseInfo, steps: Sequence[Step], profile: Profile, at: At) -> list[str]:
-    """The calls in C behind the statement at `at`, of a row of which `steps` were carried out."""
+    """The calls in C that the statement at `at` makes, of a row of which `steps` were carried out."""
     from mkeyspec.plan import Row
     from mkeyspec.repro.statement_calls import calls_at
 

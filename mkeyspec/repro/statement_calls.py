@@ -1,4 +1,4 @@
-"""The calls in C behind one statement of a row, as `repro` writes them: for a failure."""
+"""The calls in C that one statement of a row makes, as `repro` writes them: for a failure."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ void cm_id_free(struct cm_id *id) {
             continue;
         }
         *link = event->next;
-        if (event->request && event->request != id) { /* a request that nobody will hear of */
+        if (event->request && event->request != id) { /* a request that no listener gets */
             event->request->listener = 0;
             cm_leave(event->request);
             cm_id_free(event->request);

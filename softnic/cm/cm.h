@@ -102,7 +102,7 @@ void cm_lock(void);
 void cm_unlock(void);
 struct cm_id *cm_first(void);
 struct cm_id *cm_id_new(struct cm_channel *channel, uint16_t port_space, uint8_t qp_type);
-void cm_id_free(struct cm_id *id); /* and the events that nobody read */
+void cm_id_free(struct cm_id *id); /* and its unread events */
 struct cm_id *cm_id_find(const struct cm_channel *channel, uint32_t number);
 struct cm_id *cm_id_any(uint32_t number);
 struct cm_channel *cm_channel_find(int fd);

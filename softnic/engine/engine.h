@@ -407,7 +407,7 @@ uint32_t transport_first_qpn(void); /* the bits that name this process */
  * living process has */
 struct sockaddr_un;
 int names_start(void);          /* 0 or errno; the environment is looked at once */
-const char *names_fabric(void); /* NULL: none was named, and nobody else is there */
+const char *names_fabric(void); /* NULL: none was named, and no other process is there */
 unsigned names_user(void);
 int names_take(uint64_t place, const char *name); /* 0: nothing has the name now. EADDRINUSE */
 void names_give(uint64_t place, const char *name);
@@ -420,7 +420,7 @@ int rendezvous_start(uint32_t slots, uint32_t *slot); /* 0 and not open: no fabr
 bool rendezvous_is_open(void);
 void rendezvous_end(void);
 int rendezvous_connect(uint32_t slot); /* a socket, or -1 and errno */
-bool rendezvous_accept(int *fd); /* false: nobody else waits. -1: somebody who is not let in */
+bool rendezvous_accept(int *fd);       /* false: no other waits. -1: one that is not let in */
 int rendezvous_poll_fd(void);
 /* when to accept again though the descriptor says nothing; 0: it does */
 uint64_t rendezvous_due(void);
@@ -429,7 +429,7 @@ enum { QPN_BITS = 13 }; /* of a QPN: the number inside the process; those above 
 int fabric_start(void); /* 0 if there is a fabric and we have an address in it */
 bool fabric_is_up(void);
 uint32_t fabric_slot(void);
-/* the call at the head. LATER, BUSY, SILENCE: there is nobody */
+/* the call at the head. LATER, BUSY, SILENCE: no answer */
 enum verdict fabric_send(struct qp *qp, bool ask);
 /* The same after a message that was sent and has no answer; false: this one has to wait for that.
  */

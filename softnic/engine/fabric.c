@@ -85,7 +85,7 @@ bool fabric_send_after(const struct qp *qp, struct call *call, const struct call
     return false;
 }
 
-/* What is half out goes out whole; its answer finds nobody. */
+/* What is half out goes out whole; its answer is dropped. */
 void fabric_forget(struct qp *qp) { qp->call->serial = 0; }
 
 /* ---- in ---------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ static struct {
     bool is;
     struct sigaction action;
 } past[SIGNALS];
-static _Atomic(pid_t) owner; /* whose device thread is there; 0: nobody's */
+static _Atomic(pid_t) owner; /* whose device thread is there; 0: none */
 static __thread bool ours;
 static bool has_avx;
 
@@ -158,7 +158,7 @@ static void to_theirs(int number, siginfo_t *info, void *context) {
         before.sa_sigaction(number, info, context);
         return;
     }
-    bool sent = info->si_code <= 0; /* by somebody, not by an access */
+    bool sent = info->si_code <= 0; /* by a process, not by an access */
     if (sent && before.sa_handler == SIG_IGN) return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     __sigaction(number, &plain, NULL); /* the access is tried again and ends the process as ever */

@@ -35,7 +35,7 @@ enum { PRESENCE = 0 };
 #define LOCK "lock"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pid_t owner; /* whose the rest is; 0: nobody's */
+static pid_t owner; /* whose the rest is; 0: none */
 static int base = -1, directory = -1, lock = -1;
 static uid_t user;
 static char fabric[NAME_MOST + 1], path[PATH_MAX];

@@ -382,7 +382,7 @@ uint32_t nic_max_qp(void); /* of this process: on a fabric a part of each QPN na
 void nic_lock(void);       /* in the order of asking */
 void nic_unlock(void);
 bool nic_is_wanted(void);  /* by another thread than the one that has it */
-void nic_lock_reset(void); /* in a forked child: nobody has it, nobody waits */
+void nic_lock_reset(void); /* in a forked child: not held, no waiter */
 /* Around every call of a thread that is not ours: it is not cancelled in it, no handler of its
  * signals runs in it. */
 struct section {

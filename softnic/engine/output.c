@@ -94,7 +94,7 @@ static ssize_t put(const char *bytes, size_t len) {
     static const struct timespec none;
     sigset_t ours, before, waiting;
     if (out.way == WAY_SOCKET) return send(out.fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (out.way == WAY_SHARED) { /* so much fits if any does, as long as nobody else writes */
+    if (out.way == WAY_SHARED) { /* so much fits if any does, as long as no other writes */
         if (!writable(0)) {
             errno = EAGAIN;
             return -1;

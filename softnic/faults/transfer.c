@@ -192,7 +192,7 @@ bool place_gather(const struct transfer *transfer, const struct place *place, ui
     return true;
 }
 
-/* Bytes that nobody named. */
+/* Bytes that no entry names. */
 static void stray(const struct transfer *transfer, const struct place *place,
                   const struct key *mkey) {
     static const uint8_t odd = 0xee;

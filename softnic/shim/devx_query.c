@@ -125,7 +125,7 @@ static uint8_t roce_address(const struct mailbox *box) {
 
     if (!personality()->roce || load_be16(box->in + 8) >= GID_TABLE_SIZE) return STATUS_BAD_PARAM;
     if (!gid_entry(load_be16(box->in + 8), &entry))
-        return STATUS_OK; /* an entry that nobody set is zeros */
+        return STATUS_OK; /* an entry that was not set is zeros */
     memcpy(address, entry.gid, 16);
     memcpy(address + MAC, NODE_MAC, NODE_MAC_SIZE);
     if (entry.gid_type == IB_UVERBS_GID_TYPE_ROCE_V2) {
