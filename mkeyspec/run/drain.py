@@ -6,9 +6,8 @@ queue can follow. It is posted at the end of a case, before a reset, and where a
 If the other end has received something, the marker is a SEND, for that queue: with a receive of its own where none
 waits, and at the end of a case with the first that waits.
 
-A marker is not possible on some services (UD, XRC, raw packets, a DCI without a target, a queue that may be drained)
-and after a section that the driver refused. There a bounded time without new completions is used instead. The verdict
-records it.
+A marker is not possible on some services (UD, XRC, raw packets, a DCI without a target, a queue that may be drained).
+There a bounded time without new completions is used instead. The verdict records it.
 """
 
 from __future__ import annotations

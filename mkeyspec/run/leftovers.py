@@ -26,7 +26,8 @@ def settle(
 ) -> list[Failure]:
     """Wait for what is due, post a marker after unsignaled requests, and check everything that is not checked yet.
     `patient` False: the case has failed already; do not wait. `reset`: the statement after which the pair is reset;
-    `refused`: the end whose driver refused a section, where a marker can't be posted.
+    `refused`: the end whose driver refused a section, and which is not reset: its next request, or the marker at the
+    end of the case, shows that its queue lives.
     """
     failures: list[Failure] = []
     _wait(state, pair, patient)
@@ -38,9 +39,9 @@ def settle(
         healthy = patient and not missing and not end.broken and not pair.failed
         idle = healthy and reset is None and drain.is_idle(state, end)
         unmarked = healthy and drain.is_unmarked(end, spare=reset is None)
-        if end.quiet() or unmarked or idle:
+        if end.quiet() or (unmarked and end is not refused) or idle:
             at = end.quiet()[-1].at if end.quiet() else end.used or pair.at
-            if not patient or end is refused or pair.attributes.sig_pipelining:
+            if not patient or pair.attributes.sig_pipelining:
                 if patient or end.quiet():
                     drain.quiet(state, end, at)
                 continue

@@ -1,4 +1,9 @@
-"""Resets a QP pair after a claimed refusal or failure, when all that came is checked."""
+"""What becomes of a QP pair after a claimed refusal or failure, when all that came is checked.
+
+A failure resets it. A section that was refused at complete leaves the QPs as they are (ibv_wr_complete returned an
+error, and none of its requests was posted): the case goes on with them. They are made anew only where a receive waits
+for a message of that section, which would take a later one.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,9 @@ from mkeyspec.run.verdict import Failure
 
 
 def recover(state: CaseState, end: End, attempt: Attempt, done: Section | None, undecided: bool) -> list[Failure]:
-    """After a claimed refusal of `done`: reset the pair, and post unused receives again. Where the claim leaves the
-    outcome open, the receives that its messages would have taken are not there any more, as after a success; nor is
-    one that a short form has posted. Returns the failures of what was not checked yet."""
+    """After a claimed refusal of `done`: keep the pair, or reset it and post unused receives again. Where the claim
+    leaves the outcome open, the receives that its messages would have taken are not there any more, as after a success;
+    nor is one that a short form has posted. Returns the failures of what was not checked yet."""
     if attempt.phase not in ("complete", "completion"):
         return []
     waiting: list[tuple[End, OpenReceive]] = []
@@ -35,7 +40,12 @@ def recover(state: CaseState, end: End, attempt: Attempt, done: Section | None, 
         waiting = [one for one in waiting if one not in spared]
     else:
         claimed = f"the failure claimed at {attempt.at}"
-    failures = reset(state, end.pair, attempt.at, claimed, None if claimed else end)
+    failures = list[Failure]()
+    if not claimed:
+        end.used = attempt.at  # a request must still be carried out after the refusal: this one, or the closing marker
+        if not spare and not any(receive.own for side in (end, end.other) for receive in side.receives):
+            return leftovers.settle(state, end.pair, reset=attempt.at, refused=end)
+    failures += reset(state, end.pair, attempt.at, claimed)
     if end.other.shared:
         first = list(end.other.receives)[:spare] if attempt.phase == "complete" else []
         left = [one for one in end.other.receives if one.own or one in first or (undecided and one in paired)]
@@ -49,11 +59,11 @@ def recover(state: CaseState, end: End, attempt: Attempt, done: Section | None, 
     return failures
 
 
-def reset(state: CaseState, pair: Pair, at: At, failed: str, refused: End | None = None) -> list[Failure]:
+def reset(state: CaseState, pair: Pair, at: At, failed: str) -> list[Failure]:
     """Wait for outstanding work, check what is left, and connect the pair again. `failed`: the claimed failure, or ""
-    if a section was refused at the end `refused` and the QPs did not change."""
+    if a section was refused and the QPs did not change."""
     pair.failed = failed
-    failures = leftovers.settle(state, pair, reset=at, refused=refused)
+    failures = leftovers.settle(state, pair, reset=at)
     if failed:
         fail_qps(state, pair)
     state.look_for_events()

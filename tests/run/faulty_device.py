@@ -30,7 +30,7 @@ class Crooked:
         self.after_post: Callable[[Qp], None] | None = None
         """Called after every accepted section but the rig's markers: scribbles on memories."""
         self.errno: int | None = None
-        """What `post` returns, without posting anything."""
+        """What `post` returns, without posting anything, but for markers."""
         self.record: SignatureError | None = None
         """What `mkey_check` says instead of the truth, once a case."""
         self.told = False
@@ -64,11 +64,11 @@ class Crooked:
         if requests and getattr(requests[0], "wr_id", 0) in (1, 2) and not self.sick:
             healthy: int = self.__getattr__("post")(qp, requests, abort=abort)
             return healthy
-        if self.errno is not None:
+        marker = all(isinstance(request, (Send, Write)) and not request.sges for request in requests)
+        if self.errno is not None and not marker:
             self.calls.append(("post", (qp, requests), {"abort": abort}))
             return self.errno
         result: int = self.__getattr__("post")(qp, requests, abort=abort)
-        marker = all(isinstance(request, (Send, Write)) and not request.sges for request in requests)
         if self.after_post is not None and not result and not marker:
             self.after_post(qp)
         return result

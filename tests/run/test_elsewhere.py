@@ -13,7 +13,6 @@ from mkeyspec.plan import (
     Accepted,
     Await,
     Check,
-    Configure,
     Memory,
     Mkey,
     Options,
@@ -23,7 +22,7 @@ from mkeyspec.plan import (
     Recv,
     Rejected,
     Resume,
-    SetAccess,
+    Send,
     Transmit,
     Write,
 )
@@ -288,9 +287,13 @@ def test_the_default_pair_that_the_case_does_not_use_is_as_it_was() -> None:
 def test_a_receive_that_waits_is_taken_again_after_a_reset() -> None:
     """A receive that no message has used is posted again (docs/language.md, Claims), and nothing is wrong with it."""
     tested, device = rig()
-    refused = Post(at(9), (Configure(at(9), "k", (SetAccess(0),) * 2, False, SIGNALED),), claim=(Rejected("complete"),))
-    steps = (*plain(), Recv(at(8), (Part("m", 0, 64),)), refused)
+    message = Send(at(9), (Part("w", 0, 4),), options=SIGNALED)
+    refused = Post(at(9), (message,), peer=True, claim=(Accepted(), Rejected("complete")))
+    receives = [Recv(at(line), (Part("m", 0, 64),)) for line in (7, 8)]
+    steps = (*plain(), Memory(at(6), "w", 64, peer=True), *receives, refused)
+    device.after_post = lambda _: setattr(device, "errno", 22)  # what is posted after the configuration is refused
     assert run(tested, *steps).status == "pass"
+    device.errno = None
     reconnect, post_recv = device.device.reconnect, device.device.post_recv
     again: list[object] = []
 

@@ -21,10 +21,11 @@ case the_next
     expect wire == m
 """
 
-REFUSED = [
+FAILED = [
     "mkey k",
-    "configure k, but num_setters 1 { access local_write; layout list(m) }",
-    "    rejected at complete",
+    "configure k { access local_write; layout list(m) }",
+    "transmit k[0 +: 65] by send",
+    "    rejected at completion",
 ]
 
 # Of each call: the statements of a case that makes it, after `memory m = counter(64)` in line 5, and how it ends.
@@ -46,7 +47,7 @@ ROWS: dict[str, tuple[list[str], str]] = {
     "resume": (["qp q { sig_pipelining }", "resume q"], "MKS2007:7"),
     "dek": (["dek d { key random(64, seed=1) }"], "MKS2007:6"),
     "dct": (["dct t { key 5 }"], "MKS2007:6"),
-    "reconnect": (REFUSED, "MKS2007:7"),
+    "reconnect": (FAILED, "MKS2007:8"),
     "release": ([], "MKS2205:3"),
 }
 BETWEEN_ROWS = {"info", "capabilities", "close"}

@@ -10,7 +10,7 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Configure, Mkey, Qp, Refused
+from mkeyspec.device.protocol import Configure, Mkey, Qp, QpPair, Refused
 from mkeyspec.run.buffer import GUARD
 from tests.run.test_extent import Known
 from tests.run.text import one, told
@@ -247,3 +247,66 @@ def test_so_is_that_of_a_check() -> None:
     text = one("check k is ok as c rejected at mkey_check with EINVAL", "expect c.errno == EINVAL")
     assert told(text) == ["pass"]
     assert told(text, Negative(Profile())) == ["MKS2003:9"]
+
+
+# The queue lives ------------------------------------------------------------------------------------
+
+
+class Dead(Known):
+    """After a refused section the send queue takes requests and carries none of them out, until the QP is made anew."""
+
+    def __init__(self) -> None:
+        super().__init__(Profile())
+        self.dead = set[int]()
+        self.reconnected = 0
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        if qp.handle in self.dead:
+            return 0
+        refused = super().post(qp, requests, abort=abort)
+        if refused:
+            self.dead.add(qp.handle)
+        return refused
+
+    def reconnect(self, pair: QpPair) -> QpPair:
+        self.reconnected += 1
+        self.dead -= {pair.owner.handle, pair.peer.handle}
+        return super().reconnect(pair)
+
+
+REFUSED = (
+    "mkey j",
+    "configure j { access local_write; access local_write; layout list(m) }",
+    "    rejected at complete with EINVAL",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((), "MKS2004:10"),
+        (("configure j { access local_write; layout list(m) }",), "MKS2004:12"),
+        (("write m to w", "expect w == m"), "MKS2004:12"),
+    ],
+    ids=["closing marker", "configure", "write"],
+)
+def test_a_queue_lives_after_a_refused_section(lines: tuple[str, ...], expected: str) -> None:
+    """Nothing in a case makes new QPs after a refusal: what follows is on the same ones."""
+    case = one(*REFUSED, *lines)
+    assert told(case) == ["pass"]
+    assert told(case, Dead()) == [expected]
+
+
+def test_what_waits_after_a_refused_section() -> None:
+    """Receives of the case wait on. Those of a `transmit` would take a later message, so the QPs are made anew."""
+    device = Dead()
+    section = ("mkey j", "configure j { access local_write; access local_write }", "    rejected at complete")
+    case = one("peer recv w", *section, "send m", "expect w == m")
+    assert (told(case), told(case, device), device.reconnected) == (["pass"], ["MKS2004:13"], 0)
+    case = one(
+        "transmit k by send, id 77", "    accepted or rejected at complete", "transmit k by send", "expect wire == m"
+    )
+    refusing = Refusing()
+    reconnect, seen = refusing.reconnect, list[QpPair]()
+    refusing.reconnect = lambda pair: seen.append(pair) or reconnect(pair)  # type: ignore[method-assign,func-returns-value]
+    assert (told(case), told(case, refusing), len(seen)) == (["pass"], ["pass"], 1)
