@@ -97,7 +97,7 @@ def _entry(one: Found) -> str:
 
 def expectations(opened: Opened, found: Sequence[Found]) -> str | None:
     """A file of expectations that lists the departures that cases name; None if there is none."""
-    listed = [(id, one) for one, id, _ in departures(found) if id in LISTED]
+    listed = [(one.id, one.found) for one in departures(found) if one.id in LISTED]
     if not listed:
         return None
     lines = [

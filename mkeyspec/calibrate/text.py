@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from mkeyspec.calibrate.engine import show
-from mkeyspec.calibrate.pages import LISTED, departures
+from mkeyspec.calibrate.pages import departures
 from mkeyspec.calibrate.point import Found
 from mkeyspec.calibrate.worker import Opened
 from mkeyspec.device.profile.errno import ERRNO
@@ -32,9 +32,8 @@ def summary(opened: Opened, found: Sequence[Found]) -> Iterator[str]:
     departing = list(departures(found))
     if departing:
         yield "parts from a page:"
-        listed = {True: "cases name it: list it in a file of expectations", False: "the profile says it"}
         yield from _table(
-            [(f"{one.key} = {show(one.value)}", f"{id}; {listed[id in LISTED]}") for one, id, _ in departing]
+            [(f"{one.found.key} = {show(one.found.value)}", f"{one.id}; {one.advice}") for one in departing]
         )
     for confidence in ("contradicts", "undecided"):
         left = [one for one in found if one.confidence == confidence]

@@ -48,6 +48,15 @@ def test_five_secret_departures_are_named_and_written(here: Path, capsys: pytest
     assert 'X-DIFF-22 = "err_priority is [\\"ref\\", \\"app\\", \\"guard\\"]"' in (here / "d.toml").read_text()
 
 
+def test_errnos_that_a_page_states(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another one than the page's parts from it, whatever the profile says."""
+    (here / "secret.toml").write_text("errno.login_twice = 'EPERM'\nerrno.crc_seed = 'EPERM'")
+    assert main(["calibrate", "--device-profile", "secret.toml"]) == 0
+    parting = capsys.readouterr().out.split("parts from a page:")[1]
+    assert 'errno.login_twice = "EPERM"     XCRY-15; the page names EEXIST: rows that claim it fail' in parting
+    assert "crc_seed" not in parting
+
+
 def test_a_device_without_departures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", "--out", "found.toml", "--departures", "d.toml"]) == 0
     assert set(load(here / "found.toml").departures()) == {"name"}

@@ -6,6 +6,7 @@ A run takes a sample of fixed seed; `python -m tests.quality.test_open` takes al
 
 from __future__ import annotations
 
+import errno
 import sys
 from dataclasses import fields, replace
 from itertools import zip_longest
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mkeyspec.calibrate.pages import STATED
 from mkeyspec.device.model.access_error import Bytes, Violation
 from mkeyspec.device.model.components import PARTS
 from mkeyspec.device.model.data_path import Movement, TranslatedSge
@@ -27,6 +29,11 @@ from mkeyspec.requirements import ledger
 from mkeyspec.run.departures import Expectations
 from tests.quality.subject import PROFILE, Bench, Row, match, rows
 
+NAMED = {"qp_streams", *(key.removeprefix("errno.") for key in STATED)}
+"""Rules whose cases name the errno themselves, as the page does; and that of too many streams."""
+RULES = sorted((ERRNO | DRIVER_ERRNO).keys() - NAMED)
+ERRNOS = [name for name in sorted(errno.errorcode.values()) if name not in ("ENOTSUP", "EWOULDBLOCK")]
+"""An errno for each rule, so that a row that is judged by the errno of another rule is red."""
 OTHERWISE: dict[str, tuple[Any, ...]] = {
     "csum_seed_ffff": ("same-as-0",),
     "mask_le_fields": ("value-order",),
@@ -51,15 +58,14 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "initial_access": (15, 1),
     "max_message": (1 << 22,),
     "recv_byte_len": ("memory",),
-    "errno": (tuple((rule, "EPERM") for rule in sorted(ERRNO | DRIVER_ERRNO) if rule != "qp_streams"),),
+    "errno": (tuple((rule, "EPERM") for rule in RULES), tuple(zip(RULES, ERRNOS, strict=False))),
     "status_raw": ("loc_access_err", "fatal_err"),
     "status_stream": ("loc_access_err", "fatal_err"),
     "status_configure": ("mw_bind_err", "loc_access_err"),
     "status_invalidate": ("mw_bind_err", "loc_qp_op_err"),
     "status_invalidate_sender": ("rem_op_err", "rem_access_err"),
 }
-"""The other values of open points; a status that has a class of the pages takes all of that class. No rule of the
-language is that of too many streams: its case names the errno itself."""
+"""The other values of open points; a status that has a class of the pages takes all of that class."""
 DEPARTURES: dict[str, tuple[Any, str]] = {
     "copy_compares_seed": (False, "X-DIFF-10"),
     "err_priority": (("ref", "app", "guard"), "X-DIFF-22"),

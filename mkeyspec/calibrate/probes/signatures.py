@@ -161,7 +161,7 @@ def escape(flag: int, *, wire: bool) -> Callable[[Bench], str]:
         seen = []
         for what, field, tags in (
             ("a wrong guard", flipped(right, 0, 1), (ONES_16, ref)),
-            ("wrong tags", right, (0x1234, 9)),
+            ("wrong tags", right, (0x1335, 0x01030509)),
         ):
             plain, expected = t10(0, *tags), t10(0, *tags, flag)
             stream = framed(content, [field])
