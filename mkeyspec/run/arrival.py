@@ -11,7 +11,7 @@ from mkeyspec.plan import At
 from mkeyspec.run import drain, expectations, observe
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY
+from mkeyspec.run.culprits import ANY, WHOLE, moves
 from mkeyspec.run.dependence import touched
 from mkeyspec.run.verdict import Failure
 
@@ -26,6 +26,8 @@ def of_bytes(state: CaseState, step: Look) -> Failure | None:
         return None
     buffers, writers = _of(state, step, written)
     if not buffers or not writers or expectations.is_there(state, step):
+        return None
+    if not (writers := _to_these_bytes(state, step, writers)):
         return None
     sides = dict.fromkeys(buffer.memory.side for buffer in buffers)
     found = (drain.heard(state, side, step.at, writers) for side in sides)
@@ -63,6 +65,25 @@ def of_inline(state: CaseState, step: plan.Step) -> Failure | None:
 
 def _writers(state: CaseState, names: set[str]) -> set[At]:
     return {one.at for _, one in touched(state.taken) if one.writes & names or ANY in one.writes}
+
+
+def _to_these_bytes(state: CaseState, step: Look, writers: set[At]) -> set[At]:
+    """Those of the writers that may have written to the bytes which an `expect`, a `let` or a `record` reads."""
+    match step:
+        case plan.Expect() | plan.Snapshot() | plan.Record():
+            parts = plan.parts_of(step.observed)
+        case _:
+            parts = ()
+    if not parts:
+        return writers
+    looks = [(part.name, *(part.bounds() or (0, WHOLE))) for part in parts]
+    return {
+        entry.at
+        for _, entry in moves(state.taken, state.course)
+        if entry.at in writers
+        for name, start, end in entry.written
+        if any(name in (seen, ANY) and start < first + length and first < end for seen, first, length in looks)
+    }
 
 
 def _of(state: CaseState, step: Look, written: set[At]) -> tuple[list[Buffer], set[At]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mkeyspec.plan import At, Entry
-from mkeyspec.run import drain, wait
+from mkeyspec.run import drain, placed, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End
@@ -62,7 +62,8 @@ def _wait_for_list(state: CaseState, section: Section) -> Failure | None:
     wait.until(state, lambda: listed() >= want, lambda: state.poll(end))
     if section.far:
         wait.for_dues(state, end, [], section.far)
-    return drain.exact(state, end, section.at)
+    brought = placed.take(state, (*section.dues, *section.far))
+    return drain.exact(state, end, section.at) or placed.changed(state, brought)
 
 
 def _is_listed(section: Section, due: Due) -> bool:
@@ -95,7 +96,8 @@ def poll(state: CaseState, at: At, end: End, lists: Sequence[tuple[Entry, ...]])
         return attempt
     want = max(len(entries) for entries in lists)
     wait.until(state, lambda: sum(1 for _ in end.unjudged()) >= want, lambda: state.poll(end))
-    attempt.fault = drain.exact(state, end, at, both=True)
+    brought = placed.take(state, list(end.unjudged()))
+    attempt.fault = drain.exact(state, end, at, both=True) or placed.changed(state, brought)
     came = [due for due in end.unjudged() if due.wr_id not in end.markers]
     attempt.listed = came
     failed = [due for due in arrange(lists[0], came) if due.failed]

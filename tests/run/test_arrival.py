@@ -17,6 +17,7 @@ from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, QpPair, R
 from mkeyspec.run.buffer import canary
 from mkeyspec.run.health_check import symptom
 from mkeyspec.run.verdict import Verdict
+from tests.run.test_extent import Known
 from tests.run.text import one, told, verdicts
 
 POLLS = 5
@@ -283,3 +284,49 @@ def test_the_key_that_a_raw_request_uses_is_checked_behind_a_message(device: Dev
     text = RAW.replace(" \\\n       ", "")
     assert told(text + "    check k is bad_guard\n", device) == ["pass"]
     assert told(text, device) == ["MKS2202:8"]
+
+
+# What a completion says is there -------------------------------------------------------------------
+
+
+class Behind(Known):
+    """Wrong: what a request of this opcode brings is in memory only when the next request is posted."""
+
+    def __init__(self, opcode: str) -> None:
+        super().__init__(Profile())
+        self.opcode = opcode
+        self.held: list[tuple[Memory, bytes]] = []
+
+    def post(self, qp: Qp, requests: Any, *, abort: bool = False) -> int:
+        for memory, data in self.held:
+            self.write(memory, 0, data)
+        self.held = []
+        before = [self.read(one, 0, one.length).tobytes() for one in self.made]
+        result = super().post(qp, requests, abort=abort)
+        if any(type(request).__name__ == self.opcode and getattr(request, "sges", True) for request in requests):
+            for memory, data in zip(self.made, before, strict=True):
+                after = self.read(memory, 0, memory.length).tobytes()
+                if after != data:
+                    self.held.append((memory, after))
+                    self.write(memory, 0, data)
+        return result
+
+
+LISTED = {
+    "read": ("Read", "read m from w, id 4 completes { rdma_read, id 4 }"),
+    "read, polled": ("Read", "post, nowait { read m from w, signaled, id 4 }", "poll completes { rdma_read, id 4 }"),
+    "atomic": ("FetchAdd", "fetch_add m[0 +: 8] from w[0 +: 8], add 1, id 4 completes { fetch_add, id 4 }"),
+    "send": ("Send", "recv m[0 +: 64]", "peer send w, id 4 completes { send, id 4 }"),
+    "transmit": ("Send", "transmit k by send, id 4 completes { send, id 4 }", "expect wire == fill(1, 64)"),
+    "written elsewhere": ("Read", "peer write w[0 +: 8] to m[56 +: 8]", "read m[0 +: 8] from w[0 +: 8]"),
+}
+
+
+@pytest.mark.parametrize("way", LISTED)
+def test_bytes_are_there_when_their_completion_is(way: str) -> None:
+    opcode, *lines = LISTED[way]
+    looks = ("expect m[0 +: 8] == w[0 +: 8]",) if opcode == "Read" else ()
+    case = one("store w = random(64, seed=3)", *lines, *looks, "expect m == any", "expect w == any")
+    assert told(case) == ["pass"]
+    assert told(case, Behind(opcode)) != ["pass"]
+    assert told(case, Behind("CompareSwap")) == ["pass"], "the device is right otherwise"
