@@ -175,6 +175,9 @@ ALWAYS_OFFERED = frozenset({"qp.rc", "mkey_configure", "mr_list", "mr_interleave
 RAW_OPCODES = {0x11: "compare_swap", 0x20: "set_psv", 0x25: "umr", 0x2F: "mmo"}
 """Opcodes of a WQE (mlx5 PRM, "Send WQE construction") whose `raw_wqe.NAME` is a capability of its own."""
 
+RAW_ATOMICS = (0x11, 0x12)
+"""Those of ATOMIC_CS and ATOMIC_FA."""
+
 DEVICE_NUMBERS = (
     "max_wr_memcpy_length",
     "max_log_num_concurent",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
-from mkeyspec.abi.constants import RAW_OPCODES, QpOps
+from mkeyspec.abi.constants import RAW_ATOMICS, RAW_OPCODES, QpOps
 from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.setter import Overrides, Setter
 from mkeyspec.plan.use import End, local_read, local_write, remote_atomic, remote_read, remote_write, total
@@ -369,7 +369,8 @@ class RawWqe(Request):
     def needs(self) -> tuple[str, ...]:
         opcode = _known_byte(self.wqe, 3)
         names = RAW_OPCODES.values() if opcode is None else [RAW_OPCODES[opcode]] if opcode in RAW_OPCODES else ()
-        return ("raw_wqe", *(f"raw_wqe.{name}" for name in names))
+        more = ("atomic",) if opcode in RAW_ATOMICS else ()
+        return ("raw_wqe", *(f"raw_wqe.{name}" for name in names), *more)
 
 
 def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int]:

@@ -219,6 +219,7 @@ enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint
 
 bool late_hold(struct cq *cq, const struct cqe *cqe, bool solicited); /* false: write it now */
 void late_settle(const struct cq *cq);                                /* NULL: nothing to do */
+void late_settle_qp(const struct qp *qp);
 void late_drop(const struct cq *cq);
 uint64_t late_due(void); /* writes what is due; when the next one is, or 0 */
 void late_forget(void);

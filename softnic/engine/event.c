@@ -99,6 +99,7 @@ bool event_async(struct context *context, struct channel *channel, uint64_t user
 }
 
 void event_qp(struct qp *qp, enum async_event type) {
+    late_settle_qp(qp);
     if (event_async(qp->object.context, qp->attr.async, qp->attr.user_handle, type))
         qp->async_events++;
 }

@@ -1,6 +1,7 @@
 /* A device that answers late: CQEs wait for a time of chance before they are written. Those of a CQ
  * stay in order; between CQs no order is promised, and there is none. What a QP has completed is
- * there before it is reset or destroyed. */
+ * there before an event tells of the QP, since a device writes both in order, and before it is
+ * reset or destroyed, since the driver then cleans its CQs of it. */
 #include <stdlib.h>
 
 #include "engine.h"
@@ -60,6 +61,11 @@ static uint64_t write_until(const struct cq *cq, uint64_t until) {
 
 void late_settle(const struct cq *cq) {
     if (cq && first) write_until(cq, UINT64_MAX);
+}
+
+void late_settle_qp(const struct qp *qp) {
+    late_settle(qp->attr.send_cq);
+    late_settle(qp->attr.recv_cq);
 }
 
 void late_drop(const struct cq *cq) {

@@ -67,16 +67,9 @@ static void part(struct qp *qp) {
     request_drop(qp);
 }
 
-/* The driver cleans its CQs of a QP that it has reset or destroyed: none of its CQEs comes later.
- */
-static void settle(const struct qp *qp) {
-    late_settle(qp->attr.send_cq);
-    late_settle(qp->attr.recv_cq);
-}
-
 int qp_destroy(struct qp *qp, uint32_t *async_events) {
     part(qp);
-    settle(qp);
+    late_settle_qp(qp);
     *async_events = qp->async_events -
                     event_retract(qp->attr.async ? qp->attr.async : qp->object.context->async,
                                   qp->attr.user_handle);
@@ -92,7 +85,7 @@ int qp_destroy(struct qp *qp, uint32_t *async_events) {
 
 static void to_reset(struct qp *qp) {
     part(qp);
-    settle(qp);
+    late_settle_qp(qp);
     qp->state = STATE_RESET;
     qp->sq_head = qp->rq_head = 0;
     qp->draining = qp->ending = qp->told_error = false;

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.abi.constants import ALWAYS_OFFERED, RAW_OPCODES, BgType
+from mkeyspec.abi.constants import ALWAYS_OFFERED, RAW_ATOMICS, RAW_OPCODES, BgType
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import OFFERS, Profile
 from mkeyspec.device.protocol import (
@@ -123,6 +123,8 @@ def _of(request: WorkRequest) -> Iterator[str]:
         case FetchAdd() | CompareSwap():
             yield "atomic"
         case RawWqe():
+            if request.wqe[3] in RAW_ATOMICS:
+                yield "atomic"
             if request.wqe[3] in RAW_OPCODES and f"raw_wqe.{RAW_OPCODES[request.wqe[3]]}" in OFFERS:
                 yield f"raw_wqe.{RAW_OPCODES[request.wqe[3]]}"
         case Configure():

@@ -24,6 +24,9 @@ from mkeyspec.value.live import Live, known_number
 LEAST_MTU = 256
 """Bytes that a datagram may have at any port (enum ibv_mtu)."""
 
+LEAST_STREAMS = 2
+"""What a DCI has of a device that has streams at all."""
+
 _NUMBER_OF = {
     "max_send_wr": "max_qp_wr",
     "max_recv_wr": "max_qp_wr",
@@ -135,9 +138,15 @@ def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
     """What a QP is asked to have beyond the default one, a datagram beyond what any port takes, and what is copied."""
     if isinstance(step, plan.Qp) and not step.claim:
         for member, number in step.members:
+            if not isinstance(number, int):
+                continue
             name = _NUMBER_OF.get(member)
-            if name is not None and isinstance(number, int) and number > getattr(DEFAULT_QP, member):
+            if name is not None and number > getattr(DEFAULT_QP, member):
                 yield plan.Comparison(Live("device", name), ">=", number)
+            if member == "streams" and number > LEAST_STREAMS:
+                # The rig makes as many that may be in error as there are.
+                for limit in ("max_log_num_concurent", "max_log_num_errored"):
+                    yield plan.Comparison(Live("device", limit), ">=", (number - 1).bit_length())
     elif isinstance(step, plan.Post) and not step.claim and state.qp(step.qp).type == "ud":
         for request in step.requests:
             length = total(request.data) if isinstance(request, plan.Send) else 0

@@ -124,6 +124,8 @@ class Model(LoginCalls):
         sges = (self.profile.wqe_max - self.profile.wqe_overhead) // 16
         numbers = {"max_wr_memcpy_length": longest, "max_qp_wr": MOST_WRS, "max_sge": sges, "active_mtu": 4096}
         numbers["max_msg_sz"] = self.profile.max_message
+        if "qp.dci_streams" in offers:
+            numbers["max_log_num_concurent"] = numbers["max_log_num_errored"] = MOST_STREAMS.bit_length() - 1
         return Capabilities(offers, numbers)
 
     # Objects ---------------------------------------------------------------------------------
