@@ -1,4 +1,5 @@
-"""Writes the files of editors that list the words of the language: of Vim, of Emacs, the TextMate grammar of VS Code.
+"""Writes the files of editors that list the words of the language: of Vim, of Emacs, the TextMate grammar of VS Code,
+the colours of tree-sitter.
 
 python editors/make.py            writes what differs
 python editors/make.py --check    writes nothing; exit code 1 if anything differs
@@ -12,7 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from mkeyspec.compiler.eval.builtins import WORDS
 from mkeyspec.editors.words import classes
+from mkeyspec.syntax.lexer import PREPOSITIONS
+from mkeyspec.syntax.parser import reserved_words
 
 HERE = Path(__file__).resolve().parent
 WRITTEN = "Written by editors/make.py from the compiler's tables."
@@ -102,11 +106,50 @@ def textmate() -> dict[str, Any]:
     return {"comment": WRITTEN, "name": "mkeyspec", "scopeName": "source.mks", "patterns": patterns}
 
 
+def highlights() -> str:
+    """The query of colours for tree-sitter's trees. The last pattern that fits a node counts."""
+    words = classes()
+    keywords = " ".join(f'"{word}"' for word in sorted(reserved_words() - PREPOSITIONS | {"allow"}))
+    return "\n".join(
+        [
+            f"; {WRITTEN}",
+            "(name) @variable",
+            "(comment) @comment",
+            "[(string) (ascii)] @string",
+            "(hex) @string.special",
+            "(integer) @number",
+            "[(requirement) (code)] @label",
+            "(error_number) @constant",
+            "(preposition) @keyword",
+            f"[{keywords}] @keyword",
+            '["+" "-" "++" "|" "^" "&" "~" ".." "+:" "=" "cmp" "mul" "shift"] @operator',
+            '["(" ")" "[" "]" "{" "}"] @punctuation.bracket',
+            '["," "." ":"] @punctuation.delimiter',
+            "(case_line (name) @type)",
+            "(modifier . (name) @attribute)",
+            "(item_named . (name) @variable.parameter)",
+            "(call . (ref (name) @function.call))",
+            "(call_empty . (ref (name) @function.call))",
+            matched("ref (name)", "constant.builtin", frozenset(WORDS)),
+            matched("step . (name)", "attribute", words["field"]),
+            matched('step . "peer"? . (name)', "function.builtin", words["verb"]),
+            matched("step . (name)", "keyword", words["keyword"] - reserved_words()),
+            "",
+        ]
+    )
+
+
+def matched(node: str, colour: str, words: frozenset[str]) -> str:
+    """The pattern that gives a name of these words its colour."""
+    return f'(({node} @{colour}) (#match? @{colour} "^({"|".join(sorted(words))})$"))'
+
+
 def files() -> dict[Path, str]:
     """Every file that this script writes, by its place."""
     grammar = json.dumps(textmate(), indent=2, ensure_ascii=False) + "\n"
     return {
         HERE / "emacs" / "mkeyspec-mode.el": emacs(),
+        HERE / "tree-sitter" / "queries" / "highlights.scm": highlights(),
         HERE / "vim" / "syntax" / "mks.vim": vim(),
         HERE / "vscode" / "syntaxes" / "mks.tmLanguage.json": grammar,
     }

@@ -23,8 +23,8 @@ _VALUE_OPERATORS = frozenset(
     ["PIPE", "CARET", "AMP", "SHIFT", "CONCAT", "PLUS", "MINUS", "MUL", "TILDE", "EVERY", "DOT"]
 )
 _OPERATORS = _VALUE_OPERATORS | {"DOTDOT", "PLUSCOLON", "BUT", "CMP", "EQ", "IN", "NOT", "AND", "OR"}
-_GOES_ON_AFTER = _OPERATORS | {"COMMA", "PREP", "WHEN"}
-_GOES_ON_BEFORE = (_OPERATORS - {"MINUS", "TILDE", "NOT"}) | frozenset(
+GOES_ON_AFTER = _OPERATORS | {"COMMA", "PREP", "WHEN"}
+GOES_ON_BEFORE = (_OPERATORS - {"MINUS", "TILDE", "NOT"}) | frozenset(
     ["PREP", "REJECTED", "ACCEPTED", "COMPLETES", "KNOWN", "WHEN", "ELSE"]
 )
 _STARTS_STATEMENT = frozenset(["ALLOW", "CASE", "LET", "EXPECT", "VERIFIES", "NEEDS", "WHERE", "FOR", "IF", "PEER"])
@@ -183,7 +183,7 @@ def arrange(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Ar
                 if (
                     pending.type == "NEWLINE"
                     and kind not in _STARTS_STATEMENT
-                    and (previous in _GOES_ON_AFTER or kind in _GOES_ON_BEFORE)
+                    and (previous in GOES_ON_AFTER or kind in GOES_ON_BEFORE)
                 ):
                     state.result.joins.append(token.start_pos)
                 else:
