@@ -57,7 +57,7 @@ class _Kind:
 
 
 _TEXT = "a text"
-_KEYS: dict[tuple[str, ...], _Kind] = {
+KEYS: dict[tuple[str, ...], _Kind] = {
     ("device",): _Kind(_TEXT, 'device = "soft"'),
     ("device_profile",): _Kind("the name of a file", 'device_profile = "cx6.toml"', files=True),
     ("profile",): _Kind(_TEXT, 'profile = "quick"'),
@@ -105,7 +105,7 @@ class _Reader:
     values: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def read(self) -> Settings:
-        tables = {path[0] for path in _KEYS if len(path) == 2}
+        tables = {path[0] for path in KEYS if len(path) == 2}
         for key, value in self.document.values.items():
             if key not in tables:
                 self._one((key,), value)
@@ -118,7 +118,7 @@ class _Reader:
         return Settings(self.document, **paths)
 
     def _one(self, path: tuple[str, ...], value: Any) -> None:
-        kind = _KEYS.get(path)
+        kind = KEYS.get(path)
         if kind is None:
             self.document.error(f"unknown key `{path[-1]}`{_where(path)}; {_meant(path)}", *path)
             return
@@ -165,9 +165,9 @@ def _where(path: Sequence[str]) -> str:
 
 def _meant(path: tuple[str, ...]) -> str:
     """What a wrong key should be."""
-    for one in _KEYS:
+    for one in KEYS:
         if one[-1] == path[-1]:
             return f"it belongs in [{one[0]}]" if len(one) > 1 else "it belongs above the first table"
-    here = [one[-1] for one in _KEYS if one[:-1] == path[:-1]]
+    here = [one[-1] for one in KEYS if one[:-1] == path[:-1]]
     near = get_close_matches(path[-1].replace("-", "_"), here, n=1)
     return f"did you mean `{near[0]}`?" if near else f"the keys are: {', '.join(here)}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.compiler.warning_levels import Levels
-from mkeyspec.files.settings import settings_for
+from mkeyspec.files.settings import KEYS, settings_for
 from mkeyspec.files.toml_places import Document, TomlError
-from tests.plugin.project import CASES, Project
+from tests.plugin.project import CASES, ROOT, Project
 
 GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
 
@@ -162,6 +163,23 @@ def test_a_deadline_and_expectations_come_from_the_file(project: Project) -> Non
     project.put("lab/other.toml", "shows = 2\n")
     assert project.mkeyspec("run").code == 0
     assert "other.toml: shows" in project.pytest("--expectations", "lab/other.toml").err
+
+
+def test_every_key_is_documented(tmp_path: Path) -> None:
+    """In the table of the page, and in its sample, which is read without a fault."""
+    page = (ROOT / "docs/settings.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(".".join(key) for key in KEYS)
+    [sample] = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[warnings]" in one]
+    for name in re.findall(r'"([\w/]+\.toml)"', sample):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "lab/more").mkdir()
+    (tmp_path / "mkeyspec.toml").write_text(sample, "utf-8")
+    found = settings_for(tmp_path)
+    assert found.document is not None
+    assert {*found.document.values} == {key[0] for key in KEYS}
 
 
 def test_modules_and_reports_go_where_the_file_says(project: Project, tmp_path: Path) -> None:
