@@ -27,7 +27,7 @@ def modules(path: Path, text: str) -> str:
     if compiled.suite is None:
         return " ".join(codes)
     module = emit(compiled.suite, Header(path.name, (), "", "", ""))
-    module = re.sub(r"sha256 [0-9a-f]+|(?<=At\()\d+, \d+|\s", "", module)  # a place may break a line of the module
+    module = re.sub(r"sha256 [0-9a-f]+|(?<=[Aa]t\()\d+, \d+|\s", "", module)  # a place may break a line of the module
     return re.sub(r",(?=[)\]}])", "", module) + " ".join(codes)
 
 
