@@ -145,8 +145,10 @@ class Pair:
 
     @property
     def lends(self) -> bool:
-        """Whether another case may use it: not if it has a PD of the case, nor if the case is `isolated`."""
-        return self.attributes.pd is None and not self.attributes.private
+        """Whether another case may use it: not if it has a PD of the case, if the case is `isolated`, or if a signature
+        error may have stopped its queue."""
+        mine = self.attributes
+        return mine.pd is None and not mine.private and not mine.sig_pipelining
 
     def close(self) -> None:
         """Close both QPs before any CQ: work of one may still complete at the other."""

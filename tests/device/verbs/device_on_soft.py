@@ -176,6 +176,13 @@ def test_a_receive_left_waiting_spends_the_pair(nic: Verbs) -> None:
     assert nic.qp_pair(QpAttributes()) != pair
 
 
+def test_a_queue_that_an_error_may_have_stopped_is_not_handed_out_again(nic: Verbs) -> None:
+    attributes = QpAttributes(sig_pipelining=True)
+    pair = nic.qp_pair(attributes)
+    nic.release(healthy=True)
+    assert nic.qp_pair(attributes) != pair
+
+
 def test_a_stray_setter_is_refused(nic: Verbs) -> None:
     pair = nic.qp_pair(QpAttributes())
     assert nic.post(pair.owner, [StraySetter(SetAccess(ALL))]) == 22
