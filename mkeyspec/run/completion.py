@@ -44,10 +44,13 @@ def _tells_imm(due: Due) -> bool:
 def late(state: CaseState, end: End, missing: Due, what: str) -> Failure:
     """A completion that did not come within the deadline."""
     arrived = ", ".join(describe(due.got) for due in end.unjudged() if due.got is not None) or "nothing"
-    details = (
+    details: tuple[tuple[str, str], ...] = (
         ("expected", f"{missing.opcode} ({end.side}'s {missing.queue} queue, id {missing.wr_id})"),
         ("got", f"{arrived}, within {state.deadline:g} s"),
     )
+    if missing.waits:
+        stopped = "signature pipelining has stopped the queue (sq_drained), and nothing has resumed it"
+        details = (*details, ("why", stopped), ("fix", f"resume {end.pair.name}"))
     return Failure("MKS2004", missing.at, f"`{what}` did not complete", details, True)
 
 

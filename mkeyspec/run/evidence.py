@@ -77,6 +77,8 @@ class Due(Entry):
     stray: bool = False
     cancelled: bool = False
     """A `cancel` has counted it: it is carried out as a NOP."""
+    left_out: bool = field(default=False, init=False)
+    """A list of completions was met without it, and signature pipelining may have stopped its queue."""
     got: Completion | None = field(default=None, init=False)
     passed: bool = field(default=False, init=False)
     """Unsignaled and complete: a later completion has come, or a quiet time has passed."""
@@ -113,6 +115,18 @@ class Due(Entry):
     def _met_astray(self) -> bool:
         """Whether the receive that its message is paired with has a key that is not its buffer's."""
         return self.takes is not None and self.takes.receive is not None and self.takes.receive.astray
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it, or the request of its message, may be in a queue that signature pipelining has stopped."""
+        sent = self.request or self
+        return sent.end is not None and sent.end.pair.attributes.sig_pipelining and not sent.over
+
+    @property
+    def waits(self) -> bool:
+        """Whether an event has told so, and nothing has resumed the queue."""
+        sent = self.request or self
+        return sent.end is not None and sent.end.drained and self.may_wait
 
     @property
     def counts(self) -> bool:

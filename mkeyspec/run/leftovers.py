@@ -34,7 +34,7 @@ def settle(
     for end in pair.ends if patient else ():
         failures += marker.lost(state, end)
     for end in pair.ends:
-        missing = any(due.queue == "send" for due in end.owed())
+        missing = any(due.queue == "send" and not due.waits for due in end.owed())
         # One that failed takes no more; to one whose other end has failed, a marker would time out.
         healthy = patient and not missing and not end.broken and not pair.failed
         idle = healthy and reset is None and drain.is_idle(state, end)
@@ -73,14 +73,19 @@ def settle(
                 if not patient or (pair.failed and not _must_come(end, due)):
                     due.mark_judged(f"consequence of {pair.failed or 'a failure'}")
                     continue
-                due.mark_judged("nothing came")
+                stopped = due.waits and (due.left_out or due.queue == "recv")
+                due.mark_judged("the queue is stopped" if stopped else "nothing came")
+                if stopped:
+                    continue  # a list says so, or its request does
                 if due.signaled or end.is_after_failure(due):  # the marker has shown that the others are over
                     failures.append(late(state, end, due, f"the {due.opcode} that was not waited for"))
     return failures
 
 
 def _wait(state: CaseState, pair: Pair, patient: bool) -> None:
-    owed = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
+    state.look_for_events()
+    dues = [(end, due) for end in pair.ends for due in end.owed() if not due.judged and end.is_own(due)]
+    owed = [one for one in dues if not one[1].waits]
     if not owed:
         return
 

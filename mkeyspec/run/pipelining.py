@@ -25,6 +25,7 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     if count > 0:
         for due in waiting:
             due.cancelled = True
+            due.byte_lens = ()  # nothing came back, and the page says nothing of a NOP's byte_len
         _take_back(state, pair.peer, waiting)
     if count < 0:
         attempt.phase, attempt.reason = "cancel", errno_name(-count)

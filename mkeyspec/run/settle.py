@@ -125,9 +125,11 @@ def _before_poll(state: CaseState, at: At, end: End, owed: Sequence[Due]) -> Fai
 
 
 def _close(end: End, dues: Sequence[Due]) -> None:
-    """Mark these as checked by a list; nothing is due any more."""
+    """Mark these as checked by a list; nothing is due any more, but what may wait in a stopped queue."""
     for due in dues:
-        if due.got is None and not due.passed:
+        if due.may_wait:
+            due.left_out = True
+        elif due.got is None and not due.passed:
             if not due.judged:
                 due.mark_judged("a list of completions")
             for line in (end.send, end.recv):
