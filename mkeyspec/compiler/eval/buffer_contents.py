@@ -271,14 +271,15 @@ class BufferContents:
             self.write(name, start, length, None if data is None else slice_of(data, at, length), unsaid)
             at += length
 
-    def doubt(self, segments: list[Segment], by: Span) -> None:
-        """These bytes depend on whether the statement at `by` is refused."""
+    def doubt(self, segments: list[Segment], by: Span, *more: Span) -> None:
+        """These bytes depend on whether the statement at `by` is refused, and on the outcome of each of `more`."""
         unsaid = Unsaid("this may be refused, as its claim admits: what is there is seen when the case runs", by)
         unsaid = unsaid._replace(help="a `let` after it takes what is there: let now = …")
         self.settle(segments)
         for name, start, length in segments:
             self.write(name, start, length, None, unsaid)
-            self.doubts = (*self.doubts, Doubt(name, start, start + length, by))
+            causes = dict.fromkeys((by, *more))
+            self.doubts = (*self.doubts, *[Doubt(name, start, start + length, cause) for cause in causes])
 
     def doubtful(self, segments: list[Segment]) -> Doubt | None:
         """The first doubt about these bytes."""

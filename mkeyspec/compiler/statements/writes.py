@@ -83,11 +83,11 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     if sent:  # who says what is on the wire says what these hold
         row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
     if plan.is_undecided(step.claim):
-        row.ledger.doubt(wire, span)
+        row.ledger.doubt(wire, span, *_behind(row, (step.part,), span))
         _open(row, step, span)
         _note_writer(row, step, span, (step.options,))
-    elif doubt := row.ledger.doubtful(reached(row.ledger, step.part, span)) if row.ledger.doubts else None:
-        row.ledger.doubt(wire, doubt.by)
+    elif causes := _carried_doubts(row, (step.part,), span):
+        row.ledger.doubt(wire, *causes)
 
 
 def receive(row: RowState, step: plan.Receive, through: bool) -> None:
@@ -236,14 +236,38 @@ def _write(row: RowState, target: Target, by: Span | None, span: Span, *, exact:
     if by is None and not ledger.doubts:
         return
     segments = ledger.targets(target.part, target.length if exact else None, span)
-    if by is None:
-        carried = [segment for part in target.sources for segment in reached(ledger, part, span)]
-        doubt = ledger.doubtful(carried)
-        by = None if doubt is None else doubt.by
     if by is not None:
-        ledger.doubt(segments, by)
+        causes = [by, *_behind(row, (target.part,), span), *_behind(row, target.sources, span)]
+    else:
+        causes = _carried_doubts(row, target.sources, span)
+    if causes:
+        ledger.doubt(segments, *causes)
     elif exact:
         ledger.settle(segments)
+
+
+def _carried_doubts(row: RowState, sources: Iterable[Part], span: Span) -> list[Span]:
+    """The statements on whose outcomes the bytes of these depend."""
+    ledger = row.ledger
+    if not ledger.doubts:
+        return []
+    carried = [segment for part in sources for segment in reached(ledger, part, span)]
+    return [doubt.by for doubt in ledger.doubts_about(carried)]
+
+
+def _behind(row: RowState, parts: Iterable[Part], span: Span) -> list[Span]:
+    """Of a request whose own outcome is left open: the other ones on which depends what it moves. `parts`: where it
+    reads; of an mkey also whether its configuration was accepted. Without one before that, the request can't have
+    been accepted if the configuration was not."""
+    parts, causes = tuple(parts), list[Span]()
+    for part in parts:
+        key, configured = row.state.mkey(part.name), False
+        for step in row.steps if key is not None and key.unknown and key.unknown_by == "undecided" else ():
+            if key is not None and step.at == key.unknown_at:
+                causes += [row.origin.get(step)] if configured else []
+                break
+            configured = configured or any(one.mkey == part.name for one in plan.configuring(step.posted()))
+    return [*causes, *_carried_doubts(row, parts, span)]
 
 
 def _carried(row: RowState, target: Target, span: Span) -> ByteString | None:

@@ -17,6 +17,7 @@ configure k { access local_write | remote_read | remote_write; layout list(m) }
 EITHER = "accepted or rejected at completion"
 AT_COMPLETE = "accepted or rejected at complete"
 WRITE = f"write m to w as s\n    {EITHER}\n"
+PARTIAL = f"configure k, but comp_mask 4 {{ layout list(n) }} {AT_COMPLETE}\n"
 SIGNED = """
 let d = crc32(ones) every 512
 memory src = framed(counter(512), d)
@@ -71,6 +72,27 @@ REFUSED = {
     "stored": (WRITE + "let now = w\nstore n = now\nexpect n == m", JUDGED),
     "taken": (WRITE + "let now = w\ntransmit k by send\nexpect wire == now", JUDGED),
     "a wire taken": (f"transmit k by send {EITHER}\nlet now = wire\ntransmit k by send\nexpect wire == now", JUDGED),
+    # Two outcomes: `when` names one of them.
+    "a key's configuration": (
+        PARTIAL + f"transmit k by send as t {EITHER}\nexpect t.wire == m when accepted t",
+        JUDGED,
+    ),
+    "a configuration, received": (
+        PARTIAL + f"receive fill(1, 64) into k by recv as t {EITHER}\nexpect n == fill(1, 64) when accepted t",
+        JUDGED,
+    ),
+    "a configuration, written": (
+        PARTIAL + f"write k[0 +: 64] to w as t {EITHER}\nexpect w == fill(0, 64) when accepted t",
+        JUDGED,
+    ),
+    "bytes that an open write left": (
+        WRITE + f"read n from w as t {EITHER}\nexpect n == m when accepted t",
+        JUDGED,
+    ),
+    "a wire of bytes that an open read left": (
+        f"read m from w {EITHER}\ntransmit k by send as t {EITHER}\nexpect t.wire == fill(0, 64) when accepted t",
+        JUDGED,
+    ),
     # Labels.
     "byte_len": (f"read n from w as r {EITHER}\nexpect r.byte_len == 64", shown("r.byte_len")),
     "as a number": (f"read n from w as r {EITHER}\nwrite m[0 +: 8] to w[0 +: 8], but rkey r.byte_len", None),
