@@ -9,6 +9,7 @@ import numpy as np
 from mkeyspec.abi.constants import MR_ACCESS, SendFlag
 from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, Sge, Write
 from mkeyspec.run.buffer import Bytes, canary
+from mkeyspec.run.case_state import DEVICE_EVENTS
 from mkeyspec.run.drain import LOOKS, QUIET
 from mkeyspec.run.outcomes import describe
 from mkeyspec.run.surroundings import PASSED_ON
@@ -37,6 +38,9 @@ def symptom(device: Device, deadline: float) -> str:
             if changed := _changed(device, target, data):
                 return f"the canary transfer arrived changed: {changed}"
         device.release(healthy=True)
+        for event in device.events():
+            if event.kind in DEVICE_EVENTS:
+                return f"an async event came with the canary transfer: {event.kind}"
     except PASSED_ON:
         raise
     except BaseException as error:

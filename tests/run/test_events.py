@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -161,3 +162,29 @@ class OfTheTarget(Model):
 
 def test_the_access_error_of_a_target_follows_from_the_claimed_failure() -> None:
     assert told(DC, OfTheTarget(Profile())) == ["pass"]
+
+
+class Dies(Model):
+    """Tells device_fatal once something was posted after the first case was given back."""
+
+    def __init__(self) -> None:
+        self.over = self.dead = False
+        super().__init__(Profile())
+
+    def release(self, *, healthy: bool) -> None:
+        super().release(healthy=healthy)
+        self.over = True
+
+    def post(self, qp: Any, requests: Any, *, abort: bool = False) -> int:
+        self.dead = self.dead or self.over
+        return super().post(qp, requests, abort=abort)
+
+    def events(self) -> list[AsyncEvent]:
+        return [*super().events(), *([AsyncEvent("device_fatal")] if self.dead else [])]
+
+
+def test_the_canary_of_a_device_that_dies() -> None:
+    """After a refusal that the case admits the device is checked: device_fatal is not an event of a healthy one."""
+    text = one("configure k as c, but comp_mask 4 { layout list(m) }", "    accepted or rejected at complete")
+    assert told(text) == ["pass"]
+    assert told(text, Dies())[0].startswith("MKS2206")
