@@ -136,7 +136,7 @@ BROKEN: tuple[_Row, ...] = (
         ("2^17 streams", called(
             "mlx5dv_create_qp",
             partial(paired, type="dci", send_ops=0, streams=1 << 17),
-            partial(paired, type="dci", send_ops=0, streams=4),
+            partial(paired, type="dci", send_ops=0, streams=2),
         )),
     ), ("qp.dci", "qp.dci_streams")),
     ("mkey_without_crypto", (("an mkey for layouts", crypto_broken(1)),), CRYPTO),
