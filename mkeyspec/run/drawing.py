@@ -246,7 +246,7 @@ def _field(ledger: Ledger, end: int, positions: Positions) -> Cell:
             wire = f"{domain.signature.kind} [{ledger.base + at} +: {size}]"
         if side == ledger.side:
             bad = _differs(positions, at, size)
-    into, out = (wire, memory) if ledger.side == "wire" else (memory, wire)
+    into, out = (memory, wire) if ledger.into or ledger.side == "mem" else (wire, memory)
     done = "checked, copied or computed" if into and out else "computed" if into else "checked"
     return Cell(memory, done, wire, bad)
 

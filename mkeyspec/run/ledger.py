@@ -66,6 +66,8 @@ class Ledger:
     """The number of this part in the message's sg_list; -1 of the only one."""
     others: tuple[Ledger, ...] = ()
     """Those of the other parts of the message."""
+    into: bool = False
+    """Whether the message goes into the key's memory; it does if `side` is "mem"."""
 
     @property
     def parts(self) -> list[Ledger]:

@@ -46,13 +46,14 @@ def messages_of(state: CaseState, deks: dict[str, plan.Dek]) -> Iterator[Message
     for transfer in transfers(state):
         sides = (("from", transfer.source), ("into", transfer.into))
         parts = [
-            (f"{word} {sge_of(number)}" if len(side) > 1 else word, at, part, first)
+            (f"{word} {sge_of(number)}" if len(side) > 1 else word, at, part, first, word == "into")
             for word, side in sides
             for number, ((at, part), first) in enumerate(zip(_parts(side), _firsts(transfer, side), strict=True))
             if part.name != unnamed(transfer.at)
         ]
         legs = tuple(
-            _leg(transfer, title, at, part, told, deks, first) for title, at, part, first in parts[:MOST_PARTS]
+            _leg(transfer, title, at, part, told, deks, first, into=into)
+            for title, at, part, first, into in parts[:MOST_PARTS]
         )
         yield Message(transfer.at, legs, max(0, len(parts) - MOST_PARTS))
 
@@ -81,6 +82,8 @@ def _leg(
     told: set[Key],
     deks: dict[str, plan.Dek],
     first: int,
+    *,
+    into: bool,
 ) -> Leg:
     said = f"{title} {part.name}[{_number(part.start)} +: {_number(part.length)}]"
     bounds = part.bounds()
@@ -98,7 +101,7 @@ def _leg(
             return Leg(f"{said}: beyond the {total:,} bytes of its layout", tuple(lines), None)
         if not bounds[1]:
             return Leg(said, tuple(lines), None)
-        ledger = Ledger(transfer, key, "wire", at - bounds[0], ((0, bounds[0], bounds[1]),), first)
+        ledger = Ledger(transfer, key, "wire", at - bounds[0], ((0, bounds[0], bounds[1]),), first, into=into)
         return Leg(said, tuple(lines), whole_drawing(ledger))
     except Unknown:
         return Leg(f"{said}: where its bytes are is known to the device alone", (), None)

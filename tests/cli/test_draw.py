@@ -134,11 +134,34 @@ TURNS = """\
     entry 0 + 0    b[16 +: 32]
 """
 
+RECEIVED = """\
+mks 1
+suite "received"
+let d = t10dif(ref_tag=7) every 512
+
+case generated
+    verifies SIG-07
+    memory m[520]
+    mkey k { block_signature }
+    configure k { access local_write; layout list(m); signature { mem d } }
+    receive counter(512) into k by recv
+    expect m == framed(counter(512), d)
+
+case stripped
+    verifies SIG-07
+    memory m[512]
+    mkey k { block_signature }
+    configure k { access local_write; layout list(m); signature { wire d } }
+    receive framed(counter(512), d) into k by recv
+    expect m == counter(512)
+"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     made = Project(tmp_path)
     made.put("cases/a.mks", CASES)
+    made.put("cases/received.mks", RECEIVED)
     made.put("cases/broken.mks", "mks 1\ncase x\n    mkey\n")
     made.put("cases/library.mks", "mks 1\nlet a = 1\n")
     made.put("cases/b.mks", 'mks 1\nsuite "b"\n' + CASES[CASES.index("case silent") :])
@@ -162,6 +185,15 @@ def test_a_row_is_drawn(project: Project, id: str, drawn: str) -> None:
     done = project.mkeyspec("draw", id)
     assert (done.code, done.err) == (0, "")
     assert done.out == drawn
+
+
+@pytest.mark.parametrize(("id", "word"), [("generated", "computed"), ("stripped", "checked")])
+def test_fields_are_checked_where_they_come_from_and_computed_where_they_go(
+    project: Project, id: str, word: str
+) -> None:
+    done = project.mkeyspec("draw", id)
+    (through,) = [line for line in done.out.splitlines() if line.startswith("    k ")]
+    assert [cell.strip() for cell in through.split("│")[1:-1]] == ["entry 0 + 0", word]
 
 
 def test_what_is_refused_is_marked(project: Project) -> None:
