@@ -207,12 +207,12 @@ def test_what_is_refused_is_marked(project: Project) -> None:
         (["abort", "{", "write"], "  ✗ aborted: not posted, and no byte is moved"),
         (["write", "m", "to"], "  from m[0 +: 64]"),
         (["write", "m", "to"], "  ✗ refused at completion with loc_prot_err"),
-        (["write", "m", "to"], "  ✗ flushed: behind a request that is refused"),
+        (["write", "m", "to"], "  ✗ flushed: after a request that is refused"),
         (["transmit", "o[0", "+:"], "  ✗ refused at completion with loc_prot_err"),
     ]
     assert "  from o[0 +: 65]: beyond the 64 bytes of its layout\n" in done.out
     svg = project.mkeyspec("draw", "refused", "--format", "svg")
-    assert "flushed: behind a request that is refused" in svg.out
+    assert "flushed: after a request that is refused" in svg.out
 
 
 def test_keys_under_keys_are_told_once(project: Project) -> None:
