@@ -159,12 +159,12 @@ def test_a_row_that_its_process_is_lost_in(project: Project, how: str, workers: 
 def test_what_is_told_again_is_shown_as_the_run_was_to_show_it(project: Project) -> None:
     """By options of the command line; those of the project have no part in it."""
     project.put("conftest.py", KILLED.format(how="os._exit(0)", when="setup").replace("fails[n=2]", "setup_module"))
-    plain = project.mkeyspec("run", "cases").out.split("what it told until then")[1]
+    plain = project.mkeyspec("run", "cases").out.split("its reports until then")[1]
     assert "PASSED" not in plain
     assert "the process ended in the middle of this case" in plain
     options = project.path / "pyproject.toml"
     options.write_text(options.read_text().replace('"--strict-markers"', '"--strict-markers", "-rA"'))
-    shown = project.mkeyspec("run", "cases", "-v", "--tb=no", "-rs").out.split("what it told until then")[1]
+    shown = project.mkeyspec("run", "cases", "-v", "--tb=no", "-rs").out.split("its reports until then")[1]
     assert re.search(r"cases/a\.mks::passes\[n=1\] PASSED", shown)
     assert "SKIPPED [1]" in shown
     assert "the process ended in the middle of this case" not in shown
