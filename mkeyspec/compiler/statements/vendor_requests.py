@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import transfer
 from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.state import may_be_refused
 from mkeyspec.compiler.eval.coercion import as_live_bytes, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
@@ -34,6 +35,14 @@ def _check_memcpy(context: Context, request: plan.Memcpy) -> None:
     transfer.check_request(context, request)
     if request.source.length != 0:
         context.broken("memcpy_length", "the device says how much it copies at most", request, definite=False)
+    elif not request.options.but and not may_be_refused(getattr(context.step, "claim", ())):
+        context.broken(
+            "memcpy_length",
+            "a copy of 0 bytes: no page says whether it is refused",
+            request,
+            help="claim `accepted or rejected at complete`, or copy some",
+            phases=(),
+        )
 
 
 MEMCPY_RECORD = Request(
