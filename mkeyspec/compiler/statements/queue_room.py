@@ -75,7 +75,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
     qp = state.qp(step.qp)
     refused, listed = plan.may_be_rejected(step.claim), bool(plan.lists(step.claim))
     if refused or listed:
-        _over(state, queue)  # what is under way comes to its end before
+        _marked(state, queue)  # what is under way comes to its end before
     sent = state.end(queue).sent
     wqes, after = sent.wqes, sent.later
     for one in step.requests:
@@ -127,6 +127,14 @@ def _over(state: AbstractState, queue: Queue) -> None:
     state.ends[queue] = state.end(queue)._replace(sent=NOTHING_SENT)
 
 
+def _marked(state: AbstractState, queue: Queue) -> None:
+    """A request of the rig shows that everything posted there is over, if one fits after what has no completion: else a
+    quiet time does, and tells the driver nothing."""
+    sent = state.end(queue).sent
+    left = sent._replace(wqes=sent.later) if sent.later >= state.qp(queue[0]).max_send_wr else NOTHING_SENT
+    state.ends[queue] = state.end(queue)._replace(sent=left)
+
+
 def _read(state: AbstractState, queue: Queue) -> None:
     """The completions of the receives there have been waited for."""
     state.ends[queue] = state.end(queue)._replace(unread=0)
@@ -139,7 +147,7 @@ def _rest(state: AbstractState, names: Iterable[str], but: Queue | None = None, 
     for queue, end in list(state.ends.items()):
         meets = (end.sent.written if looks else end.sent.touched) & wanted
         if meets and queue != but and not state.qp(queue[0]).sig_pipelining:
-            _over(state, queue)
+            _marked(state, queue)
 
 
 def _wqes(request: plan.Wr) -> int:
