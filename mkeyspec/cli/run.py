@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mkeyspec.cli import generate, path_options, soft_process, warning_options
@@ -150,14 +151,17 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         if value is not None:
             arguments += [name, value]
     arguments += ["-x"] * options.x + ["-v"] * options.v + ["-q"] * options.q
-    return run_session(
-        given,
-        arguments,
-        project=place.root,
-        generated=path_or_none(options.generated) or place.generated,
-        junit=path_or_none(options.junit) or place.reports / "junit.xml",
-        results=path_or_none(options.results) or place.reports / run_name(options.device or "model") / FILE,
-        cache=place.cache,
-        apart=options.whole,
-        bundle=path_or_none(options.bundle),
-    )
+    with TemporaryDirectory(prefix="mkeyspec-") as unkept:  # `off`: the report is made of results all the same
+        kept = path_or_none(options.results) or place.reports / run_name(options.device or "model") / FILE
+        results = Path(unkept) / FILE if options.results == "off" else kept
+        return run_session(
+            given,
+            arguments,
+            project=place.root,
+            generated=path_or_none(options.generated) or place.generated,
+            junit=path_or_none(options.junit) or place.reports / "junit.xml",
+            results=results,
+            cache=place.cache,
+            apart=options.whole,
+            bundle=path_or_none(options.bundle),
+        )

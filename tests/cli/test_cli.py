@@ -56,6 +56,13 @@ def test_run_needs_no_argument(project: Project) -> None:
     assert project.mkeyspec("run").code == 0
 
 
+def test_results_that_are_not_kept(project: Project) -> None:
+    done = project.mkeyspec("run", "--results", "off", "-k", "passes")
+    assert (done.code, "error" in done.err) == (0, False)
+    assert properties(project.path / "reports" / "junit.xml")["passes[n=1]"]["requirements"] == "CRC-02 LAY-05"
+    assert not [path for path in project.path.rglob("*") if path.name in ("off", "results.ndjson")]
+
+
 def test_run_without_plugins_loaded_by_themselves(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.path)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
