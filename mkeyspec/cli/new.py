@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
     new = command(commands, "new", _new, "a first case, from options or a few questions", _EXAMPLE)
     new.add_argument("file", metavar="FILE", help="the .mks file that is written; there must be none")
-    new.add_argument("--kind", metavar="KIND", help=f"what the case is about: {', '.join(KINDS)}")
+    new.add_argument("--kind", metavar="KIND", help=f"what the case is about: {', '.join(KINDS)} (crc: CRC32C)")
     new.add_argument("--direction", metavar="DIRECTION", help="transmit or receive (default: transmit)")
     sizes = ", ".join(map(str, BLOCKS))
     new.add_argument("--block", metavar="N", help=f"bytes of a block or data unit: {sizes} (default: 512)")

@@ -94,6 +94,8 @@ def test_it_goes_as_it_says(folder: Path) -> None:
         "mkeyspec run cases -q --fault crc32_not_inverted | grep -E 'error|field  |looks like|again|passed'",
         "mkeyspec run cases/bad.mks -q",
         "mkeyspec run cases/bad.mks -q | grep -E 'offset|passed'",
+        "mkeyspec run cases/apart.mks -q | grep -E 'error|but is|got|passed'",
+        "mkeyspec run cases/apart.mks -q",
         "mkeyspec new cases/dif.mks --kind t10dif --negative",
         "cat cases/dif.mks",
         "mkeyspec new cases/xts.mks --kind xts",
