@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from mkeyspec.cli.explain_line import about_a_word, about_line, place_in, words_of_the_language
-from mkeyspec.cli.explain_page import names_of_pages, page_called, pages
+from mkeyspec.cli.explain_page import names_of_pages, page_called, pages, terms
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import OK, Failure
 from mkeyspec.cli.sources import project_root
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
     explain = command(commands, "explain", _explain, "say what a code, a requirement or a line means", _EXAMPLE)
     explain.add_argument(
-        "what", nargs="?", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE, a page…; without it, all codes are listed"
+        "what", nargs="*", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE, a page…; without it, all codes are listed"
     )
     explain.add_argument("--pages", action="store_true", help="list the pages of the documentation")
 
@@ -41,19 +41,20 @@ def _explain(options: argparse.Namespace) -> int:
         width = max(map(len, titles))
         print("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
         return OK
-    if options.what is None:
+    what = " ".join(options.what)
+    if not what:
         for code, title in CODES.items():
             print(f"{code}  {title}")
         return OK
-    if (place := place_in(options.what)) is not None:
+    if (place := place_in(what)) is not None:
         sys.stdout.write(about_line(*place))
         return OK
-    wanted = options.what.strip().upper()
+    wanted = what.strip().upper()
     page = explanation(wanted)
     if page is not None:
         sys.stdout.write(page if page.endswith("\n") else page + "\n")
         return OK
-    if (told := about_a_word(options.what.strip())) is not None:
+    if (told := about_a_word(what.strip())) is not None:
         sys.stdout.write(told)
         return OK
     ledger = all_requirements(project_root())
@@ -69,13 +70,13 @@ def _explain(options: argparse.Namespace) -> int:
     if departure is not None:
         print(f"{departure.id}: {departure.statement}")
         return OK
-    text = page_called(options.what)
+    text = page_called(what)
     if text is not None:
         sys.stdout.write(text)
         return OK
     advice = (
         id_meant(wanted, [*CODES, *ledger, *departures()])
-        or did_you_mean(options.what.strip().lower(), [*words_of_the_language(), *names_of_pages()])
+        or did_you_mean(what.strip().lower(), [*words_of_the_language(), *terms(), *names_of_pages()])
         or "`mkeyspec explain` lists the codes, `mkeyspec explain --pages` the pages"
     )
-    raise Failure("MKS0907", f"nothing is called {options.what!r}; {advice}")
+    raise Failure("MKS0907", f"nothing is called {what!r}; {advice}")

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mkeyspec.cli.explain_page import meanings_of
 from mkeyspec.cli.session import Failure
 from mkeyspec.cli.sources import be_a_source
 from mkeyspec.files.project import SUFFIX
@@ -23,13 +24,12 @@ def place_in(what: str) -> tuple[Path, int] | None:
 
 
 def about_a_word(word: str) -> str | None:
-    """What a word of the language means; None of any other word."""
-    if re.fullmatch(r"[a-z][a-z0-9_]*", word) is None:
-        return None
+    """What a word of the language or a term of the glossary means; None of any other word."""
     from mkeyspec.language_server.explained import about_any
 
-    told = about_any(word)
-    return f"{word}\n{_plain(told)}\n" if told else None
+    told = about_any(word) if re.fullmatch(r"[a-z][a-z0-9_]*", word) is not None else ""
+    texts = [told, *meanings_of(word)]
+    return f"{word}\n{_plain(chr(10).join(texts))}\n" if any(texts) else None
 
 
 def words_of_the_language() -> list[str]:

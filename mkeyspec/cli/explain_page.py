@@ -29,5 +29,25 @@ def page_called(name: str) -> str | None:
     return None if found is None else (directory("docs") / f"{named[found]}.md").read_text("utf-8")
 
 
+def meanings_of(word: str) -> list[str]:
+    """What the glossary says of a word or a term: one text for each of its tables that has it."""
+    found = []
+    for table in (directory("docs") / "glossary.md").read_text("utf-8").split("\n## ")[1:]:
+        name = table.partition("\n")[0]
+        for line in table.splitlines():
+            first, *columns = line.removeprefix("| ").removesuffix(" |").split(" | ")
+            if columns and first.strip("`").lower() == word.lower():
+                place = f"in {columns[0]}: " if len(columns) > 1 else ""
+                found.append(f"{place}{columns[-1]}" if name != "Terms" else columns[-1])
+    return found
+
+
+def terms() -> list[str]:
+    """The terms of the glossary that are the project's own, not of the language."""
+    text = (directory("docs") / "glossary.md").read_text("utf-8")
+    table = text.partition("\n## Terms\n")[2].partition("\n## ")[0]
+    return [line[2:].partition(" | ")[0] for line in table.splitlines() if line.startswith("| ")][2:]
+
+
 def _title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")

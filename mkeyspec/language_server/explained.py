@@ -80,8 +80,8 @@ def about_reserved(word: str) -> str:
 
 
 def about_any(word: str) -> str:
-    """A word of the language, wherever it may be: a function, a value, a statement, a line in braces, a modifier; "" if
-    it is none."""
+    """A word of the language, wherever it may be: a function, a value, a statement, a line in braces, a modifier, an
+    argument; "" if it is none."""
     told = [about_function(FUNCTIONS[word])] if word in FUNCTIONS else []
     told.append(about_word(word))
     forms: dict[str, list[str]] = {}
@@ -95,7 +95,18 @@ def about_any(word: str) -> str:
     if of:
         told.append(f"`{word}`: a modifier of {', '.join(f'`{name}`' for name in sorted(of))}")
     told.append(about_reserved(word))
+    told.append(_about_parameter(word))
     return "\n\n".join(dict.fromkeys(one for one in told if one))
+
+
+def _about_parameter(word: str) -> str:
+    """The functions that have an argument of this name, and what it takes."""
+    taken: dict[str, list[str]] = {}
+    for function in FUNCTIONS.values():
+        for one in function.parameters:
+            if one.name == word:
+                taken.setdefault(KINDS[one.kind][0], []).append(f"`{function.name}`")
+    return "\n".join(f"an argument of {', '.join(names)}: {what}" for what, names in taken.items())
 
 
 def about_requirement(one: Requirement) -> str:

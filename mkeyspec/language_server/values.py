@@ -35,6 +35,7 @@ from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString, slice_of
 from mkeyspec.value.layout import Chunk, Interleaved, List
 from mkeyspec.value.range import Range
+from mkeyspec.value.signature import Crc, Domain, T10Dif
 
 SECONDS = 0.2
 """Longest time that is spent on rows that do not come to the place."""
@@ -155,6 +156,8 @@ def said(value: Value, scope: Scope, span: Span) -> str:
             return _bytes("bytes", value)
         case List() | Interleaved():
             return f"a layout of {_count(value.length)}\n\n{drawn(value)}"
+        case Crc() | T10Dif() | Domain():
+            return f"{describe(value)}: `{value.describe()}`"
         case Range(start=start, length=length):
             return f"a range: `{start}..{start + length}`, {length} long"
     if is_list(value):

@@ -158,3 +158,31 @@ def test_a_word_that_is_nearly_one_of_the_language(suite: Project) -> None:
     done = suite.mkeyspec("explain", "evry")
     assert done.code == 2
     assert "nothing is called 'evry'; did you mean `every`?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["offset"], ["a modifier of `check`", "last byte", "X-DIFF-32"]),
+        (["block"], ["a modifier of `check`", "counted from 0"]),
+        (["bg"], ["an argument of `t10dif`: zeros, ones, 0 or 0xffff"]),
+        (["seed"], ["an argument of `crc32`", "an argument of `random`"]),
+        (["profile"], ["what it does where the pages leave a point open"]),
+        (["domain"], ["a signature and a block size", "an argument of `framed`"]),
+        (["near", "miss"], ["`looks like`"]),
+        (["interleaved"], ["`interleaved(4, data count 512, fields count 8 skip 56)`"]),
+        (["memory"], ["background bytes (a pattern), not zeros"]),
+    ],
+)
+def test_a_modifier_an_argument_and_a_term_have_their_meaning(
+    tmp_path: Path, words: list[str], told: list[str]
+) -> None:
+    done = Project(tmp_path).mkeyspec("explain", *words)
+    assert done.code == 0, done.err
+    for text in told:
+        assert text in done.out, done.out
+
+
+def test_a_domain_is_told_in_the_words_of_the_language(suite: Project) -> None:
+    done = suite.mkeyspec("explain", "cases/a.mks:12")
+    assert "a domain: `crc32(ones) every 512`" in done.out, done.out

@@ -154,7 +154,8 @@ LIST_FUNCTIONS: tuple[Function, ...] = (
         "interleaved",
         (Parameter("repeat", "live int"), Parameter("chunk", "chunk", several=True)),
         "layout",
-        "An interleaved layout: `count` bytes of every part, `skip` left out, `repeat` times.",
+        "An interleaved layout: `count` bytes of every part, `skip` left out, `repeat` times: "
+        "`interleaved(4, data count 512, fields count 8 skip 56)`.",
         _interleaved,
     ),
     Function(

@@ -27,7 +27,7 @@ def _int(value: Value) -> int:
 
 def _crc(name: str, kind: CrcType, bits: int, doc: str) -> Function:
     return Function(
-        name, (Parameter("seed", "seed"),), "signature", doc, lambda seed: Crc(int(kind), _seed(seed, bits))
+        name, (Parameter("seed", "crc seed"),), "signature", doc, lambda seed: Crc(int(kind), _seed(seed, bits))
     )
 
 
@@ -71,7 +71,7 @@ SIGNATURE_FUNCTIONS: tuple[Function, ...] = (
         "t10dif",
         (
             Parameter("bg_type", "guard", "crc"),
-            Parameter("bg", "seed", "zeros"),
+            Parameter("bg", "guard seed", "zeros"),
             Parameter("app_tag", "int", "0"),
             Parameter("ref_tag", "int", "0"),
             Parameter("flags", "t10dif flags", "0"),

@@ -130,6 +130,8 @@ KINDS: dict[str, tuple[str, Coerce]] = {
     "range": ("a range", coercion.as_range),
     "place": ("an int, or a range (its first byte)", _at),
     "seed": ("zeros, ones or an int of 64 bits", _seed),
+    "crc seed": ("zeros, ones, or an int whose bits, as many as the CRC has, are all 0 or all 1 (MKS0405)", _seed),
+    "guard seed": ("zeros, ones, 0 or 0xffff (MKS0406)", _seed),
     "signature": ("a signature", coercion.as_signature),
     "domain": ("a signature `every` block size", coercion.as_domain),
     "domain or none": ("a domain, or `none`", coercion.as_domain_or_none),
