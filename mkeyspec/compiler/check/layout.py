@@ -156,7 +156,7 @@ def _look_reach(context: Context, request: plan.Wr, thing: object, member: str, 
             member,
             fallback=request,
             notes=context.declared(part.name),
-            help=f"memory {part.name}[{end}]{', or fewer repetitions' if layout.strided else ''}",
+            help=f"make `{part.name}` {end} bytes long{', or take fewer repetitions' if layout.strided else ''}",
         )
 
 

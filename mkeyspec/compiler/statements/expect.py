@@ -36,6 +36,7 @@ from mkeyspec.reference.layout import Segment, window
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, LiveBytes, LiveContent, LiveJoin, known_number, lives_in, place_of
+from mkeyspec.value.signature import Domain
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -226,12 +227,31 @@ def _lengths_differ(
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
                 help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
+    elif isinstance(condition, ast.Binary):
+        mem = _memory_domain(row, condition.left)
+        if mem is not None and length * mem.frame == have * mem.block:
+            size = mem.signature.field_size
+            notes = (Note(f"in memory a field of {size} bytes follows each block: {mem.describe()}"),)
+            help = f"framed({_text(span)}, {scope.called(mem) or mem.describe()})?"
     match condition:
         case ast.Binary(left=ast.Ref(span=place)) if not help and length < have:
             help = f"a part of that length: {_text(place)}[0 +: {length}]"
+        case ast.Binary(left=ast.Index(of=ast.Ref(span=place), index=ast.Range(start=start))) if (
+            not help and length < have
+        ):
+            help = f"a part of that length: {_text(place)}[{_text(start.span)} +: {length}]"
         case _:
             pass  # what is observed is a part already, or too short
     return fault("MKS0310", message, condition.span, notes=notes, help=help)
+
+
+def _memory_domain(row: RowState, left: ast.Expr) -> Domain | None:
+    """The memory domain of the mkey that is observed, whole or a part of it; None where it has none."""
+    match left:
+        case ast.Ref(name=name) | ast.Index(of=ast.Ref(name=name)) if (key := row.state.mkey(name)) is not None:
+            return key.mem
+        case _:
+            return None
 
 
 # What is known from here on ------------------------------------------------------------------

@@ -62,7 +62,9 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
             "MKS0326",
             f"no block of `{mkey.name}` can be bad: {why}",
             span,
-            help="" if key.inputs else f"`check` follows the transfer that finds the error in `{mkey.name}`",
+            help=_other_side(key)
+            if key.inputs
+            else f"`check` follows the transfer that finds the error in `{mkey.name}`",
             page="mlx5dv_mkey_check(3)",
         )
     if of_block and len({(one.frame, one.signature.kind) for one in told}) > 1:
@@ -127,6 +129,15 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 _OF_BLOCK = ("block", "found", "computed")
 """Members of a check that need the signature of the data."""
+
+
+def _other_side(key: AbstractMkey) -> str:
+    """What to declare where the data came without a signature, and the key has a domain of the other side only."""
+    if key.mem is not None and key.wire is None:
+        return "of a receive only the wire domain is checked: `signature { wire d }`"
+    if key.wire is not None and key.mem is None:
+        return "of what is sent only the memory domain is checked: `signature { mem d }`"
+    return ""
 
 
 def _cannot_fail(row: RowState, step: plan.Check, key: AbstractMkey, span: Span) -> None:
