@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
     explain = command(commands, "explain", _explain, "say what a code, a requirement or a line means", _EXAMPLE)
     explain.add_argument(
-        "what", nargs="*", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE, a page…; without it, all codes are listed"
+        "what", nargs="?", metavar="CODE", help="MKS2101, CFG-07, FILE:LINE, a page…; without it, all codes are listed"
     )
     explain.add_argument("--pages", action="store_true", help="list the pages of the documentation")
 
@@ -41,7 +41,7 @@ def _explain(options: argparse.Namespace) -> int:
         width = max(map(len, titles))
         print("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
         return OK
-    what = " ".join(options.what)
+    what = options.what or ""
     if not what:
         for code, title in CODES.items():
             print(f"{code}  {title}")

@@ -165,11 +165,11 @@ def test_a_word_that_is_nearly_one_of_the_language(suite: Project) -> None:
     [
         (["offset"], ["a modifier of `check`", "last byte", "X-DIFF-32"]),
         (["block"], ["a modifier of `check`", "counted from 0"]),
-        (["bg"], ["an argument of `t10dif`: zeros, ones, 0 or 0xffff"]),
+        (["bg"], ["`t10dif`: zeros, ones, or an int"]),
         (["seed"], ["an argument of `crc32`", "an argument of `random`"]),
         (["profile"], ["what it does where the pages leave a point open"]),
         (["domain"], ["a signature and a block size", "an argument of `framed`"]),
-        (["near", "miss"], ["`looks like`"]),
+        (["near miss"], ["`looks like`"]),
         (["interleaved"], ["`interleaved(4, data count 512, fields count 8 skip 56)`"]),
         (["memory"], ["background bytes (a pattern), not zeros"]),
     ],

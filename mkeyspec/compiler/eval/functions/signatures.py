@@ -27,7 +27,7 @@ def _int(value: Value) -> int:
 
 def _crc(name: str, kind: CrcType, bits: int, doc: str) -> Function:
     return Function(
-        name, (Parameter("seed", "crc seed"),), "signature", doc, lambda seed: Crc(int(kind), _seed(seed, bits))
+        name, (Parameter("seed", "seed"),), "signature", doc, lambda seed: Crc(int(kind), _seed(seed, bits))
     )
 
 
@@ -71,13 +71,13 @@ SIGNATURE_FUNCTIONS: tuple[Function, ...] = (
         "t10dif",
         (
             Parameter("bg_type", "guard", "crc"),
-            Parameter("bg", "guard seed", "zeros"),
+            Parameter("bg", "seed", "zeros"),
             Parameter("app_tag", "int", "0"),
             Parameter("ref_tag", "int", "0"),
             Parameter("flags", "t10dif flags", "0"),
         ),
         "signature",
-        "The 8-byte T10-DIF tuple: guard, application tag, reference tag.",
+        "The 8-byte T10-DIF tuple: guard, application tag, reference tag. As an int `bg` is 0 or 0xffff (MKS0406).",
         _t10dif,
     ),
     Function(
