@@ -227,8 +227,8 @@ def _lengths_differ(
             domain = wire.domains.wire
             if domain is not None and length * domain.frame == have * domain.block:
                 help = f"framed({_text(span)}, {scope.called(domain) or domain.describe()})?"
-    elif isinstance(condition, ast.Binary):
-        mem = _memory_domain(row, condition.left)
+    else:
+        mem = _memory_domain(row, condition)
         if mem is not None and length * mem.frame == have * mem.block:
             size = mem.signature.field_size
             notes = (Note(f"in memory a field of {size} bytes follows each block: {mem.describe()}"),)
@@ -245,10 +245,12 @@ def _lengths_differ(
     return fault("MKS0310", message, condition.span, notes=notes, help=help)
 
 
-def _memory_domain(row: RowState, left: ast.Expr) -> Domain | None:
+def _memory_domain(row: RowState, condition: ast.Expr) -> Domain | None:
     """The memory domain of the mkey that is observed, whole or a part of it; None where it has none."""
-    match left:
-        case ast.Ref(name=name) | ast.Index(of=ast.Ref(name=name)) if (key := row.state.mkey(name)) is not None:
+    match condition:
+        case ast.Binary(left=ast.Ref(name=name) | ast.Index(of=ast.Ref(name=name))) if (
+            key := row.state.mkey(name)
+        ) is not None:
             return key.mem
         case _:
             return None
