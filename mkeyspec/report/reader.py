@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mkeyspec.report.record import (
     SCHEMA,
+    WRONG,
     Begin,
     Case,
     DeviceInfo,
@@ -47,7 +48,7 @@ class Run:
     near_misses: dict[str, str] = field(default_factory=dict)
     """By name: the sentence."""
     results: dict[str, Result] = field(default_factory=dict)
-    """By id: the last result of each item."""
+    """By id: the last result of each item; of an item that two workers have run, one that is wrong."""
     earlier: dict[str, list[Result]] = field(default_factory=dict)
     """By id: the results before the last one of items that were run again."""
     in_flight: list[str] = field(default_factory=list)
@@ -116,6 +117,11 @@ def _begin(path: Path, head: bytes) -> Begin:
     return begin
 
 
+def _is_another_trial(before: Result, after: Result) -> bool:
+    """Whether two workers have run this item (`--dist=each`): neither result stands for the other."""
+    return not before.rerun and "" not in (before.worker, after.worker) and before.worker != after.worker
+
+
 def _fill(run: Run, lines: Iterable[bytes]) -> None:
     begun: dict[str, None] = {}
     for number, line in enumerate(lines, 2):
@@ -130,9 +136,12 @@ def _fill(run: Run, lines: Iterable[bytes]) -> None:
             case Result():
                 begun.pop(record.node or record.id, None)
                 before = run.results.get(record.id)
+                counts = record
                 if before is not None:
+                    if before.verdict in WRONG and _is_another_trial(before, record):
+                        before, counts = record, before
                     run.earlier.setdefault(record.id, []).append(before)
-                run.results[record.id] = record
+                run.results[record.id] = counts
                 if record.rerun:
                     begun[record.node or record.id] = None
             case Start():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mkeyspec.report import record
 from mkeyspec.report.reader import Unusable, read
 from mkeyspec.report.record import WrongRecord, line_of, record_of
+from tests.report.results import failed, row, run_of
 
 SCHEMA = json.loads(
     (Path(record.__file__).parent / "schema" / f"results-{record.SCHEMA}.schema.json").read_text(encoding="utf-8")
@@ -159,3 +160,12 @@ def test_an_item_that_runs_again_has_its_last_verdict(tmp_path: Path) -> None:
     assert run.in_flight == []
     assert run.results["a::b"].verdict == "passed"
     assert [one.verdict for one in run.earlier["a::b"]] == ["failed"]
+
+
+def test_of_two_workers_that_run_a_row_the_wrong_result_counts(tmp_path: Path) -> None:
+    """pytest-xdist, `--dist=each`. A row that is run again has its last result, wherever that is."""
+    wrong = failed(1, worker="gw0")
+    for order in ([wrong, row(1, worker="gw1")], [row(1, worker="gw1"), wrong]):
+        assert [one.verdict for one in run_of(tmp_path / "a", *order).results.values()] == ["failed"]
+    again = run_of(tmp_path / "b", failed(1, worker="gw0", rerun=True), row(1, worker="gw1"))
+    assert [one.verdict for one in again.results.values()] == ["passed"]
