@@ -11,7 +11,8 @@ import numpy as np
 from mkeyspec.abi.constants import T10difFlag
 from mkeyspec.lookslike.evaluation import Budget, Evaluation, Part, Spent
 from mkeyspec.lookslike.hypothesis import USUAL, Escaped, FieldsJob, Hypothesis, Rules
-from mkeyspec.lookslike.search import HYPOTHESES, Finding, finding_of
+from mkeyspec.lookslike.other_signature import other_signature
+from mkeyspec.lookslike.search import AS_DECLARED, DECLARED, HYPOTHESES, Finding, finding_of, leaves_open
 from mkeyspec.lookslike.transfer import Arrival, Stage, moves_of, replayed
 from mkeyspec.reference.buffer import Octets
 from mkeyspec.value.signature import Domain, T10Dif
@@ -414,6 +415,7 @@ def _causes(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown)
     search = Search(stage, mkey, laid_down)
     last = usual_messages(search, fits)
     if last is None:
+        yield from _as_declared(search, got)
         return
     if got.kind != "ok" and search.told(Way("", ""), last).kind == "ok" and search.is_right(got):
         yield "check.false_alarm", "an error is told of a field that is right: expected and actual are the same"
@@ -426,6 +428,24 @@ def _causes(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown)
                 return
         except Exception:  # no record by these rules
             continue
+
+
+def _as_declared(search: Search, got: Told) -> Iterator[tuple[str, str]]:
+    """Whether the references give the record that was got, from all that the case declares and does: then the case is
+    wrong. Of one bad field or more it is said of what domain they are."""
+    if any(map(leaves_open, search.stage.steps)) or search.told(Way("", ""), LAST) != got:
+        return
+    bad = search.first_bad() if got.kind != "ok" else None
+    if bad is None:
+        yield DECLARED, f"{AS_DECLARED}: the expectation differs from that"
+        return
+    setter, declared = bad.signature, bad.domain.signature.describe()
+    side = " in memory" if setter.wire is None else " on the wire" if setter.mem is None else " that came in"
+    other = other_signature(bad, ONE)
+    if other is None:
+        yield DECLARED, f"{AS_DECLARED}: not all fields{side} are those of {declared}"
+    else:
+        yield DECLARED, f"{AS_DECLARED}: the fields{side} are those of {other.describe()}, and not of {declared}"
 
 
 def usual_messages(search: Search, fits: Fits) -> int | None:
@@ -457,6 +477,10 @@ class Search:
                 break
         report = way.pick(reports)
         return Told("ok") if report is None else way.lay(self.laid_down(report), report)
+
+    def first_bad(self) -> Arrival | None:
+        """The message with the first error by the usual rules."""
+        return next((one for one in self._arrivals(USUAL) if self._reports(USUAL, one)), None)
 
     def is_right(self, got: Told) -> bool:
         """Whether a record tells of a field as it is computed, and as it should be."""

@@ -40,7 +40,8 @@ TRIED = len(HYPOTHESES) + len(PLAINS)
 """Near misses that are tried on bytes."""
 
 DECLARED = "expectation.declared"
-"""The name of what is said first, and of no near miss: by the references the device did what the case declares."""
+"""The name of what is said first, and of no near miss."""
+AS_DECLARED = "by the references the device did what the case declares"
 
 SHOWN = 3
 """Sentences that are shown."""
@@ -188,7 +189,7 @@ class _Search:
         of something else."""
         stage, pieces = self.looked.stage, self.looked.pieces
         before = self.scene.before
-        if stage is None or not pieces or any(map(_leaves_open, stage.steps)):
+        if stage is None or not pieces or any(map(leaves_open, stage.steps)):
             return
         if before is not None and self.scene.is_got(before):
             return  # nothing was written, which says little of the device
@@ -200,7 +201,7 @@ class _Search:
         except Exception:  # what only the device knows, and did not tell; no bytes by these rules; too many bytes
             return
         if moves and self.scene.is_got(np.frombuffer(data, np.uint8)):
-            yield DECLARED, "by the references the device did what the case declares: the expectation differs from that"
+            yield DECLARED, f"{AS_DECLARED}: the expectation differs from that"
 
     def by_expression(self) -> Iterator[tuple[str, str]]:
         """Those that give it by the expected expression."""
@@ -352,7 +353,7 @@ class _Search:
                 self._look_into(inside, kinds, depth + 1)
 
 
-def _leaves_open(step: plan.Step) -> bool:
+def leaves_open(step: plan.Step) -> bool:
     """Whether the references don't say what it gives: a member of a request is set wrong, it is refused where it is
     carried out, or requests are cancelled."""
     match step:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from mkeyspec.plan import At
 from mkeyspec.run import difference, ledger_text
@@ -23,6 +25,10 @@ from mkeyspec.run.verdict import Difference, Failure
 
 PASTED = 32
 """Bytes of what was got that are written as `.mks`."""
+KEPT = 4
+"""Bytes in a row with the values from before that nobody has written."""
+NOT_BY = "not by"
+"""Before the statements that may have written bytes which nobody has written."""
 
 _BLOCK = re.compile(r"block \d+, byte \d+\Z")
 
@@ -59,7 +65,10 @@ def of(state: CaseState, code: str, at: At, seen: Seen, wanted: Wanted) -> Failu
         whys = [one for one in whys if one[0] == "but is" and ": bit " in one[1]]  # the rest has been said
     start, end = _shown(where, (span[1], span[2]) if span is not None else None)
     here = seen.name_of(start).partition("[")[0]
-    paste = f'expect {here}[{seen.base + start} +: {end - start}] == hex"{got[start:end].tobytes().hex()}"'
+    before = seen.expected()
+    kept = np.array_equal(got[where], before[where])
+    pasted, pattern = _pasted(got[start:end] == before[start:end], got[start:end])
+    paste = f"expect {here}[{seen.base + start} +: {pasted}] == {pattern}"
     details: list[Detail] = [
         *([("first at", f"{name}, {elsewhere}")] if elsewhere else ()),
         *block,
@@ -91,7 +100,7 @@ def of(state: CaseState, code: str, at: At, seen: Seen, wanted: Wanted) -> Failu
         facts = replace(
             facts, key=ledger.key.name, side=ledger.side, cells=cells, before=drawn.before, after=drawn.after
         )
-    return Failure(code, at, message, tuple(details), suspects=_movers(state, seen, first), difference=facts)
+    return Failure(code, at, message, tuple(details), suspects=_movers(state, seen, first, kept=kept), difference=facts)
 
 
 def _counted_in_the_message(ledger: Ledger | None, i: int, name: str) -> str:
@@ -113,8 +122,22 @@ def _without_block(reason: Reason, place: Place | None, i: int) -> tuple[str, ..
     ])  # fmt: skip
 
 
-def _movers(state: CaseState, seen: Seen, first: int) -> tuple[str, tuple[At, ...]]:
-    """The statements that may have written byte `first` of what was seen since it was last compared."""
+def _pasted(kept: npt.NDArray[np.bool_], got: Bytes) -> tuple[int, str]:
+    """How many of these bytes are pasted, and as what: bytes that nobody wrote have other values in another file.
+
+    A byte that was written may be what it was before by chance, several in a row hardly."""
+    changes = np.flatnonzero(np.diff(kept)) + 1
+    bounds = [0, *changes.tolist(), len(got)]
+    runs = [(start, end) for start, end in pairwise(bounds) if kept[start] and end - start >= KEPT]
+    if kept.all() or (runs and runs[0][0] == 0):
+        return (len(got) if kept.all() else runs[0][1]), "unchanged"
+    end = runs[0][0] if runs else len(got)
+    return end, f'hex"{got[:end].tobytes().hex()}"'
+
+
+def _movers(state: CaseState, seen: Seen, first: int, *, kept: bool) -> tuple[str, tuple[At, ...]]:
+    """The statements that may have written byte `first` of what was seen since it was last compared. `kept`: all bytes
+    that differ are what was there before, so none of them did."""
     if seen.wire is not None:
         return "sent by", (seen.wire.at,)
     at = first
@@ -122,7 +145,7 @@ def _movers(state: CaseState, seen: Seen, first: int) -> tuple[str, tuple[At, ..
         if at < piece.length:
             since = piece.buffer.looked_at(np.asarray([piece.start + at]))
             found = suspects(state.taken, key_of(state, piece.buffer), since)
-            return found.label, found.places
+            return NOT_BY if kept and found.label == "maybe by" else found.label, found.places
         at -= piece.length
     return "", ()
 

@@ -19,6 +19,9 @@ MOST_CELLS = 6
 WIDEST = 108
 """Columns of text."""
 
+NOT_WRITTEN = "not written"
+"""In the place of bytes of the wire: the message is shorter than the memory that is compared."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -177,22 +180,34 @@ def _cells(ledger: Ledger, start: int, positions: Positions, crypto: plan.SetCry
     key, transfer = ledger.key, ledger.transfer
     domains = [domain for domain in (key.mem, key.wire) if domain is not None]
     end = _data_of(ledger.domain, ledger.extent[1]) + 1
+    arrived = _arrived(ledger, end)
     while start < end:
         units = [] if crypto is None else _units(key)
         blocks = [domain.block for domain in domains] + units
-        length = min([end, *((start // size + 1) * size for size in blocks)]) - start
+        cuts = [end, arrived] if start < arrived else [end]
+        length = min([*cuts, *((start // size + 1) * size for size in blocks)]) - start
         for piece in transfer.data(key, start, length):
             at = start + piece.at
             in_memory, on_wire = _stream(key.mem, at), _stream(key.wire, at)
             near = on_wire if ledger.side == "wire" else in_memory
             number = _number_on_the_wire(ledger, at)
             block = f"block {number}: " if number is not None else ""
-            wire = f"{block}[{ledger.base + on_wire} +: {piece.length}]"
+            wire = f"{block}[{ledger.base + on_wire} +: {piece.length}]" if at < arrived else NOT_WRITTEN
             unit = f"{at // units[0]}: tweak {_tweak(crypto, at // units[0])}" if crypto is not None and units else ""
             yield Cell(ranges_of([piece]), _way(piece), wire, _differs(positions, near, piece.length), unit)
         start += length
         if any(start % domain.block == 0 for domain in domains) and _has_field(ledger, start):
-            yield _field(ledger, start, positions)
+            if start <= arrived:
+                yield _field(ledger, start, positions)
+            elif key.mem is not None:
+                yield replace(_field(ledger, start, positions), key="", wire=NOT_WRITTEN)
+
+
+def _arrived(ledger: Ledger, end: int) -> int:
+    """Where the data ends that the message has; `end` where it has all."""
+    if ledger.wire_end is None:
+        return end
+    return _data_of(ledger.key.wire, ledger.wire_end - 1) + 1 if ledger.wire_end else 0
 
 
 def _from_start(ledger: Ledger, positions: Positions, first: int | None) -> Iterator[Cell]:

@@ -68,6 +68,8 @@ class Ledger:
     """Those of the other parts of the message."""
     into: bool = False
     """Whether the message goes into the key's memory; it does if `side` is "mem"."""
+    wire_end: int | None = None
+    """Of `side` "mem": where the message ends, in the key's bytes of the wire; None if it has all of them."""
 
     @property
     def parts(self) -> list[Ledger]:
@@ -251,13 +253,24 @@ def _into_keys(transfer: Transfer, seen: Seen) -> Iterator[Ledger]:
     told: set[str] = set()
     firsts = first_blocks(transfer, transfer.into, "mem")
     legs = list(transfer.legs(transfer.into))
+    total = _length_of(transfer)
     for number, (base, length, part) in enumerate(legs):
         key = _key_or_plain(transfer, part)
         known = key is not None and part.name not in told
         runs = _runs(seen, _reached(transfer, key, part, length)) if key is not None and known else ()
         told.add(part.name)
         sge = number if len(legs) > 1 else -1
-        yield Ledger(transfer, key or _NO_KEY, "mem", base - _start(part), runs, firsts[number], sge)
+        start = _start(part)
+        end = start + (length if total is None else max(0, min(length, total - base)))
+        yield Ledger(transfer, key or _NO_KEY, "mem", base - start, runs, firsts[number], sge, wire_end=end)
+
+
+def _length_of(transfer: Transfer) -> int | None:
+    """The bytes of a message, None where the steps don't tell. A receive may have room for more."""
+    try:
+        return sum(length for _, length, _ in transfer.legs(transfer.source))
+    except Unknown:
+        return None
 
 
 def _from_key(transfer: Transfer, seen: Seen, into: Part, base: int, position: int) -> Ledger | None:

@@ -129,3 +129,43 @@ def test_another_record_is_none() -> None:
 def test_a_message_that_is_not_understood_is_left_alone() -> None:
     stage = Stage(STEPS, {"m": BAD, "@": bytes(len(DATA))}, unread)
     assert record_looks_like(stage, "k", Told("ok"), lambda told: False, laid_down).causes == ()
+
+
+ALL_ZEROS = b"".join(block + crc32c(block, seed=0) for block in blocks(DATA, 512))
+ONE_BLOCK = DATA[:512]
+TAGS = bytes.fromhex("56780fdebc9a")
+DECLARED: tuple[tuple[Domain, bytes, str], ...] = (
+    (DOMAIN, BAD, "not all fields in memory are those of crc32c(ones)"),
+    (DOMAIN, ALL_ZEROS, "the fields in memory are those of crc32c(zeros), and not of crc32c(ones)"),
+    (Domain(T10Dif(BgType.CRC, 0, 0x5678, 7), 512), ONE_BLOCK + t10(ONE_BLOCK) + TAGS,
+     ("the fields in memory are those of t10dif(app_tag=0x5678, ref_tag=0xfdebc9a), "
+      "and not of t10dif(app_tag=0x5678, ref_tag=0x7)")),
+    (Domain(T10Dif(BgType.CRC, 0, 1, 7), 512), ONE_BLOCK + t10(ONE_BLOCK) + TAGS,
+     "not all fields in memory are those of t10dif(app_tag=0x1, ref_tag=0x7)"),
+)  # fmt: skip
+"""What is declared, the memory, and what is said of it."""
+
+
+@pytest.mark.parametrize(("domain", "memory", "said"), DECLARED)
+def test_the_case_is_wrong_where_the_record_is_the_references(domain: Domain, memory: bytes, said: str) -> None:
+    """The device told what the fields in memory are, and the case expects no error."""
+    length = len(memory) // domain.frame * 512
+    layout = plan.SetLayout(List((Part("m", 0, len(memory)),)))
+    steps = (
+        plan.Memory(AT, "m", len(memory), Literal(memory)),
+        plan.Mkey(AT, "k", 0, 1),
+        plan.Post(AT, (plan.Configure(AT, "k", (layout, plan.SetSignature(domain, None, 0xFF))),)),
+        plan.Transmit(AT, Part("k", 0, length), "send"),
+    )
+    stage = Stage(steps, {"m": memory, "@": bytes(length)}, unread)
+    told: list[Told] = []
+
+    def noted(report: Report) -> Told:
+        told.append(laid_down(report))
+        return told[-1]
+
+    record_looks_like(stage, "k", Told("ok"), lambda one: False, noted)
+    found = record_looks_like(stage, "k", told[0], lambda one: one.kind == "ok", noted)
+    assert found.lines() == (f"by the references the device did what the case declares: {said}",)
+    other = replace(told[0], actual=told[0].actual ^ 1)
+    assert record_looks_like(stage, "k", other, lambda one: one.kind == "ok", noted).causes == ()

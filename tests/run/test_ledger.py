@@ -34,6 +34,14 @@ STORED = (
     "configure s { access local_write; layout list(dst[0 +: 1000], dst[1000 +: 560]); signature { mem d } }",
     "receive counter(1536) into s by recv",
 )
+SHORT = (
+    "let d = t10dif(flags=ref_remap) every 512",
+    "memory dst[1560]",
+    "mkey s { block_signature }",
+    "configure s { access local_write; layout list(dst); signature { mem d } }",
+    "receive counter(600) into s by recv",
+)
+"""The message ends in block 1."""
 NESTED = (
     "memory a = counter(64)",
     "memory b = counter(64)",
@@ -261,6 +269,16 @@ def test_a_byte_is_traced(body: tuple[str, ...], wrong: str, told: dict[str, str
             ],
         ),
         (
+            SHORT,
+            "expect dst[520 +: 520] == framed(counter(1024), d)[520 +: 520]",
+            [
+                "memory … │ dst[520 +: 88] │ dst[608 +: 424] │ dst[1032 +: 8] │",
+                "                            ^^^^^^^^^^^^^^^   ^^^^^^^^^^^^^^",
+                "s      … │ entry 0 + 520  │ entry 0 + 608   │                │",
+                "wire   … │ [512 +: 88]    │ not written     │ not written    │",
+            ],
+        ),
+        (
             RECEIVED,
             "expect one == flip(counter(24), 10)[0 +: 16]",
             [
@@ -308,6 +326,22 @@ def test_what_was_got_can_be_pasted_back() -> None:
     pasted = details(*SIGNED, wrong)["paste"]
     assert pasted.startswith("expect wire[1028 +: 4] == hex")
     [verdict] = verdicts(one(*SIGNED, pasted, "expect wire == framed(counter(1536), d)"))
+    assert isinstance(verdict, Verdict)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "pattern"),
+    [("600 +: 24", "hex"), ("608 +: 24", "unchanged"), ("520 +: 120", "hex"), ("1000 +: 64", "unchanged")],
+)
+def test_bytes_that_nobody_wrote_are_pasted_as_unchanged(bytes_: str, pattern: str) -> None:
+    """Their values are of this file and row alone. No statement may have written them."""
+    length = int(bytes_.split()[-1])
+    [failed] = verdicts(one(*SHORT, f"expect dst[{bytes_}] == fill(0xee, {length})", "expect dst == any"))
+    assert not isinstance(failed, Verdict)
+    pasted = dict(failed[0].details)["paste"]
+    assert pattern in pasted
+    assert failed[0].suspects[0] == ("not by" if pattern == "unchanged" else "maybe by")
+    [verdict] = verdicts(one(*SHORT, pasted, "expect dst == any"))
     assert isinstance(verdict, Verdict)
 
 
