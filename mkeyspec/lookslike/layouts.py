@@ -330,7 +330,7 @@ TRANSFERS: tuple[Hypothesis, ...] = (
             ("lost", "is not moved", lambda data: b""))),
     Hypothesis("moved.earlier", "a transfer is carried out before the one in front of it", Rules(early=True)),
     *(Hypothesis(f"cancel.{which}", sentence, Rules(cancel=which)) for which, sentence in (
-        ("none", "a cancelled request is carried out"),
+        ("none", "a cancelled request is carried out: it is not cancelled, or the queue stops too late"),
         ("first", "of several requests with the number only the first is cancelled"),
         ("all", "what waits is cancelled, whatever its number"))),
     Hypothesis("moved.but_last", "the last byte is not moved", Rules(bytes_lost=1)),

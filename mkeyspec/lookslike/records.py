@@ -12,7 +12,7 @@ from mkeyspec.abi.constants import T10difFlag
 from mkeyspec.lookslike.evaluation import Budget, Evaluation, Part, Spent
 from mkeyspec.lookslike.hypothesis import USUAL, Escaped, FieldsJob, Hypothesis, Rules
 from mkeyspec.lookslike.other_signature import other_signature
-from mkeyspec.lookslike.search import AS_DECLARED, DECLARED, HYPOTHESES, Finding, finding_of, leaves_open
+from mkeyspec.lookslike.search import AS_DECLARED, DECLARED, HYPOTHESES, Finding, finding_of, leave_open
 from mkeyspec.lookslike.transfer import Arrival, Stage, moves_of, replayed
 from mkeyspec.reference.buffer import Octets
 from mkeyspec.value.signature import Domain, T10Dif
@@ -433,7 +433,7 @@ def _causes(stage: Stage, mkey: str, got: Told, fits: Fits, laid_down: LaidDown)
 def _as_declared(search: Search, got: Told) -> Iterator[tuple[str, str]]:
     """Whether the references give the record that was got, from all that the case declares and does: then the case is
     wrong. Of one bad field or more it is said of what domain they are."""
-    if any(map(leaves_open, search.stage.steps)) or search.told(Way("", ""), LAST) != got:
+    if leave_open(search.stage.steps) or search.told(Way("", ""), LAST) != got:
         return
     bad = search.first_bad() if got.kind != "ok" else None
     if bad is None:

@@ -89,3 +89,32 @@ def test_a_member_set_wrong_on_purpose(tmp_path: Path) -> None:
     """The references say nothing of what a device does with it."""
     flags, setter = SIGNED
     assert SAID not in said(tmp_path, "a", (flags, f"{setter}; access 0, but access_flags 1"), WRONG["app_tag"][1])
+
+
+BOTH = """\
+mks 1
+
+case a
+    verifies XCRY-07
+    let d = t10dif(app_tag=5, ref_tag=7) every 512
+    memory src = xts_encrypt(framed(counter(1024), d), random(32, seed=1), tweak=3, unit=520)
+    dek e { key random(32, seed=1) }
+    mkey k { block_signature; crypto }
+    configure k {
+        layout    list(src)
+        signature { mem d }
+        crypto    { dek e; tweak 3; data_unit 520; encrypt_on_tx no; order signature_after_crypto_on_tx }
+    }
+    transmit k by send
+    expect wire == counter(1024)
+"""
+
+
+def test_an_mkey_that_signs_and_encrypts(tmp_path: Path) -> None:
+    """Which of the two comes first is a table of the page, and a device may have it wrong."""
+    project = Project(tmp_path)
+    project.put("cases/a.mks", BOTH)
+    assert project.mkeyspec("run", "cases").code == 0
+    done = project.mkeyspec("run", "cases", "--fault", "field_encrypted")
+    assert "error[MKS2101]" in done.out, done.out
+    assert SAID not in done.out
