@@ -17,7 +17,8 @@ from mkeyspec import plan
 from mkeyspec.lookslike.evaluation import Budget, Evaluation, Part
 from mkeyspec.lookslike.hypothesis import USUAL, Rules
 from mkeyspec.lookslike.plain import Bytes
-from mkeyspec.lookslike.records import WAYS, Fits, LaidDown, Search, Way, usual_messages
+from mkeyspec.lookslike.record_ways import WAYS, Fits, LaidDown, Way
+from mkeyspec.lookslike.records import Search, usual_messages
 from mkeyspec.lookslike.transfer import Replay, Stage, moves_of
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import is_known

@@ -11,7 +11,8 @@ import numpy as np
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.lookslike.plain import Bytes, Scene
-from mkeyspec.lookslike.records import Fits, LaidDown, Report, Told, record_looks_like
+from mkeyspec.lookslike.record_ways import Fits, LaidDown, Report, Told
+from mkeyspec.lookslike.records import record_looks_like
 from mkeyspec.lookslike.search import Finding, Looked, bytes_look_like
 from mkeyspec.lookslike.transfer import Stage
 from mkeyspec.run.case_state import CaseState

@@ -12,7 +12,7 @@ from typing import Union
 from mkeyspec.abi.constants import MkeyError
 from mkeyspec.device.profile import error_record
 from mkeyspec.device.protocol import Refused, SignatureError
-from mkeyspec.lookslike.records import Told
+from mkeyspec.lookslike.record_ways import Told
 from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import Check, Known, OneOf
 from mkeyspec.run import likeness

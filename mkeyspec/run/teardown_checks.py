@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from mkeyspec.device.protocol import Refused
-from mkeyspec.lookslike.records import Told
+from mkeyspec.lookslike.record_ways import Told
 from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset

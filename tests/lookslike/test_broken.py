@@ -6,7 +6,7 @@ import pytest
 
 from mkeyspec.lookslike import broken
 from mkeyspec.lookslike.broken import broken_by
-from mkeyspec.lookslike.records import CHECKS, RECORDS
+from mkeyspec.lookslike.record_ways import CHECKS, RECORDS
 from mkeyspec.lookslike.search import HYPOTHESES
 from mkeyspec.requirements.ledger import requirements
 

@@ -8,7 +8,8 @@ import pytest
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import BgType, CrcType
-from mkeyspec.lookslike.records import Report, Told, record_looks_like
+from mkeyspec.lookslike.record_ways import Report, Told
+from mkeyspec.lookslike.records import record_looks_like
 from mkeyspec.lookslike.transfer import Stage
 from mkeyspec.plan import At
 from mkeyspec.value.bytestring import Literal
