@@ -96,6 +96,7 @@ def test_it_goes_as_it_says(folder: Path) -> None:
         "mkeyspec run cases/bad.mks -q | grep -E 'offset|passed'",
         "mkeyspec run cases/apart.mks -q | grep -E 'error|but is|got|passed'",
         "mkeyspec run cases/apart.mks -q",
+        "mkeyspec run cases/refused.mks -q",
         "mkeyspec new cases/dif.mks --kind t10dif --negative",
         "cat cases/dif.mks",
         "mkeyspec new cases/xts.mks --kind xts",

@@ -140,7 +140,9 @@ def _nothing_certain(
             "nothing here is forbidden by the pages, so why should it be rejected?",
             origin.get(bare[0], "", step),
             notes=tuple(Note(text) for text in allowed(step)),
-            help="drop the claim, or say why: `with ERRNO`, and the requirement",
+            help="drop the claim, or say why: `with ERRNO`, and the requirement"
+            if bare[0].phase != "completion"
+            else "drop the claim, or say why: `with` a status, and the requirement",
         )
 
 

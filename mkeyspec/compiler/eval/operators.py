@@ -25,6 +25,7 @@ from mkeyspec.compiler.eval.values import (
     FLAG_KINDS,
     LIVE_INT,
     Flags,
+    Function,
     Handle,
     Value,
     Word,
@@ -271,6 +272,17 @@ def _few(items: tuple[Value, ...], expr: ast.Expr, scope: Scope) -> Value:
     return items
 
 
+def _called(value: Value) -> str:
+    """A domain of the function that was written without its arguments."""
+    match value:
+        case Function(name=name) if name.startswith("t10dif"):
+            return f"{name}() every 512"
+        case Function(name=name) if name.startswith("crc"):
+            return f"{name}(ones) every 512"
+        case _:
+            return "crc32(ones) every 512"
+
+
 def _every(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     """`SIGNATURE every N`: a domain."""
     if left is None:
@@ -278,7 +290,7 @@ def _every(expr: ast.Binary, left: Value, right: Value, scope: Scope) -> Value:
     if isinstance(left, Domain):
         raise fault("MKS0302", "this is a domain already", expr.left.span, help="its block size is its `.block`")
     if not is_signature(left):
-        wrong(left, scope, expr.left.span, "`every`", "a signature", "crc32(ones) every 512")
+        wrong(left, scope, expr.left.span, "`every`", "a signature", _called(left))
     block = as_int(right, scope, expr.right.span, "`every`")
     if block not in BLOCK_ENUM:
         sizes = ", ".join(str(size) for size in BLOCK_ENUM)
