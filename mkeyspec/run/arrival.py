@@ -68,7 +68,8 @@ def _writers(state: CaseState, names: set[str]) -> set[At]:
 
 
 def _to_these_bytes(state: CaseState, step: Look, writers: set[At]) -> set[At]:
-    """Those of the writers that may have written to the bytes which an `expect`, a `let` or a `record` reads."""
+    """Those of the writers that would write to the bytes which an `expect`, a `let` or a `record` reads. Refused ones
+    too: what they bring late is seen, and a reproducer is for devices that accept them as well."""
     match step:
         case plan.Expect() | plan.Snapshot() | plan.Record():
             parts = plan.parts_of(step.observed)
@@ -79,7 +80,7 @@ def _to_these_bytes(state: CaseState, step: Look, writers: set[At]) -> set[At]:
     looks = [(part.name, *(part.bounds() or (0, WHOLE))) for part in parts]
     return {
         entry.at
-        for _, entry in moves(state.taken, state.course)
+        for _, entry in moves(state.taken)
         if entry.at in writers
         for name, start, end in entry.written
         if any(name in (seen, ANY) and start < first + length and first < end for seen, first, length in looks)
