@@ -14,7 +14,6 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.compile import compile_file
 from mkeyspec.compiler.live_rules import LiveRules
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
@@ -24,6 +23,7 @@ from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
 from mkeyspec.value.layout import Interleaved, List, Part
 from tests.quality.tap import Disturbance, Record, Tap
+from tests.shipped import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARD = 64
@@ -53,14 +53,6 @@ def match(pattern: str, text: str) -> bool:
     return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
-@cache
-def _suite(path: Path, changed: int) -> plan.Suite:
-    """The plan of a file, compiled once in a process: nothing changes a plan, and most tests want all of them."""
-    compiled = compile_file(path)
-    assert compiled.suite is not None, [str(one) for one in compiled.diagnostics]
-    return compiled.suite
-
-
 def each_value(whole: list[Row], seed: int) -> list[Row]:
     """Some rows of one case, drawn in an order of `seed`: each value of each `for` is in one."""
     values = {id(row): {(one.name, one.text) for one in row.row.bindings if one.text is not None} for row in whole}
@@ -86,7 +78,7 @@ def rows(
     `each` from those that have each value of each `for`."""
     found: list[Row] = []
     for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
-        suite = _suite(path, path.stat().st_mtime_ns)
+        suite = compiled(path)
         for case in suite.cases:
             whole = [Row(suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
             whole = [row for row in whole if match(pattern, row.id) or pattern in row.id]

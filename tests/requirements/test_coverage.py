@@ -17,7 +17,7 @@ from mkeyspec.requirements.coverage import count_bins, cover, space
 from mkeyspec.requirements.coverage_page import coverage_page
 from mkeyspec.requirements.ledger import Requirement, requirements
 from mkeyspec.requirements.proofs import Proof, Proofs, read
-from tests.shipped import suites
+from tests.shipped import compiled, suites
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -233,8 +233,7 @@ def test_bad_input_is_one_line(
 
 @pytest.fixture(scope="module")
 def shipped() -> list[plan.Suite]:
-    found = [compile_file(path).suite for path in suites()]
-    return [one for one in found if one is not None]
+    return [compiled(path) for path in suites()]
 
 
 def test_a_case_of_ones_own_is_not_a_shipped_one(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import plan
-from mkeyspec.compiler.compile import compile_file
 from mkeyspec.requirements.ledger import Requirement, departure_ids, departures, requirements
+from tests.shipped import compiled
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -112,12 +112,8 @@ def known_ids(suite: plan.Suite) -> dict[str, set[str]]:
 @pytest.fixture(scope="module")
 def suites() -> dict[str, plan.Suite]:
     """The shipped suites by path from the root."""
-    found = {}
-    for path in sorted((ROOT / "cases").rglob("*.mks")):
-        suite = compile_file(path).suite
-        assert suite is not None, path
-        found[path.relative_to(ROOT).as_posix()] = suite
-    return found
+    paths = sorted((ROOT / "cases").rglob("*.mks"))
+    return {path.relative_to(ROOT).as_posix(): compiled(path) for path in paths}
 
 
 @pytest.fixture(scope="module")
