@@ -49,6 +49,8 @@ def add(commands: Any) -> None:
     run.add_argument("--waivers", metavar="FILE", action="append", default=[], help="rows known to fail; repeatable")
     run.add_argument("--require", metavar="NAME", action="append", default=[], help="a capability that must be there")
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
+    quarantine = "no further row for a device that N rows have wedged or crashed (default: 3), or off"
+    run.add_argument("--quarantine", metavar="N", help=quarantine)
     run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
     run.add_argument("--shipped", action="store_true", help=f"the cases that mkeyspec ships with: {PACKAGE}")
     generate.add_drawing(run)
@@ -129,6 +131,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--path-mtu", options.path_mtu),
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
+        ("--quarantine", options.quarantine),
         ("--case-profile", options.profile),
         ("--shard", options.shard),
         ("--fault", options.fault),

@@ -199,6 +199,19 @@ def _blocked(
     return report
 
 
+def blocked_report(item: pytest.Item, error: Blocked) -> pytest.TestReport:
+    """Of a row that no process was given, in one report."""
+
+    def raising() -> None:
+        raise error
+
+    call = pytest.CallInfo.from_call(raising, "setup")
+    assert call.excinfo is not None
+    report = _blocked(item, call, call.excinfo, error)
+    report.when = "teardown"  # its last
+    return report
+
+
 def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pytest.TestReport:
     report = _plain_report(item, call)
     path, line = _place(item)

@@ -26,6 +26,7 @@ from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_expectations, read_profile
 from mkeyspec.plugin.provenance import pci_of
+from mkeyspec.plugin.quarantine import quarantined
 from mkeyspec.plugin.recording import keep_device, keep_not_closed, keep_sources, recorder_of
 from mkeyspec.plugin.report_properties import reopened_after, session_properties
 from mkeyspec.plugin.row_report import remember_device
@@ -114,6 +115,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         replay = replay_of(config)
         if replay is not None:
             _as_in_the_run(item, rig, replay)
+        elif (stopped := quarantined(config)) is not None:
+            raise stopped
         elif blocked is not None:
             opened = open_anew(config, rig.deadline)
             if opened is not None:

@@ -12,7 +12,7 @@ import pytest
 
 from mkeyspec.abi.constants import MTUS
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import processes, recording, registered, result_stream, settings_defaults
+from mkeyspec.plugin import processes, quarantine, recording, registered, result_stream, settings_defaults
 from mkeyspec.plugin.option_values import (
     SELECTED,
     SHARD,
@@ -141,6 +141,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the results of an earlier run, by whose durations --shard makes parts that take about as long; may be "
         "repeated, for the results of its parts",
     )
+    quarantine.add_option(group)
     result_stream.add_option(group)
     recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.

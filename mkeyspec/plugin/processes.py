@@ -33,8 +33,10 @@ from mkeyspec.plugin.journal import NOTE, lose_process, note_in
 from mkeyspec.plugin.messages import ALL, Message, report_of_data
 from mkeyspec.plugin.option_values import read_choice
 from mkeyspec.plugin.progress import Progress
+from mkeyspec.plugin.quarantine import quarantined
 from mkeyspec.plugin.registered import OURS
 from mkeyspec.plugin.report_properties import SESSION
+from mkeyspec.plugin.row_report import blocked_row
 from mkeyspec.plugin.same_device import NAME as SAME
 from mkeyspec.plugin.same_device import SameDevice
 from mkeyspec.plugin.shards import parts
@@ -42,7 +44,7 @@ from mkeyspec.plugin.worker import serve
 
 _NAME = f"{OURS}processes"
 _RESTARTS = 4
-"""For each worker: how many may take the place of those that ended in a row, all together."""
+"""For each worker: how many may take the place of those that ended in a row, all together, without a quarantine."""
 _PATIENCE = 2.0
 """Seconds that workers have for the rows they are at when a key is pressed."""
 _BETWEEN = 0.2
@@ -89,6 +91,7 @@ class Workers:
                 for shard in self.shards:
                     self._feed(shard, others=others)
             self._listen()
+            self._block_the_rest()
         finally:
             signal.signal(signal.SIGINT, before)
             self._kill()
@@ -154,8 +157,7 @@ class Workers:
                         self._gone(shard, shard.node)
             for key, _ in told:
                 self._read(key.data)
-            if (self._until < math.inf or self.session.shouldfail or self.session.shouldstop) and not self._stopped:
-                self._stop()
+            self._stop_if_over()
 
     def _read(self, shard: Shard) -> None:
         node = shard.node
@@ -166,6 +168,11 @@ class Workers:
         for message in node.reader.messages(data):
             if shard.node is node:
                 self._told(shard, node, message)
+
+    def _stop_if_over(self) -> None:
+        over = self._until < math.inf or self._cut_short or quarantined(self.config) is not None
+        if over and not self._stopped:
+            self._stop()
 
     def _stop(self) -> None:
         """The rows that have begun are the last ones."""
@@ -195,6 +202,7 @@ class Workers:
         self._forget(shard, node)
         if not node.ended and self._raised is None:
             self._lose(node)
+            self._stop_if_over()
         self.config.hook.pytest_testnodedown(node=node, error=None if node.ended else "it ended")
         shard.rest.extendleft(reversed(node.given))
         if not node.ended and not self._stopped and self._left and self._restarts:
@@ -273,6 +281,22 @@ class Workers:
         item = self.session.items[row]
         self._left -= 1
         self.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _block_the_rest(self) -> None:
+        """The rows that the device is not given any more."""
+        stopped = quarantined(self.config)
+        if stopped is None or self._until < math.inf or self._raised is not None or self._cut_short:
+            return
+        for row in sorted(row for shard in self.shards for row in shard.rest):
+            item = self.session.items[row]
+            self._begin(nodeid=item.nodeid, location=item.location)
+            self._name(row)
+            self.config.hook.pytest_runtest_logreport(report=blocked_row(item, stopped))
+            self._finished(row)
+
+    @property
+    def _cut_short(self) -> bool:
+        return bool(self.session.shouldfail or self.session.shouldstop)
 
     def _told(self, shard: Shard, node: Node, message: Message) -> None:
         match message:

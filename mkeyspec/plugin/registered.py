@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkeyspec.plugin import journal, judging, not_closed, recording, result_stream, waivers, worker_errors
+from mkeyspec.plugin import journal, judging, not_closed, quarantine, recording, result_stream, waivers, worker_errors
 from mkeyspec.plugin.colour import Colours
 from mkeyspec.plugin.measured_elsewhere import MeasuredElsewhere
 from mkeyspec.plugin.nothing_judged import Judged
@@ -31,6 +31,7 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
     journal.register(config)
     worker_errors.register(config)
     not_closed.register(config)
+    quarantine.register(config)
     waivers.register(config, option.waivers)
     run_of(config)
     judging.register(config)

@@ -221,7 +221,7 @@ def _verdict(report: pytest.TestReport) -> tuple[Verdict, str, str, str, list[st
     text = crash.message if crash is not None else _text(report)
     code, message = _code_in(text), _first_line(text)
     if getattr(report, "blocked", None):
-        return "blocked", "MKS2008", message, str(report.blocked), []
+        return "blocked", code or "MKS2008", message, str(report.blocked), []
     lost = getattr(report, "lost", None)
     if lost:
         return "lost", str(lost), message, "", []

@@ -14,8 +14,11 @@ import pytest
 
 from mkeyspec.plan import Need
 from mkeyspec.plugin import waivers
-from mkeyspec.plugin.case_report import row_verdict
+from mkeyspec.plugin.case_report import blocked_report, row_verdict
+from mkeyspec.plugin.quarantine import WEDGED
+from mkeyspec.plugin.report_properties import case_properties
 from mkeyspec.run.marks import CaseMark, case_of, row_needs
+from mkeyspec.run.verdict import Blocked
 
 if TYPE_CHECKING:
     from mkeyspec.device.protocol import Capabilities, Info
@@ -42,6 +45,9 @@ class RowReports:
             mark = case_of(getattr(item, "obj", None))
             if mark is not None:
                 report.__dict__[ATTRIBUTE] = _row(item, mark)
+            verdict = row_verdict(item)
+            if verdict is not None and verdict.unhealthy:
+                report.__dict__[WEDGED] = verdict.unhealthy
         return report
 
 
@@ -64,6 +70,16 @@ def row_id(mark: CaseMark, nodeid: str) -> str:
     """`cases/crc.mks::published_values[crc=crc32]`, whatever module it was collected from."""
     _, bracket, rest = nodeid.partition("::")[2].partition("[")
     return f"{mark.suite.source}::{mark.name}{bracket}{rest}"
+
+
+def blocked_row(item: pytest.Item, error: Blocked) -> pytest.TestReport:
+    """The one report of a row that no process was given."""
+    report = blocked_report(item, error)
+    mark = case_of(getattr(item, "obj", None))
+    if mark is not None:
+        report.user_properties = case_properties(item.config, mark, item.nodeid)
+        report.__dict__[ATTRIBUTE] = {"id": row_id(mark, item.nodeid), "about": case_data(mark)}
+    return report
 
 
 def case_data(mark: CaseMark) -> dict[str, Any]:

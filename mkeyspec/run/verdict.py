@@ -151,7 +151,7 @@ class CaseFailed(Exception):
 class Blocked(Exception):
     """The device has not been healthy since the case `culprit`; this case was not run."""
 
-    def __init__(self, culprit: str, symptom: str) -> None:
-        super().__init__(f"MKS2008: blocked: the device is not healthy since {culprit} ({symptom})")
+    def __init__(self, culprit: str, symptom: str, text: str = "") -> None:
+        super().__init__(text or f"MKS2008: blocked: the device is not healthy since {culprit} ({symptom})")
         self.culprit = culprit
         self.symptom = symptom

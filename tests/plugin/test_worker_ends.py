@@ -52,7 +52,7 @@ def test_a_device_that_ends_each_process_is_given_up(project: Project) -> None:
     """Four times for each of the two; each row is counted."""
     project.put("cases/a.mks", MANY)
     project.put("conftest.py", DIES.format(when="call", which="True"))
-    done = project.mkeyspec("run", "cases", "-n", "2")
+    done = project.mkeyspec("run", "cases", "-n", "2", "--quarantine=off")
     assert done.code == 1
     assert "0 passed, 0 failed, 10 lost (10 MKS2012), 0 skipped, 49 not run on" in last_line(done)
 
@@ -66,7 +66,7 @@ def test_a_process_that_ends_in_no_row(project: Project) -> None:
     assert done.code == 1
     assert "59 passed, 0 failed, 1 lost (1 MKS2012), 0 skipped on" in last_line(done)
     project.put("conftest.py", where.format("runtest_protocol()").replace("protocol()", "protocol(item)"))
-    done = project.mkeyspec("run", "cases", "-n", "2")
+    done = project.mkeyspec("run", "cases", "-n", "2", "--quarantine=off")
     assert "0 passed, 0 failed, 10 lost (10 MKS2012), 0 skipped, 49 not run on" in last_line(done)
 
 
