@@ -26,8 +26,9 @@ OURS = "mkeyspec-"
 
 def register(config: pytest.Config, *, watched: bool = False) -> None:
     """`watched`: also the model's calls have a deadline. Raises UsageError if a file that an option names can't be
-    used."""
+    used, or if `-p no:` names one of these plugins."""
     option, manager = config.option, config.pluginmanager
+    _refuse_blocked(config)
     journal.register(config)
     worker_errors.register(config)
     not_closed.register(config)
@@ -49,3 +50,14 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
             manager.register(MeasuredElsewhere(option.device_profile), "mkeyspec-measured-elsewhere")
         if option.require:
             manager.register(Required(read_required(option.require)), "mkeyspec-required")
+
+
+def _refuse_blocked(config: pytest.Config) -> None:
+    """`-p no:NAME`, also in `addopts`: the failures that this part reports would be missing, and the run a success."""
+    for asked in config.option.plugins:
+        name = asked.removeprefix("no:")
+        if name != asked and name.startswith(OURS):
+            raise pytest.UsageError(
+                f"error[MKS0928]: -p {asked}: this part of mkeyspec can't be switched off, since the failures that it "
+                "reports would be missing; leave it out, or switch all of the plugin off by -p no:mkeyspec"
+            )
