@@ -38,6 +38,8 @@ LONG = 1e6
 class Replay(Surroundings):
     """The rig's surroundings, and what its device answers from. No time passes in it but what is waited for."""
 
+    missing = (NotRecorded,)
+
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
         self.position: Position | None = None

@@ -88,7 +88,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return _failed(item, call, excinfo, error)
     if isinstance(error, Unmet):
         return _skipped(item, call, str(error))
-    if isinstance(error, NotRecorded):
+    if isinstance(error, NotRecorded) and rig.around.missing:
         return _not_judged(item, call, error)
     return None
 

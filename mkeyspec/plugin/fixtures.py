@@ -94,7 +94,7 @@ def _made(pytestconfig: pytest.Config, device: Device) -> Rig:
     session_properties(pytestconfig, info)
     bundle = bundle_of(pytestconfig)
     pci = pci_of(pytestconfig) if bundle is None else str(bundle.about.get("pci", ""))
-    about = remember_device(pytestconfig, info, device.capabilities(), pci)
+    about = remember_device(pytestconfig, info, made.capabilities, pci)
     keep_device(pytestconfig, about | {"versions": dict(info.versions)})  # in the order of the texts
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from errno import EOPNOTSUPP, errorcode
 from typing import Literal, TypeVar
@@ -124,8 +124,10 @@ class CaseState:
         *,
         at: At = _START,
         isolated: bool = False,
+        numbers: Mapping[str, int] | None = None,
     ) -> None:
-        """`at`: where the case begins."""
+        """`at`: where the case begins; `numbers`: of the device, as its needs were compared with."""
+        self.numbers = numbers
         self.device = device
         self.profile = profile
         self.deadline = deadline
@@ -384,7 +386,7 @@ class CaseState:
         if place is not None:
             return self._number_at(subject, *place)
         if subject == "device":
-            values = self.device.capabilities().values
+            values = self.numbers if self.numbers is not None else self.device.capabilities().values
             if member not in values:
                 raise protocol.Unsupported(f"device.{member} is unknown")
             return values[member]

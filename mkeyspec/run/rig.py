@@ -66,7 +66,8 @@ class Rig:
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self.doubts = Doubts()
-        self._capabilities = device.capabilities()
+        self.capabilities = device.capabilities()
+        """What rows may need, from the opening of the device on."""
         self._info = device.info()
         self._case: CaseInfo | None = None
         self._executor: Executor | None = None
@@ -93,11 +94,15 @@ class Rig:
             raise Blocked(culprit, symptom)
         unmet = self.unmet(case.needs)
         if unmet:
+            self._same(case)
             self._required(case, unmet)
             self.around.passed_by(case.id, unmet)
             return unmet
         self._case, self._at = case, case.at
-        state = CaseState(self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated)
+        numbers = self.capabilities.values
+        state = CaseState(
+            self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated, numbers=numbers
+        )
         state.late = self.around.begin(case.id, sum(self._late, Counter()))
         state.alive, state.around = self.alive, self.around
         self._whole = False
@@ -118,12 +123,12 @@ class Rig:
         """Continue with a device that was opened again: no case is running. Nothing is blocked any more, unless the
         device says other things of itself than before: rows would be skipped for what it lacks now."""
         capabilities, info = device.capabilities(), device.info()
-        if self._blocked is not None and (capabilities, info) != (self._capabilities, self._info):
-            lacks = ", ".join(sorted(self._capabilities.offers - capabilities.offers))
+        if self._blocked is not None and (capabilities, info) != (self.capabilities, self._info):
+            lacks = ", ".join(sorted(self.capabilities.offers - capabilities.offers))
             symptom = f"opened again, it is another device{f': it lacks {lacks}' if lacks else ''}"
             self._blocked = Blocked(self._blocked.culprit, symptom)
             return
-        self.device, self._capabilities, self._info = device, capabilities, info
+        self.device, self.capabilities, self._info = device, capabilities, info
         self._blocked, self._late = None, ()
 
     def leave(self) -> None:
@@ -131,6 +136,27 @@ class Rig:
         if self._executor is not None:
             self.verdict.status, self._whole = "fail", False
             self._give_back()
+
+    def _same(self, case: CaseInfo) -> None:
+        """Raises CaseFailed if the device says other things of itself than when it was opened: which of them decides
+        whether a row is skipped is not known."""
+        try:
+            now = self.device.capabilities()
+        except PASSED_ON:
+            raise
+        except BaseException as error:
+            found = _died(case.at, error)
+        else:
+            if now == self.capabilities:
+                return
+            more = ", ".join(sorted(map(str, now.offers - self.capabilities.offers)))
+            less = ", ".join(sorted(map(str, self.capabilities.offers - now.offers)))
+            kinds = [f"it offers {more}, too" if more else "", f"it lacks {less}" if less else ""]
+            said = "; ".join(filter(None, kinds)) or "its numbers are others"
+            message = f"the device is not what it was when it was opened: {said}"
+            found = Failure("MKS2014", case.at, message, (("device", self._info.device),), True)
+        self.verdict = Verdict("fail", [found])
+        raise self._failed(case)
 
     def _required(self, case: CaseInfo, unmet: list[str]) -> None:
         required = [need for need in unmet if need in self.profile.require]
@@ -157,7 +183,7 @@ class Rig:
 
     def unmet(self, needs: tuple[Need, ...]) -> list[str]:
         """Which of these needs the device does not meet, each as one phrase."""
-        offers, values = self._capabilities.offers, self._capabilities.values
+        offers, values = self.capabilities.offers, self.capabilities.values
         missing = []
         for need in needs:
             match need:
@@ -186,7 +212,7 @@ class Rig:
         self.alive()
         try:
             executor.take(step)
-        except NotRecorded as missing:
+        except self.around.missing as missing:
             raise NotRecorded(f"{step.at}: {missing}") from None
         except Unsupported as unsupported:
             executor.rulings.fail(self._withheld(step.at, unsupported))
@@ -224,7 +250,7 @@ class Rig:
             self._whole = not any(failure.hard for failure in verdict.failures)
             try:
                 executor.close()
-            except NotRecorded as missing:
+            except self.around.missing as missing:
                 if self._whole:
                     raise NotRecorded(f"the end of the case: {missing}") from None
             except Unsupported as unsupported:
@@ -289,6 +315,8 @@ class Rig:
             events = self.device.events()
         except PASSED_ON:
             raise
+        except self.around.missing:
+            raise
         except BaseException as error:
             raised = f"{type(error).__name__}: {error}"
             message = f"what the case made could not be given back: {raised}"
@@ -304,7 +332,8 @@ class Rig:
         verdict.unhealthy = self.around.symptom(
             lambda: health_check.symptom(self.device, self.deadline)
         )  # gives back once more what is left
-        health_check.forget_events(self.device)  # of the canary transfer: the case that follows has no part in them
+        # Of the canary transfer: the case that follows has no part in them.
+        health_check.forget_events(self.device, self.around.missing)
         if not verdict.unhealthy:
             return
         self._blocked = Blocked(case.id, verdict.unhealthy)

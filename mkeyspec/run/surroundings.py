@@ -16,13 +16,16 @@ class NotRecorded(BaseException):
     `Exception`: a device that raises fails its case, and this is nothing of the device."""
 
 
-PASSED_ON = (KeyboardInterrupt, NotRecorded)
+PASSED_ON = (KeyboardInterrupt,)
 """What is nothing of the device, and is not caught. Whatever else a call of a device raises is its failure, also what
 would end the interpreter or, as pytest's own `skip` and `xfail`, a test: the rest of the run goes on."""
 
 
 class Surroundings:
     """Of a run on a device."""
+
+    missing: tuple[type[NotRecorded], ...] = ()
+    """NotRecorded where a recording answers. Raised by a device it is a failure as any other."""
 
     own = False
     """Whether the call under way is the rig's own: it depends on what came, not on the steps alone."""

@@ -10,6 +10,7 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.outside import CALLS
+from mkeyspec.run.surroundings import NotRecorded
 from tests.run.text import told
 
 PLAIN = """
@@ -76,7 +77,7 @@ def results(call: str, error: BaseException) -> list[str]:
 
 @pytest.mark.parametrize("call", ROWS)
 @pytest.mark.parametrize(
-    "error", [OSError, KeyError, SystemExit, GeneratorExit, pytest.skip.Exception, pytest.xfail.Exception]
+    "error", [OSError, KeyError, SystemExit, GeneratorExit, pytest.skip.Exception, pytest.xfail.Exception, NotRecorded]
 )
 def test_a_call_that_raises(call: str, error: type[BaseException]) -> None:
     try:
