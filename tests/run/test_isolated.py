@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from types import SimpleNamespace
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from mkeyspec.device.protocol import Qp, QpAttributes
+from mkeyspec.device.protocol import Info, Qp, QpAttributes, Side
+from mkeyspec.device.verbs.address import EndAddress, Ended
 from mkeyspec.device.verbs.device import Verbs
-from mkeyspec.device.verbs.queue import End, Pair
 from mkeyspec.plan import Qp as DeclareQp
 from mkeyspec.run.verdict import CaseInfo
 from tests.run.fixtures import at, changed, plain, rig, transmit
@@ -32,31 +32,37 @@ def test_the_rig_asks_for_private_pairs_in_an_isolated_case_only(isolated: bool)
         assert {attributes.private for attributes in asked} == {isolated}
 
 
-def verbs() -> tuple[Any, list[Pair]]:
-    """The class for real NICs over nothing: only its pools, and the pairs that were closed."""
-    device: Any = object.__new__(Verbs)
-    closed: list[Pair] = []
-    device._idle, device._pairs, device._events = OrderedDict(), [], []
-    device._ends, device._known, device._responder = {}, {}, None
-    device._objects = SimpleNamespace(close_keys=lambda: None, give_back=lambda keep: None)
-    device._native = SimpleNamespace(events=list)
-    device.logins = SimpleNamespace(close=lambda: None)
-    return device, closed
+class Recorded:
+    """A station over nothing: it makes ends, and records those that are closed."""
+
+    def __init__(self) -> None:
+        self.numbers = itertools.count(1)
+        self.closed: list[int] = []
+        self.logins = self.lab = None
+
+    def info(self) -> Info:
+        return Info("recorded")
+
+    def end(self, side: Side, attributes: QpAttributes) -> EndAddress:
+        number = next(self.numbers)
+        return EndAddress(Qp(number, side, number, 64), 0)
+
+    def connect(self, handle: int, far: EndAddress) -> None:
+        assert handle != far.qp.handle
+
+    def end_case(self, handles: Sequence[int]) -> list[Ended]:
+        return [Ended(handle, True, ()) for handle in handles]
+
+    def give_back(self, handles: Sequence[int], healthy: bool) -> None:
+        self.closed += handles
+
+    def close(self) -> None:
+        """It has nothing to close."""
 
 
-def test_a_real_device_makes_it_anew_and_throws_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, closed = verbs()
-    numbers = iter(range(1, 100))
-
-    def make(attributes: QpAttributes) -> Pair:
-        owner, peer = (
-            End(Qp(next(numbers), side, next(numbers), 64), attributes, None, None, None) for side in ("owner", "peer")
-        )
-        return Pair(owner, peer, attributes)
-
-    monkeypatch.setattr(device, "_make", make)
-    monkeypatch.setattr(device, "_drain", lambda pair: [])
-    monkeypatch.setattr(Pair, "close", lambda pair: closed.append(pair))
+def test_a_real_device_makes_it_anew_and_throws_it_away() -> None:
+    station: Any = Recorded()
+    device = Verbs(station)
 
     def case(*, private: bool) -> int:
         number: int = device.qp_pair(QpAttributes(private=private)).owner.number
@@ -67,6 +73,6 @@ def test_a_real_device_makes_it_anew_and_throws_it_away(monkeypatch: pytest.Monk
     assert case(private=False) == shared
     mine = case(private=True)
     assert mine != shared
-    assert [pair.owner.qp.number for pair in closed] == [mine]
+    assert station.closed == [mine, mine + 1]
     assert case(private=True) != mine
     assert case(private=False) == shared

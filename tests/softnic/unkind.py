@@ -33,7 +33,7 @@ def test_its_first_port_is_down() -> None:
 def test_a_longer_path_mtu_is_refused(nic: Verbs) -> None:
     with pytest.raises(Unavailable, match="the active MTU of port 2 of mlx5_0 is 256"):
         open_device("mlx5_0", 0, shared=True, path=PathChoice(mtu=512))
-    nic._queues.port.path_mtu = 2
+    nic.owner.queues.port.path_mtu = 2
     with pytest.raises(Refused, match="ibv_modify_qp"):
         nic.qp_pair(QpAttributes())
     nic.close()
@@ -42,7 +42,7 @@ def test_a_longer_path_mtu_is_refused(nic: Verbs) -> None:
 def test_no_qp_with_atomics(nic: Verbs, monkeypatch: pytest.MonkeyPatch) -> None:
     """libmlx5 refuses the operations, the device the right."""
     assert "atomic" not in nic.capabilities().offers
-    nic._queues.atomics = True
+    nic.owner.queues.atomics = True
     with pytest.raises(Refused, match="mlx5dv_create_qp"):
         nic.qp_pair(QpAttributes())
     monkeypatch.setattr(Queues, "_operations", lambda queues, kind: names.EX_SEND | names.EX_WRITE)

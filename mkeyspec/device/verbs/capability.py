@@ -114,3 +114,18 @@ def capabilities(offload: Offload, found: set[str], attr: Any, mtu: int, longest
     if offload.streams is not None and offload.streams[0] and "qp.dci" in offers:
         offers.add("qp.dci_streams")
     return Capabilities(frozenset(offers), values(offload, attr, mtu, longest))
+
+
+OWNER_ALONE = frozenset(
+    {"crypto", "crypto.plaintext", "crypto.wrapped", "crypto.login", "crypto.multi_block", "dek_query"}
+)
+"""What is done at the owner's side only, so that the peer needs none of it."""
+_SMALLER = ("max_qp_wr", "max_sge", "active_mtu", "max_msg_sz")
+
+
+def both(owner: Capabilities, peer: Capabilities) -> Capabilities:
+    """Those of a pair of devices: what both carry out. Numbers are the owner's; of those that both ends of a QP must
+    have, the smaller one."""
+    offers = owner.offers & (peer.offers | OWNER_ALONE)
+    smaller = {name: min(owner.values[name], peer.values[name]) for name in _SMALLER}
+    return Capabilities(offers, owner.values | smaller)

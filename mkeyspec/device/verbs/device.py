@@ -1,8 +1,9 @@
-"""The verbs device: two endpoints on one port of an mlx5 NIC, under pyverbs, libibverbs and libmlx5.
+"""The verbs device: two end stations, under pyverbs, libibverbs and libmlx5. One of them has both sides, over one port
+of an mlx5 NIC; or the owner's is in this process, and the peer's in another.
 
-One context; a protection domain, QP pairs and registered memory per side are kept until the worker ends, so a case
-needs work requests instead of system calls. Objects that may not be clean are not kept: QPs on which something was
-refused, aborted or left waiting; every mkey (a used one can't be reset: LOCAL_INV keeps the layout and the driver's
+One context per station; a protection domain, QP pairs and registered memory per side are kept until the worker ends, so
+a case needs work requests instead of system calls. Objects that may not be clean are not kept: QPs on which something
+was refused, aborted or left waiting; every mkey (a used one can't be reset: LOCAL_INV keeps the layout and the driver's
 signature state, X-DIFF-27, X-BUG-03); and all objects after a case that did not pass.
 
 No function waits, and none depends on the kind of NIC.
@@ -12,18 +13,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import errno
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.protocol import (
     AsyncEvent,
     Capabilities,
@@ -32,11 +31,8 @@ from mkeyspec.device.protocol import (
     DekAttr,
     DekState,
     Info,
-    LabLogin,
-    LocalInv,
     Memory,
     Mkey,
-    NoSuchCall,
     Pd,
     Qp,
     QpAttributes,
@@ -45,52 +41,63 @@ from mkeyspec.device.protocol import (
     Sge,
     Side,
     SignatureError,
-    Unsupported,
     WorkRequest,
 )
-from mkeyspec.device.verbs import capability, names, native
-from mkeyspec.device.verbs import requests as verbs_requests
-from mkeyspec.device.verbs.login import LoginCalls, Logins
-from mkeyspec.device.verbs.objects import Objects, close_all
-from mkeyspec.device.verbs.port import Port
-from mkeyspec.device.verbs.queue import End, Pair, Queues
+from mkeyspec.device.verbs import capability
+from mkeyspec.device.verbs.address import EndAddress
+from mkeyspec.device.verbs.login import LoginCalls
+from mkeyspec.device.verbs.station import ObjectCalls, Station, StationCalls
 
 KEPT_PAIRS = 8
 
 
-class Verbs(LoginCalls):
-    """A `protocol.Device` on an open context; `opening.open_device` makes one."""
+@dataclass(slots=True, eq=False)
+class Pair:
+    owner: EndAddress
+    peer: EndAddress
+    attributes: QpAttributes
+    shared: bool = False
+    """The peer is the case's DC responder, which this pair neither closes nor keeps."""
 
-    def __init__(
-        self,
-        pyverbs: Any,
-        context: Any,
-        port: Port,
-        info: Info,
-        let_go: Callable[[], None],
-        lab: LabLogin | None = None,
-    ) -> None:
-        """`let_go` is called once the context is closed. `lab`: what to log in with; None: no case logs in."""
-        self.pyverbs = pyverbs
-        self.context = context
-        self._info = info
-        self._let_go = let_go
-        self._pid = os.getpid()
-        self._closed = False
-        self._native = native.Native(context)
-        self._queues = Queues(pyverbs, context, port)
-        self._objects = Objects(pyverbs, context)
-        self.lab = lab
-        self.logins = Logins(pyverbs, context, self._native, self._objects)
+    @property
+    def told(self) -> QpPair:
+        return QpPair(self.owner.qp, self.peer.qp)
+
+    @property
+    def own(self) -> tuple[EndAddress, ...]:
+        """The ends that end with it."""
+        return (self.owner,) if self.shared else (self.owner, self.peer)
+
+    @property
+    def lends(self) -> bool:
+        """Whether another case may use it: not if it has a PD of the case, if the case is `isolated`, or if a signature
+        error may have stopped its queue."""
+        mine = self.attributes
+        return not self.shared and mine.pd is None and not mine.private and not mine.sig_pipelining
+
+
+class Verbs(LoginCalls):
+    """A `protocol.Device` on open stations; `opening.open_device` makes one."""
+
+    def __init__(self, owner: Station, peer: StationCalls | None = None) -> None:
+        """Without `peer` the owner's station has both sides. It is closed with this."""
+        self.owner = owner
+        self.logins, self.lab = owner.logins, owner.lab
+        self._at: dict[Side, StationCalls] = {"owner": owner, "peer": owner if peer is None else peer}
+        self._stations: tuple[StationCalls, ...] = (owner,) if peer is None else (owner, peer)
         self._idle: OrderedDict[QpAttributes, Pair] = OrderedDict()
         self._pairs: list[Pair] = []
-        self._ends: dict[int, End] = {}
-        self._responder: End | None = None
-        self._events: list[AsyncEvent] = []
-        self._known: dict[int, Qp] = {}
-        """QPs by their number, those of this case that are gone included: an event may name them."""
-        self._capabilities = self._read_capabilities(port)
-        _forget_in_children(self)
+        self._there: set[int] = set()
+        """Handles of the QPs of this case that are there."""
+        self._known: set[int] = set()
+        """Those that are gone included: an event may name them."""
+        self._responder: EndAddress | None = None
+        self._closed = False
+        self._pid = os.getpid()
+        self._info = owner.info() if peer is None else with_peer(owner.info(), peer.info())
+        if peer is not None:
+            owner.join(peer.address())
+            peer.join(owner.address())
         _close_at_exit(self)
 
     # About -----------------------------------------------------------------------------------
@@ -99,75 +106,47 @@ class Verbs(LoginCalls):
         return self._info
 
     def capabilities(self) -> Capabilities:
-        return self._capabilities
-
-    def has(self, capabilities: Capabilities) -> None:
-        """Of the opening: what it found out."""
-        self._capabilities = capabilities
-
-    def _read_capabilities(self, port: Port) -> Capabilities:
-        pd, pyverbs = self._objects.default_pds["owner"], self.pyverbs
-
-        def qp(attributes: QpAttributes) -> None:
-            self._queues.end(0, "owner", attributes, pd).close()
-
-        def mkey(flags: int, entries: int) -> None:
-            with contextlib.closing(pyverbs.Mlx5Mkey(pd, flags, entries)) as made:
-                if flags & MkeyFlag.UPDATE_TAG and native.mkey_pointer(made) is None:
-                    raise Unsupported("this pyverbs hides its mkeys' keys: no tag can be set")
-
-        offload = self._native.offload()
-        found = capability.tried(pyverbs.PyverbsError, qp, mkey)
-        if self._native.has("mlx5dv_dek_query"):
-            found.add("dek_query")
-        has_logins = self._native.has("mlx5dv_crypto_login_query") and self.pyverbs.Mlx5CryptoLogin is not None
-        if self.lab is not None and has_logins:
-            found.add("crypto.login")
-        return capability.capabilities(offload, found, self.context.query_device(), port.mtu, port.longest)
+        owner, *others = (station.capabilities() for station in self._stations)
+        return capability.both(owner, others[0]) if others else owner
 
     # Objects ---------------------------------------------------------------------------------
 
+    def _objects(self, side: Side) -> ObjectCalls:
+        return self._at[side].objects
+
     def pd(self, side: Side) -> Pd:
-        return self._objects.pd(side)
+        return self._objects(side).pd(side)
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
-        return self._objects.memory(side, length, access=access, misaligned=misaligned, pd=pd)
+        return self._objects(side).memory(side, length, access=access, misaligned=misaligned, pd=pd)
 
     def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
-        self._objects.write(memory, offset, data)
+        self._objects(memory.side).write(memory, offset, data)
 
     def read(self, memory: Memory, offset: int, length: int) -> npt.NDArray[np.uint8]:
-        return self._objects.read(memory, offset, length)
+        return self._objects(memory.side).read(memory, offset, length)
 
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
-        return self._objects.mkey(side, create_flags=create_flags, max_entries=max_entries, pd=pd)
+        return self._objects(side).mkey(side, create_flags=create_flags, max_entries=max_entries, pd=pd)
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:
-        return self._objects.retag(mkey, tag)
+        return self._objects(mkey.side).retag(mkey, tag)
 
     def destroy(self, mkey: Mkey) -> None:
         """The rig polls first: an entry of a signature error is of the mkey (X-BUG-05)."""
-        self._objects.destroy(mkey)
+        self._objects(mkey.side).destroy(mkey)
 
     def mkey_check(self, mkey: Mkey) -> SignatureError | None:
-        return self._objects.mkey_check(mkey)
+        return self._objects(mkey.side).mkey_check(mkey)
 
     def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
-        if "crypto" not in self._capabilities.offers:
-            raise Unsupported("crypto: this device imports no keys, or nothing says how to log in for wrapped ones")
-        return self._objects.dek(key, keytag, attr)
+        return self.owner.dek(key, keytag, attr)
 
     def query_dek(self, dek: Dek) -> DekState:
-        """By libmlx5 itself: pyverbs takes the opaque bytes for a string, which ends at the first 0."""
-        answer = self._native.query_dek(self._objects.dek_of(dek))
-        if answer is None:
-            raise Unsupported("this pyverbs hides its DEKs: none can be queried")
-        if isinstance(answer, int):
-            raise Refused("mlx5dv_dek_query", answer)
-        return DekState(*answer)
+        return self.owner.query_dek(dek)
 
     def destroy_dek(self, dek: Dek) -> None:
-        self._objects.destroy_dek(dek)
+        self.owner.objects.destroy_dek(dek)
 
     # Queue pairs -----------------------------------------------------------------------------
 
@@ -177,213 +156,143 @@ class Verbs(LoginCalls):
 
     def _adopt(self, pair: Pair) -> QpPair:
         self._pairs.append(pair)
-        for end in pair.ends:
-            self._ends[end.qp.handle] = end
-            if end.qp.number:
-                self._known[end.qp.number] = end.qp
-        return QpPair(pair.owner.qp, pair.peer.qp)
+        for end in (pair.owner, pair.peer):
+            self._there.add(end.qp.handle)
+            self._known.add(end.qp.handle)
+        return pair.told
 
     def _make(self, attributes: QpAttributes) -> Pair:
-        make, queues, objects = "mlx5dv_create_qp", self._queues, self._objects
-        if min(attributes.max_send_wr, attributes.max_recv_wr, attributes.max_inline_data, attributes.send_ops) < 0:
-            raise NoSuchCall("a negative capability of a QP")
-        pds: dict[Side, Any] = dict(objects.default_pds)
-        if attributes.pd is not None:
-            pds[attributes.pd.side] = objects.pd_of(attributes.pd.side, attributes.pd)
-        owner = objects.call(make, lambda: queues.end(objects.next(), "owner", attributes, pds["owner"]))
         dci = attributes.type == "dci"
+        owner = self._at["owner"].end("owner", attributes)
         try:
-            if dci:
-                peer = self._targets()
-            else:
-                peer = objects.call(make, lambda: queues.end(objects.next(), "peer", attributes, pds["peer"]))
+            peer = self._targets() if dci else self._at["peer"].end("peer", attributes)
         except BaseException:
-            owner.close()
+            self._close_ends([owner])
             raise
         pair = Pair(owner, peer, attributes, shared=dci)
         try:
-            objects.call("ibv_modify_qp", lambda: queues.connect(pair, pds))
+            self._at["owner"].connect(owner.qp.handle, peer)
+            if not dci:
+                self._at["peer"].connect(peer.qp.handle, owner)
         except BaseException:
-            pair.close()
+            self._close_ends(pair.own)
             raise
         return pair
 
-    def _targets(self) -> End:
+    def _targets(self) -> EndAddress:
         """The DC responder of the case: the receive queue of the DCTs, and the other end of every DCI."""
         if self._responder is None:
-            attributes = QpAttributes(type="dci", send_ops=0)
-            pd, objects = self._objects.default_pds["peer"], self._objects
-            self._responder = objects.call(
-                "ibv_create_srq", lambda: self._queues.responder(objects.next(), "peer", attributes, pd)
-            )
+            self._responder = self._at["peer"].responder("peer")
         return self._responder
 
     def dct(self, key: int) -> int:
-        responder, pd = self._targets(), self._objects.default_pds["peer"]
-        number = verbs_requests.fit(key, verbs_requests.U64, "DC key")
-        target = self._objects.call("mlx5dv_create_qp", lambda: self._queues.target(number, responder, pd))
-        responder.targets.append(target)
-        self._known[int(target.qp_num)] = responder.qp  # an event may name the DCT
-        return int(target.qp_num)
+        responder = self._targets().qp
+        self._known.add(responder.handle)
+        return self._at["peer"].dct(responder.handle, key)
 
     def reconnect(self, pair: QpPair) -> QpPair:
         """Create new QPs: a refused section leaves an open configuration in libmlx5's QP, and a reset does not close
         it."""
-        self._collect_events()
         old = next((item for item in self._pairs if item.owner.qp.handle == pair.owner.handle), None)
         if old is None:
             raise Refused("ibv_modify_qp", errno.EINVAL)
-        self._drain(old)
         self._pairs.remove(old)
-        for end in old.ends:
-            self._ends.pop(end.qp.handle, None)
-        old.close()
+        self._there -= {old.owner.qp.handle, old.peer.qp.handle}
+        self._close_ends(old.own)
         return self._adopt(self._make(old.attributes))
 
-    def _drain(self, pair: Pair) -> list[Completion]:
-        """Polling the entry of a signature error after its mkey was destroyed crashes (X-BUG-05)."""
-        return [one for end in pair.ends for one in end.poll(self._objects.signed)]
+    def _close_ends(self, ends: Iterable[EndAddress]) -> None:
+        for station, handles in self._by_station(ends).items():
+            if handles:
+                station.close_ends(handles)
+
+    def _by_station(self, ends: Iterable[EndAddress]) -> Mapping[StationCalls, list[int]]:
+        found: dict[StationCalls, list[int]] = {station: [] for station in self._stations}
+        for end in ends:
+            found[self._at[end.qp.side]].append(end.qp.handle)
+        return found
 
     # Work ------------------------------------------------------------------------------------
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
-        end = self._sending(qp)
-        if end is None:
+        if qp.handle not in self._there:
             return errno.EINVAL
-        for run in _runs(requests):
-            if isinstance(run, LocalInv):
-                if abort:
-                    raise NoSuchCall("ibv_post_send inside a section that is aborted")
-                number = verbs_requests.post_send(self.pyverbs, end, run)
-            else:
-                section = verbs_requests.SectionCalls(self.pyverbs, end, self._objects.mkey_of, self._objects.dek_of)
-                try:
-                    for request in run:
-                        section.build(request)
-                except OverflowError as error:
-                    raise NoSuchCall(f"a number is more than its C type holds ({error})") from None
-                number = section.post(abort=abort)
-            if number:
-                return number
-        return 0
-
-    def _sending(self, qp: Qp) -> End | None:
-        end = self._ends.get(qp.handle)
-        return end if end is not None and end.handle is not None else None
+        return self._at[qp.side].post(qp.handle, requests, abort)
 
     def post_recv(self, qp: Qp, wr_id: int, sges: Sequence[Sge]) -> int:
-        end = self._ends.get(qp.handle)
-        if end is None or (end.handle is None and end.srq is None):
+        if qp.handle not in self._there:
             return errno.EINVAL
-        return verbs_requests.post_recv(self.pyverbs, end, wr_id, sges)
+        return self._at[qp.side].post_recv(qp.handle, wr_id, sges)
 
     def poll(self, qp: Qp) -> list[Completion]:
-        end = self._ends.get(qp.handle)
-        if end is None:
-            return []
-        found = end.poll(self._objects.signed)
-        if any(completion.status != "success" for completion in found):
-            end.spent = True
-        return found
+        return self._at[qp.side].poll(qp.handle) if qp.handle in self._there else []
 
     def events(self) -> list[AsyncEvent]:
-        self._collect_events()
-        found, self._events = self._events, []
-        return found
-
-    def _collect_events(self) -> None:
-        for raw in self._native.events():
-            if raw.kind not in ENVIRONMENT:
-                qp = self._known.get(raw.qp_number) if raw.qp_number is not None else None
-                self._events.append(AsyncEvent(raw.kind, qp))
+        """One of a QP that no pair of this case has or had is of no QP."""
+        told = [event for station in self._stations for event in station.events()]
+        return [
+            replace(event, qp=None) if event.qp is not None and event.qp.handle not in self._known else event
+            for event in told
+        ]
 
     def cancel(self, qp: Qp, wr_id: int) -> int:
-        end = self._sending(qp)
-        if end is None:
+        if qp.handle not in self._there:
             return -errno.EINVAL
-        end.spent = True
-        try:
-            return int(end.handle.cancel_posted_send_wrs(verbs_requests.fit(wr_id, verbs_requests.U64, "wr_id")))
-        except self.pyverbs.PyverbsRDMAError as error:
-            return -names.errno_of(error)
+        return self._at[qp.side].cancel(qp.handle, wr_id)
 
     def resume(self, qp: Qp) -> int:
-        end = self._sending(qp)
-        if end is None:
+        if qp.handle not in self._there:
             return errno.EINVAL
-        end.spent = True
-        attr = self.pyverbs.QPAttr(qp_state=names.RTS, cur_qp_state=names.SQD)
-        try:
-            end.handle.modify(attr, names.QP_STATE | names.QP_CUR_STATE)
-        except self.pyverbs.PyverbsRDMAError as error:
-            return names.errno_of(error)
-        return 0
+        return self._at[qp.side].resume(qp.handle)
 
     # End -------------------------------------------------------------------------------------
 
     def release(self, *, healthy: bool) -> None:
         """Close in the order mkey, DEK, login, QP, MR, CQ, PD; keep what is clean after a pass."""
-        late = [(pair, one) for pair in self._pairs for one in self._drain(pair)]
-        try:
-            self._objects.close_keys()
-        finally:
-            self.logins.close()
-        over: list[Any] = []
+        used = {end.qp.handle: end for pair in self._pairs for end in (pair.owner, pair.peer)}
+        ended = [
+            one for station, handles in self._by_station(used.values()).items() for one in station.end_case(handles)
+        ]
+        late = [completion for one in ended for completion in one.late]
+        kept = {one.handle for one in ended if healthy and one.clean and not one.late}
+        over: list[EndAddress] = []
         for pair in self._pairs:
-            told = any(one is pair for one, _ in late)
-            if healthy and pair.clean and pair.lends and not told and pair.attributes not in self._idle:
+            if pair.lends and kept.issuperset(end.qp.handle for end in pair.own) and pair.attributes not in self._idle:
                 self._idle[pair.attributes] = pair
             else:
-                over.append(pair)
+                over += pair.own
         while len(self._idle) > (KEPT_PAIRS if healthy else 0):
-            over.append(self._idle.popitem(last=False)[1])
+            over += self._idle.popitem(last=False)[1].own
         if self._responder is not None:
             over.append(self._responder)
         self._pairs.clear()
-        self._ends.clear()
-        self._responder = None
-        close_all(over)
-        self._objects.give_back(keep=healthy)
-        self._events.clear()  # of the case; what comes while it ends is reported by the next question
-        self._collect_events()
+        self._there.clear()
         self._known.clear()
+        self._responder = None
+        for station, handles in self._by_station(over).items():
+            station.give_back(handles, healthy)
         if healthy and late:
-            raise Late(f"a completion came when nothing was due any more: {late[0][1]}")
+            raise Late(f"a completion came when nothing was due any more: {late[0]}")
 
     def close(self) -> None:
         if self._closed or os.getpid() != self._pid:
             return
         self._closed = True
-        try:
+        with contextlib.ExitStack() as closing:
+            for station in self._stations:
+                closing.callback(station.close)
             self.release(healthy=False)
-            self._objects.close()
-            self.context.close()
-        finally:
-            self._let_go()
 
 
 class Late(Exception):
     """There were completions that no request caused; all objects were released."""
 
 
-ENVIRONMENT = frozenset({
-    "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
-})  # fmt: skip
-"""Events of the port that are not caused by a case."""
-
-
-def _forget_in_children(device: Verbs) -> None:
-    """A forked child has the parent's descriptors. If it collected these objects, it would destroy the parent's. So a
-    child keeps them and does not use them."""
-    reference = weakref.ref(device)
-
-    def after() -> None:
-        held = reference()
-        if held is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
-
-    with contextlib.suppress(AttributeError):
-        os.register_at_fork(after_in_child=after)
+def with_peer(owner: Info, peer: Info) -> Info:
+    """What is said of two stations: the peer's under names that begin with `peer`."""
+    more = {"peer": peer.device, "peer firmware": peer.firmware}
+    more |= {f"peer {name}": version for name, version in peer.versions.items()}
+    return Info(owner.device, owner.firmware, owner.versions | more)
 
 
 def _close_at_exit(device: Verbs) -> None:
@@ -397,16 +306,3 @@ def _close_at_exit(device: Verbs) -> None:
                 held.close()
 
     atexit.register(close)
-
-
-def _runs(requests: Sequence[WorkRequest]) -> list[list[WorkRequest] | LocalInv]:
-    """Sections between the requests that are posted by ibv_post_send."""
-    runs: list[list[WorkRequest] | LocalInv] = []
-    for request in requests:
-        if isinstance(request, LocalInv) and request.by_post_send:
-            runs.append(request)
-        elif runs and isinstance(runs[-1], list):
-            runs[-1].append(request)
-        else:
-            runs.append([request])
-    return runs or [[]]

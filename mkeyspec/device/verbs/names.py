@@ -41,7 +41,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "pyverbs.qp": ("QPCap", "QPInitAttrEx", "QPAttr", "DataBuffer"),
     "pyverbs.srq": ("SRQ", "SrqInitAttr", "SrqAttr"),
     "pyverbs.wr": ("SGE", "RecvWR", "SendWR"),
-    "pyverbs.addr": ("AH", "AHAttr", "GlobalRoute"),
+    "pyverbs.addr": ("AH", "AHAttr", "GID", "GlobalRoute"),
     "pyverbs.pyverbs_error": ("PyverbsError", "PyverbsRDMAError", "PyverbsUserError"),
 }  # fmt: skip
 """What this project uses of pyverbs; all of it is in 39 and in the newest."""

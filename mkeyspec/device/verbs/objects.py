@@ -37,14 +37,14 @@ _T = TypeVar("_T")
 class Objects:
     """Everything of one context that is not a queue. `default_pds` and the arena live as long as the device."""
 
-    def __init__(self, pyverbs: Any, context: Any) -> None:
+    def __init__(self, pyverbs: Any, context: Any, first_handle: int = FIRST_HANDLE) -> None:
         self.pyverbs = pyverbs
         self.context = context
         self.arena = Arena(pyverbs.MR)
         self.default_pds: dict[Side, Any] = {}
         self.signed = 0
         """How many mkeys of the case can have a signature error waiting in a CQ."""
-        self._handle = FIRST_HANDLE
+        self._handle = first_handle
         self._memories: dict[int, VerbsRegion] = {}
         self._pds: dict[int, Any] = {}
         self._mkeys: dict[int, Any] = {}

@@ -12,6 +12,8 @@ from mkeyspec.device.protocol import ANY_PATH, Info, LabLogin, PathChoice, Refus
 from mkeyspec.device.verbs import device_lock, names, native, port_in_use, trial
 from mkeyspec.device.verbs import port as ports
 from mkeyspec.device.verbs.device import Verbs
+from mkeyspec.device.verbs.objects import FIRST_HANDLE
+from mkeyspec.device.verbs.station import Station
 
 
 def open_device(
@@ -24,9 +26,26 @@ def open_device(
     lab: LabLogin | None = None,
     path: PathChoice = ANY_PATH,
 ) -> Verbs:
+    """The device `name` on its port `number`, with both sides: see `open_station`."""
+    return Verbs(
+        open_station(name, number, allow_busy_port=allow_busy_port, shared=shared, label=label, lab=lab, path=path)
+    )
+
+
+def open_station(
+    name: str,
+    number: int = 1,
+    *,
+    allow_busy_port: bool = False,
+    shared: bool = False,
+    label: str = "",
+    lab: LabLogin | None = None,
+    path: PathChoice = ANY_PATH,
+    first_handle: int = FIRST_HANDLE,
+) -> Station:
     """The device `name` on its port `number`. Raises Unavailable with the fix. `shared`: the device belongs to this
     process alone, so it is not locked. `label` is its name in reports. `lab`: what to log in with.
-    `path`: which GID and MTU its QPs have.
+    `path`: which GID and MTU its QPs have. `first_handle`: where the handles of its objects begin.
     """
     pyverbs = names.load()
     present = devices(pyverbs)
@@ -43,9 +62,9 @@ def open_device(
         context = _open_context(pyverbs, name)
         try:
             found = ports.find(pyverbs, context, name, number, path)
-            device = Verbs(pyverbs, context, found, _info(context, label or name), let_go, lab)
-            trial.tried(device)
-            return device
+            station = Station(pyverbs, context, found, _info(context, label or name), let_go, lab, first_handle)
+            trial.tried(station)
+            return station
         except (pyverbs.PyverbsError, Refused, Unsupported) as error:
             context.close()
             raise Unavailable("MKS0919", f"{name} can't be used: {_why(error)}") from None

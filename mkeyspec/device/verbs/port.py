@@ -8,6 +8,7 @@ from typing import Any
 
 from mkeyspec.abi.constants import MTUS
 from mkeyspec.device.protocol import PathChoice, Unavailable
+from mkeyspec.device.verbs.address import PortAddress
 
 ACTIVE = 4
 """IBV_PORT_ACTIVE"""
@@ -35,6 +36,10 @@ class Port:
     """max_msg_sz: bytes of the longest message."""
     path_mtu: int = 1
     """That of the QPs, of enum ibv_mtu."""
+    ethernet: bool = False
+
+    def address(self) -> PortAddress:
+        return PortAddress(self.ethernet, self.lid, "" if self.gid is None else str(self.gid), self.path_mtu)
 
 
 def find(pyverbs: Any, context: Any, name: str, number: int, choice: PathChoice) -> Port:
@@ -53,7 +58,8 @@ def find(pyverbs: Any, context: Any, name: str, number: int, choice: PathChoice)
     found = Port(
         number, int(attr.lid), mtu=active, longest=int(attr.max_msg_sz), path_mtu=_path_mtu(active, of, choice)
     )
-    needs_gid = int(attr.link_layer) == LINK_ETHERNET or int(getattr(attr, "flags", 0)) & GRH_REQUIRED
+    found.ethernet = int(attr.link_layer) == LINK_ETHERNET
+    needs_gid = found.ethernet or int(getattr(attr, "flags", 0)) & GRH_REQUIRED
     if needs_gid or choice.gid_index is not None:
         index = _gid_index(pyverbs, context, number, int(attr.gid_tbl_len), choice.gid_index, of)
         found.gid, found.gid_index = context.query_gid(number, index), index

@@ -1,7 +1,7 @@
-"""QP pairs under pyverbs: creating, connecting, polling and closing them, each with its own completion queues.
+"""Ends of QP pairs under pyverbs: creating, connecting, polling and closing them, each with its own completion queues.
 
 A pair has four CQs, one for each queue of each end, so the CQ of a completion identifies its queue even if an error
-leaves every other member undefined. The CQs are destroyed with the pair.
+leaves every other member undefined. The CQs are destroyed with the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from mkeyspec.abi.constants import WC_OPCODE, WC_STATUS, Access
 from mkeyspec.device.protocol import Completion, NoSuchCall, Qp, QpAttributes, Side
 from mkeyspec.device.verbs import names
+from mkeyspec.device.verbs.address import EndAddress, PortAddress
 from mkeyspec.device.verbs.port import Port
 
 REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ)
@@ -21,6 +22,9 @@ REMOTE = int(Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ)
 QKEY = 0x11111111
 TIMEOUT, RETRIES, RNR_RETRIES, RNR_TIMER = 12, 7, 6, 12
 """Local ack timeout 4.096 µs << 12, so that a lost peer is reported within 0.2 s, well before a step's deadline."""
+
+_PSN_STEP, _MOST_PSN = 0x9E3779, 0xFFFFFF
+"""Each end begins with another number, of 24 bits."""
 
 _EX_OPS = {
     "rc": names.EX_SEND
@@ -63,7 +67,9 @@ class End:
     send_cq: Any
     recv_cq: Any
     srq: Any = None
-    other: End | None = None
+    pd: Any = None
+    far: EndAddress | None = None
+    """The other end, once it is connected."""
     receives: int = 0
     """Receives that were posted and have not come back."""
     spent: bool = False
@@ -72,6 +78,10 @@ class End:
     """The address handle of UD and DC work requests."""
     targets: list[Any] = field(default_factory=list)
     """DCTs of a responder."""
+
+    def told(self) -> EndAddress:
+        """What the other end must know of it."""
+        return EndAddress(self.qp, self.qp.handle * _PSN_STEP & _MOST_PSN)
 
     def poll(self, again: int) -> list[Completion]:
         """Poll all completions of both CQs. A poll that consumes the entry of a signature error returns "empty"
@@ -126,39 +136,6 @@ class End:
         self.send_cq = self.recv_cq = None
 
 
-@dataclass(slots=True, eq=False)
-class Pair:
-    owner: End
-    peer: End
-    attributes: QpAttributes
-    shared: bool = False
-    """The peer is the case's DC responder, which this pair neither closes nor keeps."""
-
-    @property
-    def ends(self) -> tuple[End, End]:
-        return self.owner, self.peer
-
-    @property
-    def clean(self) -> bool:
-        """Whether its state is that of a new pair: nothing waits in it and nothing was refused or aborted on it."""
-        return not self.shared and not any(end.spent or end.receives for end in self.ends)
-
-    @property
-    def lends(self) -> bool:
-        """Whether another case may use it: not if it has a PD of the case, if the case is `isolated`, or if a signature
-        error may have stopped its queue."""
-        mine = self.attributes
-        return mine.pd is None and not mine.private and not mine.sig_pipelining
-
-    def close(self) -> None:
-        """Close both QPs before any CQ: work of one may still complete at the other."""
-        ends = (self.owner,) if self.shared else self.ends
-        for end in ends:
-            end.close_queue()
-        for end in ends:
-            end.close()
-
-
 class Queues:
     """Makes queues on one context. `pyverbs` is the namespace of names.load()."""
 
@@ -166,6 +143,7 @@ class Queues:
         self.pyverbs = pyverbs
         self.context = context
         self.port = port
+        self._far: PortAddress | None = None
         self.atomics = bool(int(context.query_device().atomic_caps))
 
     def end(self, handle: int, side: Side, attributes: QpAttributes, pd: Any) -> End:
@@ -185,7 +163,7 @@ class Queues:
                     cq.close()
             raise
         told = Qp(handle, side, int(qp.qp_num), int(init.max_inline_data))
-        return End(told, attributes, qp, send_cq, recv_cq)
+        return End(told, attributes, qp, send_cq, recv_cq, pd=pd)
 
     def _init_attributes(self, attributes: QpAttributes, pd: Any, send_cq: Any, recv_cq: Any) -> tuple[Any, Any]:
         pyverbs, dci = self.pyverbs, attributes.type == "dci"
@@ -229,37 +207,42 @@ class Queues:
         more = names.EX_CMP_SWP | names.EX_FETCH_ADD if self.atomics and kind in _WITH_ATOMICS else 0
         return _EX_OPS[kind] | more
 
-    def connect(self, pair: Pair, pds: dict[Side, Any]) -> None:
-        """Both ends to RTS, each towards the other."""
-        kind = pair.attributes.type
-        owner, peer = pair.ends
-        owner.other, peer.other = peer, owner
-        for end in pair.ends:
-            assert end.other is not None
-            if end.handle is None:
-                continue
-            end.handle.to_rts(self._attributes(end.other.qp.number))
-            if kind in ("ud", "dci"):
-                end.address = self.pyverbs.AH(pds[end.qp.side], attr=self._path())
+    def join(self, far: PortAddress) -> None:
+        """The other ends are at this port; before, they are at the same one."""
+        self._far = far
 
-    def _attributes(self, number: int) -> Any:
-        attr = self.pyverbs.QPAttr(port_num=self.port.number, path_mtu=self.port.path_mtu)
-        attr.dest_qp_num = number
+    @property
+    def far(self) -> PortAddress:
+        return self._far or self.port.address()
+
+    def connect(self, end: End, far: EndAddress) -> None:
+        """To RTS, towards the other end."""
+        end.far = far
+        if end.handle is None:
+            return
+        end.handle.to_rts(self._attributes(far, end.told().psn))
+        if end.attributes.type in ("ud", "dci"):
+            end.address = self.pyverbs.AH(end.pd, attr=self._path())
+
+    def _attributes(self, far: EndAddress | None, psn: int) -> Any:
+        mtu = min(self.port.path_mtu, self.far.path_mtu)
+        attr = self.pyverbs.QPAttr(port_num=self.port.number, path_mtu=mtu)
+        attr.dest_qp_num = 0 if far is None else far.qp.number
         attr.qp_access_flags = REMOTE | (int(Access.REMOTE_ATOMIC) if self.atomics else 0)
         attr.qkey = QKEY
         attr.timeout, attr.retry_cnt = TIMEOUT, RETRIES
         attr.rnr_retry, attr.min_rnr_timer = RNR_RETRIES, RNR_TIMER
         attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
-        attr.rq_psn = attr.sq_psn = 0
+        attr.rq_psn, attr.sq_psn = 0 if far is None else far.psn, psn
         attr.ah_attr = self._path()
         return attr
 
     def _path(self) -> Any:
-        port, pyverbs = self.port, self.pyverbs
-        if port.gid is None:
-            return pyverbs.AHAttr(dlid=port.lid, sl=port.sl, port_num=port.number)
-        route = pyverbs.GlobalRoute(dgid=port.gid, sgid_index=port.gid_index)
-        return pyverbs.AHAttr(dlid=port.lid, sl=port.sl, is_global=1, port_num=port.number, gr=route)
+        port, far, pyverbs = self.port, self.far, self.pyverbs
+        if not far.gid:
+            return pyverbs.AHAttr(dlid=far.lid, sl=port.sl, port_num=port.number)
+        route = pyverbs.GlobalRoute(dgid=pyverbs.GID(val=far.gid), sgid_index=port.gid_index)
+        return pyverbs.AHAttr(dlid=far.lid, sl=port.sl, is_global=1, port_num=port.number, gr=route)
 
     def responder(self, handle: int, side: Side, attributes: QpAttributes, pd: Any) -> End:
         """The receiving end of DCI pairs: an SRQ with a CQ, on which DCTs are made."""
@@ -271,9 +254,9 @@ class Queues:
         except BaseException:
             recv_cq.close()
             raise
-        return End(Qp(handle, side, 0, 0), attributes, None, None, recv_cq, srq)
+        return End(Qp(handle, side, 0, 0), attributes, None, None, recv_cq, srq, pd)
 
-    def target(self, key: int, end: End, pd: Any) -> Any:
+    def target(self, key: int, end: End) -> Any:
         """A DCT in RTR on a responder."""
         pyverbs = self.pyverbs
         init = pyverbs.QPInitAttrEx(
@@ -283,13 +266,13 @@ class Queues:
             srq=end.srq,
             cap=pyverbs.QPCap(max_send_wr=0, max_recv_wr=0, max_send_sge=0, max_recv_sge=0),
             comp_mask=names.INIT_ATTR_PD,
-            pd=pd,
+            pd=end.pd,
         )
         dc = pyverbs.Mlx5DVDCInitAttr(dc_type=names.DV_DCT, dct_access_key=key)
         extra = pyverbs.Mlx5DVQPInitAttr(comp_mask=names.DV_MASK_DC, dc_init_attr=dc)
         target = pyverbs.Mlx5QP(self.context, init, extra)
         try:
-            target.to_rtr(self._attributes(0))
+            target.to_rtr(self._attributes(None, 0))
         except BaseException:
             target.close()
             raise

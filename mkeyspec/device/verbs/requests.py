@@ -183,8 +183,8 @@ class SectionCalls:
         end = self.end
         qp, kind, address = end.handle, end.attributes.type, end.address
         if kind == "ud":
-            assert end.other is not None
-            number = end.other.qp.number
+            assert end.far is not None
+            number = end.far.qp.number
             self.calls.append(lambda: qp.wr_set_ud_addr(address, number, QKEY))
         dc = request.dc
         if dc is None:

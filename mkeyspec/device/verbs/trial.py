@@ -16,21 +16,22 @@ from mkeyspec.device.protocol import (
     Unsupported,
 )
 from mkeyspec.device.verbs.device import Verbs
+from mkeyspec.device.verbs.station import Station
 
 DEADLINE = 2.0
 """Seconds to wait for the completion."""
 _LENGTH = 64
 
 
-def tried(device: Verbs) -> None:
-    """Add to the device's capabilities what it carries out, and leave it without objects.
+def tried(station: Station) -> None:
+    """Add to the station's capabilities what it carries out, and leave it without objects.
 
     `access.remote_atomic`: firmware may take that right of an mkey at its creation only (mlx5 PRM,
     umr_modify_atomic_disabled), and libmlx5 creates mkeys without it.
     """
-    if _takes(device, int(Access.REMOTE_ATOMIC)):
-        had = device.capabilities()
-        device.has(Capabilities(had.offers | {"access.remote_atomic"}, had.values))
+    if _takes(Verbs(station), int(Access.REMOTE_ATOMIC)):
+        had = station.capabilities()
+        station.has(Capabilities(had.offers | {"access.remote_atomic"}, had.values))
 
 
 def _takes(device: Verbs, access: int) -> bool:

@@ -314,7 +314,9 @@ def test_an_event_of_a_target_is_the_responders(nic: Verbs, monkeypatch: pytest.
     """A DCT is a QP that no case names; what it receives, and what befalls it, is the responder's."""
     number = nic.dct(0x1122)
     pair = nic.qp_pair(QpAttributes(type="dci", send_ops=0))
-    monkeypatch.setattr(nic._native, "events", lambda: [Raw("qp_access_err", number), Raw("comm_est", number + 1000)])
+    monkeypatch.setattr(
+        nic.owner._native, "events", lambda: [Raw("qp_access_err", number), Raw("comm_est", number + 1000)]
+    )
     assert nic.events() == [AsyncEvent("qp_access_err", pair.peer), AsyncEvent("comm_est", None)]
 
 
@@ -406,6 +408,6 @@ def test_without_the_pointer_of_the_context_it_does_not_open(monkeypatch: pytest
 
 
 def test_a_query_that_fails_is_not_a_device_that_offers_nothing(nic: Verbs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nic._native, "_mlx5", SimpleNamespace(mlx5dv_query_device=lambda *arguments: 95))
+    monkeypatch.setattr(nic.owner._native, "_mlx5", SimpleNamespace(mlx5dv_query_device=lambda *arguments: 95))
     with pytest.raises(Unavailable, match=r"MKS0960.*(EOPNOTSUPP|ENOTSUP)"):
-        nic._native.offload()
+        nic.owner._native.offload()

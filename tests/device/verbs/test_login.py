@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mkeyspec.device.protocol import LoginAttr, NoSuchCall, Refused, Unsupported
-from mkeyspec.device.verbs.device import Verbs
 from mkeyspec.device.verbs.login import Logins
+from mkeyspec.device.verbs.station import Station
 
 ATTR = LoginAttr(1, 2, bytes(48))
 
@@ -58,10 +58,10 @@ def test_also_if_an_mkey_can_not_be_destroyed() -> None:
     def stuck() -> None:
         raise OSError("busy")
 
-    device: Any = object.__new__(Verbs)
-    device._pairs, device.logins, device._objects = [], made, SimpleNamespace(close_keys=stuck)
+    station: Any = object.__new__(Station)
+    station._ends, station.logins, station.objects = {}, made, SimpleNamespace(close_keys=stuck)
     with pytest.raises(OSError, match="busy"):
-        device.release(healthy=True)
+        station.end_case([])
     assert calls == ["login", "logout"]
 
 
