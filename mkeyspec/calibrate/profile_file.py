@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mkeyspec.calibrate.engine import show
-from mkeyspec.calibrate.pages import LISTED, departures
+from mkeyspec.calibrate.pages import LISTED, OPEN, departures
 from mkeyspec.calibrate.point import Found
 from mkeyspec.calibrate.worker import Opened
 from mkeyspec.device.profile.errno import ERRNO
@@ -100,15 +100,13 @@ def expectations(opened: Opened, found: Sequence[Found]) -> str | None:
     listed = [(one.id, one.found) for one in departures(found) if one.id in LISTED]
     if not listed:
         return None
-    lines = [
-        f"title = {_text(f'departures measured on {opened.info.device}')}",
-        "",
-        "[[shows]]",
-        f"device = {_text(opened.info.device)}",
-        *([f"firmware = {_text(opened.info.firmware)}"] if opened.info.firmware else []),
-        "[shows.ids]",
-        *(f"{id} = {_text(f'{one.key} is {show(one.value)}')}" for id, one in listed),
-    ]
+    lines = [f"title = {_text(f'departures measured on {opened.info.device}')}"]
+    for kind in ("shows", "may_show"):
+        ids = [(id, one) for id, one in listed if (id in OPEN) == (kind == "may_show")]
+        if ids:
+            lines += ["", f"[[{kind}]]", f"device = {_text(opened.info.device)}"]
+            lines += [f"firmware = {_text(opened.info.firmware)}"] if opened.info.firmware else []
+            lines += [f"[{kind}.ids]", *(f"{id} = {_text(f'{one.key} is {show(one.value)}')}" for id, one in ids)]
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,8 @@ and the departures (ids of the catalogue, each with a description):
     versions = { rdma-core = ">=35, <38" }  # dotted numbers; every comparison must hold
     ids = { X-DIFF-08 = "compares all 64 bits of a CRC32 seed" }
 
-A listed departure that is not seen is a failure (MKS2301).
+A listed departure that is not seen is a failure (MKS2301). `[[may_show]]` tables have the same keys, and list what a
+driver does with an answer that some devices give and others don't: it may be seen or not.
 """
 
 from __future__ import annotations
@@ -45,35 +46,45 @@ class Expectations:
     """The departures that are listed for one device: id to (file, what is seen)."""
 
     departures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    open: frozenset[str] = frozenset()
+    """Those of them that need not be seen."""
 
     def lists(self, id: str) -> bool:
         return id in self.departures
+
+    def demands(self, id: str) -> bool:
+        return id in self.departures and id not in self.open
 
     @classmethod
     def load(cls, files: Iterable[Path], info: Info) -> Expectations:
         """Read `files` and return the entries for the device that `info` describes."""
         departures: dict[str, tuple[str, str]] = {}
+        may, must = set[str](), set[str]()
         for path in sorted(files):
             try:
                 document = tomllib.loads(path.read_text(encoding="utf-8"))
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
                 raise ExpectationError(f"{path.name}: {error}") from error
-            for unknown in document.keys() - {"title", "shows"}:
-                raise ExpectationError(f"{path.name}: unknown key `{unknown}`; the tables are called [[shows]]")
-            shows = document.get("shows", [])
-            if not isinstance(shows, list):
-                raise ExpectationError(f"{path.name}: shows is a list of tables: write [[shows]]")
-            for table in shows:
-                if _applies(table, info, path.name):
-                    departures.update((id, (path.name, str(seen))) for id, seen in table["ids"].items())
-        return cls(departures)
+            for unknown in document.keys() - {"title", "shows", "may_show"}:
+                raise ExpectationError(
+                    f"{path.name}: unknown key `{unknown}`; the tables are called [[shows]] and [[may_show]]"
+                )
+            for kind, ids in (("may_show", may), ("shows", must)):
+                tables = document.get(kind, [])
+                if not isinstance(tables, list):
+                    raise ExpectationError(f"{path.name}: {kind} is a list of tables: write [[{kind}]]")
+                for table in tables:
+                    if _applies(table, info, path.name, kind):
+                        departures.update((id, (path.name, str(seen))) for id, seen in table["ids"].items())
+                        ids.update(table["ids"])
+        return cls(departures, frozenset(may - must))
 
 
-def _applies(table: Any, info: Info, file: str) -> bool:
+def _applies(table: Any, info: Info, file: str, kind: str) -> bool:
     if not isinstance(table, dict) or not isinstance(table.get("ids"), dict):
-        raise ExpectationError(f'{file}: a [[shows]] table needs ids = {{ X-DIFF-nn = "what is seen" }}')
+        raise ExpectationError(f'{file}: a [[{kind}]] table needs ids = {{ X-DIFF-nn = "what is seen" }}')
     for unknown in table.keys() - _KEYS:
-        raise ExpectationError(f"{file}: unknown key `{unknown}` in [[shows]]; known: {', '.join(sorted(_KEYS))}")
+        raise ExpectationError(f"{file}: unknown key `{unknown}` in [[{kind}]]; known: {', '.join(sorted(_KEYS))}")
     for name in ("device", "firmware"):
         if not isinstance(table.get(name, ""), str):
             raise ExpectationError(f'{file}: {name} is one pattern, as "mlx5_*"; write a table for each')

@@ -151,7 +151,7 @@ class Rulings:
 
     def departures_unshown(self) -> None:
         """Listed departures that the case names and the device did not show."""
-        unseen = [item for item in self._stated if item[0] not in self._shown and self.expectations.lists(item[0])]
+        unseen = [item for item in self._stated if item[0] not in self._shown and self.expectations.demands(item[0])]
         told: set[str] = set()
         open = {id for id, _, concrete in unseen if not concrete}
         for id, at, concrete in unseen:

@@ -49,10 +49,22 @@ def test_the_file_and_its_words_are_kept(tmp_path: Path) -> None:
     assert found.departures == {"X-DIFF-07": ("vendor.toml", "16 bits")}
 
 
+def test_what_may_be_seen_is_not_demanded(tmp_path: Path) -> None:
+    found = load(tmp_path, TEXT + "[[may_show]]\nids = { X-DIFF-23 = 'the last' }\n", Info("x", "20.30"))
+    assert found.lists("X-DIFF-07")
+    assert found.demands("X-DIFF-07")
+    assert found.lists("X-DIFF-23")
+    assert not found.demands("X-DIFF-23")
+    both = TEXT + "[[may_show]]\nids = { X-DIFF-07 = '16 bits, or 32' }\n"
+    assert load(tmp_path, both, Info("x", "20.30")).demands("X-DIFF-07")  # of two files the stricter one counts
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("shows = [", "vendor.toml: "),
+        ("[[may_show]]\ndevice = 'x'\n", "a [[may_show]] table needs ids"),
+        ("may_show = 3\n", "may_show is a list of tables"),
         ("[[show]]\n", "unknown key `show`"),
         ("[[shows]]\ndevice = 'x'\n", "needs ids"),
         ("[[shows]]\nids = {}\nversion = '1'\n", "unknown key `version`"),
