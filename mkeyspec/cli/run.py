@@ -11,6 +11,7 @@ from typing import Any
 
 from mkeyspec.cli import generate, path_options, soft_process, warning_options
 from mkeyspec.cli.distribution import distributed
+from mkeyspec.cli.isolation import isolates
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
 from mkeyspec.cli.session import Failure, run_session
 from mkeyspec.cli.sources import be_a_source, default_paths
@@ -149,7 +150,10 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
     arguments += [f"--balance={name}" for name in options.balance]
     arguments += [f"--require={name}" for name in options.require]
     arguments += [f"--tag={name}" for name in options.tag] + [f"--level={name}" for name in options.level]
-    arguments += distributed(options.workers, options.rest)
+    processes = distributed(options.workers, options.rest)
+    arguments += processes
+    theirs = processes[:1] == ["-n"]
+    arguments += ["--isolate"] * isolates(options.device or "model", given, place.root, distributed=theirs)
     for name, value in (("-k", options.k), ("-m", options.m)):
         if value is not None:
             arguments += [name, value]

@@ -155,7 +155,7 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
 def pytest_configure_node(node: Any) -> None:
     """xdist is about to start a worker: tell it what was compiled, and what was settled."""
     settings_defaults.tell(node)
-    node.workerinput[_KEY] = node.config.stash[_TOLD]
+    node.workerinput[_KEY] = node.config.stash.get(_TOLD, {})  # nothing, if a process is forked that has all
 
 
 _TOLD = pytest.StashKey[dict[str, dict[str, Any]]]()

@@ -73,7 +73,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     junitxml_option.take_over(config)
     if config.getoption("--collect-only") or hasattr(config, "workerinput") or config.getoption("--device") == "model":
         return
-    if config.getoption("--processes"):
+    if config.getoption("--processes") or config.getoption("--isolate"):
         return  # it is tried in another process
     from mkeyspec.device.protocol import Unavailable
 

@@ -36,6 +36,8 @@ class Node:
     """The row that it has begun and not ended."""
     ended: bool = False
     """It has said all."""
+    fed: bool = False
+    """It has been given its row, of a shard of rows that run alone."""
 
 
 @dataclass(eq=False)
@@ -46,5 +48,7 @@ class Shard:
     node: Node | None = None
     refused: bool = False
     """The device of its worker is another one: no worker takes its place."""
+    alone: bool = False
+    """Each of its rows has a worker of its own."""
     blocked: bool = False
     """The device of its worker is not healthy: what it takes is blocked."""

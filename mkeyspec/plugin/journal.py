@@ -255,7 +255,8 @@ def register(config: pytest.Config) -> None:
     if config.option.replay is not None:
         _display_as(config, Path(config.option.replay))
         manager.register(Replay(config, Path(config.option.replay)), "mkeyspec-replay")
-    if config.option.processes or getattr(config.option, "dist", "no") != "no":  # by -n, or by --dist and --tx
+    forked = config.option.processes or config.option.isolate
+    if forked or getattr(config.option, "dist", "no") != "no":  # by --dist and --tx
         manager.register(Crashes(config), "mkeyspec-crashes")
 
 

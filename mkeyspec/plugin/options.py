@@ -146,6 +146,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
     group.addoption("--processes", type=int, default=0, metavar="N", help=argparse.SUPPRESS)
+    group.addoption("--isolate", action="store_true", help=argparse.SUPPRESS)  # `isolated` rows in processes
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--drawn-from", metavar="SEED", help=argparse.SUPPRESS)  # the cases are those of this seed
@@ -218,5 +219,5 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.expectations:
         read_expectations(option.expectations, choice, None)
     registered.register(config)
-    if option.processes and not option.collectonly:
+    if (option.processes or option.isolate) and not option.collectonly:
         processes.register(config)

@@ -89,6 +89,8 @@ class Worker:
         try:
             while self._next():
                 self._run(self._rows.popleft())
+                if self.session.shouldfail:  # by -x or --maxfail
+                    break
         except pytest.exit.Exception as error:
             self.tell(("exit", error.msg, error.returncode))
         except KeyboardInterrupt as error:  # of a test

@@ -199,7 +199,7 @@ def test_kill_9_leaves_no_process_and_loses_the_rows_in_flight(project: Project)
     assert len(run.in_flight) <= 2
 
 
-PATIENCE = "\nfrom mkeyspec.plugin import processes\nprocesses._PATIENCE = {}\n"
+PATIENCE = "\nfrom mkeyspec.plugin import workers\nworkers._PATIENCE = {}\n"
 
 
 def test_a_key_lets_the_rows_under_way_end(project: Project) -> None:
@@ -218,11 +218,11 @@ def test_a_key_lets_the_rows_under_way_end(project: Project) -> None:
 
 
 HANGS = """
-stop = processes.Workers._stop
+stop = workers.Workers._stop
 def stopped(self):
     stop(self)
     open("stopped", "w").close()
-processes.Workers._stop = stopped
+workers.Workers._stop = stopped
 def pytest_runtest_call(item):
     if os.path.exists("hang"):
         time.sleep(600)
