@@ -21,6 +21,7 @@ from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
+from mkeyspec.run.written import Written
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
 from mkeyspec.value.signature import Domain
@@ -153,6 +154,7 @@ class CaseState:
         self.not_posted: set[At] = set()
         """Those that were refused at complete: nothing of them moves."""
         self.course = Course()
+        self.written = Written()
         self.snapshots: dict[str, bytes] = {}
         """Bytes that a `let` of the case took, by the name in the plan."""
         self.wires: dict[str, WireView] = {}

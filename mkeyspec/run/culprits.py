@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -126,10 +127,17 @@ class MkeyReach:
         self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
-        self.cancelled = frozenset(_cancelled(steps))
+        self.cancelled = frozenset(cancelled(steps))
         """QPs of which a message may take an earlier receive than the one that it was posted for."""
         self.failing = False
         """The same of the DCIs: a message may have failed, and its receive waits for the next one."""
+
+    def fork(self) -> MkeyReach:
+        """One that goes on from here by itself."""
+        made = copy(self)
+        made.mkeys, made.signed, made.dcis, made._known = {**self.mkeys}, {*self.signed}, {*self.dcis}, {**self._known}
+        made.receives = {queue: [*waiting] for queue, waiting in self.receives.items()}
+        return made
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
         match step:
@@ -259,7 +267,7 @@ class MkeyReach:
         self._known.clear()
 
 
-def _cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
+def cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
     """The QPs of the `cancel`s."""
     for step in steps:
         match step:

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from mkeyspec.device.protocol import Refused
 from mkeyspec.lookslike.record_ways import Told
 from mkeyspec.lookslike.witness import Asked
@@ -17,9 +19,9 @@ from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
-from mkeyspec.run.culprits import Suspects, reach, suspects
+from mkeyspec.run.culprits import ANY, Suspects, reach, suspects
 from mkeyspec.run.evidence import Use
-from mkeyspec.run.extent import Extent, key_of
+from mkeyspec.run.extent import Extent, Mask, key_of
 from mkeyspec.run.mkey_check import KIND_NAMES
 from mkeyspec.run.verdict import Failure
 
@@ -124,7 +126,7 @@ def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
     departed = excused.of(buffer)[where]
     for part, excuse in ((where[~departed], False), (where[departed], True)):
         if len(part):
-            yield _unnamed(state, buffer, got[GUARD:end], part), excuse
+            yield unnamed(state, buffer, got[GUARD:end], part), excuse
 
 
 def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
@@ -135,7 +137,29 @@ def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: 
     where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
     if excused is not None:
         where = where[~excused.of(buffer)[where]]
-    return _unnamed(state, buffer, got, where) if len(where) else None
+    return unnamed(state, buffer, got, where) if len(where) else None
+
+
+def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
+    """What changed of the bytes that the last step will write, and that no step may have written since they were
+    compared: it could not be found afterwards. `excused`: bytes that may have changed."""
+    masks: dict[int, tuple[Buffer, Mask]] = {}
+    for entry in state.written.by_last(state):
+        for name, start, end in entry.written:
+            for buffer in state.buffers.values() if name == ANY else (state.buffers.get(name),):
+                if buffer is not None and start < min(end, buffer.length):
+                    mask = masks.setdefault(buffer.addr, (buffer, np.zeros(buffer.length, np.bool_)))[1]
+                    mask[start : min(end, buffer.length)] = True
+    for buffer, mask in masks.values():
+        mask &= ~(state.written.unseen(buffer) | excused.of(buffer))
+        if not mask.any():
+            continue
+        got = state.device.read(buffer.memory, GUARD, buffer.length)
+        where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
+        where = where[mask[where]]
+        if len(where):
+            yield unnamed(state, buffer, got, where)
+            buffer.believe(int(where[0]), got[int(where[0]) : int(where[-1]) + 1])  # it is reported once
 
 
 def moved(state: CaseState, at: At, how: str) -> Iterator[Failure]:
@@ -160,7 +184,8 @@ def moved(state: CaseState, at: At, how: str) -> Iterator[Failure]:
             yield Failure("MKS2103", at, message, details, hard=True)
 
 
-def _unnamed(state: CaseState, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+def unnamed(state: CaseState, buffer: Buffer, got: Bytes, where: difference.Positions) -> Failure:
+    """Of bytes that changed, and that no statement names."""
     named = state.buffers.get(buffer.name) is buffer
     key = key_of(state, buffer)
     details = difference.describe(

@@ -21,7 +21,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILES = [Path(__file__).with_name(name) for name in ("devices.toml", "devices_unreliable.toml")]
+FILES = [
+    Path(__file__).with_name(name) for name in ("devices.toml", "devices_overwritten.toml", "devices_unreliable.toml")
+]
 
 Make = Callable[[], Disturbance]
 DEVICES: dict[str, Make] = {"undisturbed": Disturbance}
@@ -61,7 +63,7 @@ class Trial:
 @cache
 def table() -> tuple[dict[str, str], list[Trial]]:
     """The text of each case by its name, and the trials."""
-    from tests.quality import devices_bytes, devices_completions, devices_unreliable  # noqa: F401
+    from tests.quality import devices_bytes, devices_completions, devices_overwritten, devices_unreliable  # noqa: F401
 
     read = [tomllib.loads(file.read_text("utf-8")) for file in FILES]
     trials = []

@@ -1,0 +1,61 @@
+"""Which steps may have written which bytes of a case, kept while it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from mkeyspec.run.buffer import Buffer
+from mkeyspec.run.culprits import ANY, MkeyReach, Moved, cancelled
+
+if TYPE_CHECKING:
+    from mkeyspec.run.case_state import CaseState
+
+
+class Written:
+    """The steps are followed once, also where a `repeat` has hundreds of turns."""
+
+    def __init__(self) -> None:
+        self._followed = 0
+        self._reach: MkeyReach | None = None
+        self._last: dict[int, npt.NDArray[np.intp]] = {}
+        """By the buffer's address, for each byte: the last step that may have written it; -1: none."""
+        self._anywhere = -1
+        """The last step that may have written any byte."""
+
+    def by_last(self, state: CaseState) -> list[Moved]:
+        """What the last step may write."""
+        return list(self._follow(state).fork().take(state.taken[-1]))
+
+    def unseen(self, buffer: Buffer) -> npt.NDArray[np.bool_]:
+        """For each byte, whether a step before the last one may have written it since it was compared."""
+        last = self._last.get(buffer.addr)
+        by = np.full(buffer.length, self._anywhere, np.intp)
+        found: npt.NDArray[np.bool_] = buffer.looked() <= (by if last is None else np.maximum(last, by))
+        return found
+
+    def _follow(self, state: CaseState) -> MkeyReach:
+        """Of all steps but the last one."""
+        steps = state.taken[:-1]
+        reach = self._reach
+        cancels = any(True for _ in cancelled(steps[self._followed :]))
+        if reach is None or cancels:  # a cancel changes which receives the messages before it have taken
+            self._followed, self._last, self._anywhere = 0, {}, -1
+            self._reach = reach = MkeyReach(steps, state.course)
+        for number in range(self._followed, len(steps)):
+            for entry in reach.take(steps[number]):
+                if state.course.may_have_moved(entry.at):
+                    self._note(state, number, entry)
+        self._followed = len(steps)
+        return reach
+
+    def _note(self, state: CaseState, number: int, entry: Moved) -> None:
+        for name, start, end in entry.written:
+            if name == ANY:
+                self._anywhere = number
+            elif (buffer := state.buffers.get(name)) is not None:
+                if (last := self._last.get(buffer.addr)) is None:
+                    last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
+                last[start : min(end, buffer.length)] = number
