@@ -21,6 +21,7 @@ from mkeyspec.compiler.statements.claims import claim, known, shown
 from mkeyspec.compiler.statements.sentence import Sentence, Sentences
 from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
 from mkeyspec.diagnostics.source import Span
+from mkeyspec.reference.layout import Segment
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.layout import Layout
@@ -146,13 +147,14 @@ class RowState(ABC):
         """What depends on an outcome that the case leaves open."""
         self.writers: dict[Span, plan.At] = {}
         """Transfers that may be refused, and that have moved all that they say if they are not."""
-        self.echoes: tuple[tuple[frozenset[str], frozenset[str], Span | None], ...] = ()
+        self.echoes: tuple[tuple[tuple[Segment, ...], tuple[Segment, ...], Span | None], ...] = ()
         """Bytes that an expectation compares with those at a `let` which are not known: both by the
         buffers that hold them. Without a span: what a transmit has put on the wire."""
-        self.apart: tuple[tuple[frozenset[str], frozenset[str], Span], ...] = ()
-        """Bytes that an expectation has differ from those at a `let`: both by the buffers that hold them."""
-        self.said: frozenset[str] = frozenset()
-        """Buffers whose content an expectation states."""
+        self.apart: tuple[tuple[tuple[Segment, ...], tuple[Segment, ...], Span], ...] = ()
+        """Bytes that an expectation has differ from those at a `let`, or from anything: both by the buffers that hold
+        them."""
+        self.said: tuple[Segment, ...] = ()
+        """Bytes whose content an expectation states."""
         self.records: dict[str, Span] = {}
         """Names of `record`s, and where each is."""
         self.entries: dict[str, tuple[int, int]] = {}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing_extensions import assert_never
-
 from mkeyspec import plan
 from mkeyspec.compiler.eval.undecided import segments_of
-from mkeyspec.compiler.eval.values import Handle, Moment, WireRef, is_known_bytes, is_wire
+from mkeyspec.compiler.eval.values import Handle, WireRef, is_known_bytes
+from mkeyspec.compiler.statements import echoes
 from mkeyspec.compiler.statements.already_there import MOST_COMPARED, already_there, covers, looked_at, same
 from mkeyspec.compiler.statements.constant_expectations import CANNOT_FAIL, CANNOT_HOLD, fixed_number
 from mkeyspec.compiler.statements.row_state import RowState
-from mkeyspec.diagnostics.diagnostic import Diagnostics, Fault
+from mkeyspec.diagnostics.diagnostic import Fault
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString, join, slice_of
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Live, LiveBytes, LiveContent, LiveJoin, LiveOp, pieces_of
+from mkeyspec.value.live import ENCODINGS, Live, LiveContent, LiveJoin, pieces_of, place_of
 from mkeyspec.value.regions import Regions
 
 # Expectations ------------------------------------------------------------------------------------
@@ -27,11 +26,13 @@ def check_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
     if plan.is_bytes(observed):
         fixed = _fixed_bytes(observed, operator, expected) or _as_it_was(row, observed, operator, expected)
         if fixed is None:
-            _note_echo(row, step, span)
+            echoes.note_bytes(row, step, span)
         if fixed is None and operator == "!=" and not plan.snapshots_in(expected):
-            _anything_else(row.diagnostics, expected, span)
+            echoes.anything_else(row.diagnostics, expected, span)
     else:
-        fixed = fixed_number(observed, operator, expected)
+        fixed = fixed_number(observed, operator, expected) or _own_number(row, observed, operator, expected)
+        if fixed is None:
+            echoes.note_number(row, step, span)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
     elif plan.is_content(observed) and operator == "==" and not _doubtful(row, observed):
@@ -143,6 +144,26 @@ def _own_snapshot(row: RowState, observed: plan.Content | plan.Wire, expected: L
     return True
 
 
+def _own_number(
+    row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected
+) -> tuple[str, str] | None:
+    """A number of bytes, and the same number as a `let` has taken it, with nothing done since."""
+    match observed, expected:
+        case Live(subject), Live(taken) if taken[:1] == "=" and subject[:1] != "=":
+            mine, other = place_of(observed), place_of(expected)
+            if mine is None or other is None or mine[0] != other[0]:
+                return None
+            start, size = mine[1], ENCODINGS[mine[0]]
+            there: plan.Content | plan.Wire = plan.Content((Part(subject, start, size),))
+            if subject[:1] == "@":
+                there = plan.Wire(size, start, subject[1:] or None)
+            if not _own_snapshot(row, there, LiveContent(taken[1:], size, other[1])):
+                return None
+            return (CANNOT_FAIL if operator in ("==", "<=", ">=") else CANNOT_HOLD), "both sides are the same"
+        case _:
+            return None
+
+
 def _untouched(row: RowState, observed: plan.Content) -> bool:
     """Whether no request has run that could change these bytes since the case or an expectation said what they are."""
     for step in reversed(row.steps):
@@ -180,96 +201,6 @@ def _length(observed: plan.Content | plan.Wire) -> int | None:
     return plan.known_total(observed.parts) if plan.is_content(observed) else observed.length
 
 
-ANYTHING = plan.Any()
-
-
-def _anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span) -> None:
-    diagnostics.warning(
-        "MKS0614",
-        "any garbage but these bytes fulfils this"
-        if expected != plan.Unchanged()
-        else "any garbage fulfils this, as long as something has changed",
-        span,
-        help="say what should be there: `== …`, `in [a, b]`",
-    )
-
-
-# What no statement says ---------------------------------------------------------------------------------
-
-
-def _note_echo(row: RowState, step: plan.Expect, span: Span) -> None:
-    """Which bytes are compared with a wire that no statement has matched yet, and which are stated here."""
-    mine = _names(row, step.observed)
-    if step.operator == "!=" and (taken := plan.snapshots_in(step.expected)):
-        others = [_taken_from(row, row.ledger.saved[name], span) for name in taken]
-        row.apart = (*row.apart, (mine, frozenset().union(*others), span))
-        return
-    for one in plan.alternatives_of(step.expected):
-        match one:
-            case LiveContent() | LiveJoin() | LiveBytes():
-                for piece in pieces_of(one):
-                    if isinstance(piece, LiveContent):
-                        other = _taken_from(row, row.ledger.saved[piece.name], span)
-                        row.echoes = (*row.echoes, (mine, other, span)) if other else row.echoes
-                    else:
-                        row.said |= mine
-            case ByteString() | plan.Masked() | plan.Sequence() | plan.Unchanged():
-                if not plan.takes_all(one):
-                    row.said |= mine
-            case plan.Any() | plan.OneOf():
-                pass  # it says nothing
-            case int() | str() | Live() | LiveOp():
-                pass  # of scalars
-            case _:
-                assert_never(one)
-
-
-def _taken_from(row: RowState, moment: Moment, span: Span) -> frozenset[str]:
-    """The buffers of a `let` of which the device alone said what they hold: a wire, or what requests have written into.
-
-    Of what no request has written into, the rig knows what should be there.
-    """
-    place = moment.place
-    if is_wire(place):
-        return frozenset({row.ledger.wires[place.label].buffer})
-    names = {name for name, _, _ in moment.ledger.segments(place, span)}
-    return frozenset(names & moment.ledger.written)
-
-
-def _names(row: RowState, observed: plan.Observed) -> frozenset[str]:
-    match observed:
-        case plan.Wire(label=label):
-            return frozenset({row.ledger.wires[label].buffer})
-        case plan.Content(parts):
-            return frozenset(part.name for part in parts)
-        case Live() | LiveOp():
-            return frozenset()
-        case _:
-            assert_never(observed)
-
-
-def _look_echoes(row: RowState) -> None:
-    """Bytes of the device on both sides, while nothing says what either is: garbage that comes twice fulfils that."""
-    said, open_ = set(row.said), list(row.echoes)
-    while True:
-        pinned = [one for one in open_ if one[1] & said or one[0] & said]
-        if not pinned:
-            break
-        for mine, other, _ in pinned:
-            said |= mine | other
-        open_ = [one for one in open_ if one not in pinned]
-    for span in (span for _, _, span in open_ if span is not None):
-        row.held.warning(
-            "MKS0618",
-            "both sides are the device's, and nothing says what either holds",
-            span,
-            help="say what one of them is: expect wire == …",
-        )
-    for mine, other, span in row.apart:
-        if not mine & said or (other and not other & said):
-            _anything_else(row.held, ANYTHING, span)
-
-
 # What no statement checks ----------------------------------------------------------------------------
 
 
@@ -278,7 +209,7 @@ def check_finished(row: RowState) -> None:
 
     Memory that changed and is not named fails by the closing rule. It does not change where the same bytes were there.
     """
-    _look_echoes(row)
+    echoes.look(row)
     for moved in row.moved:
         row.held.warning(
             "MKS0616", "no statement checks what this moves", moved.span, help="add an `expect` of these bytes after it"

@@ -15,6 +15,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached, segments_of
 from mkeyspec.compiler.statements.already_there import moved_into
+from mkeyspec.compiler.statements.echoes import ALL
 from mkeyspec.compiler.statements.equal_blocks import check_received, check_sent
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.diagnostics.diagnostic import Fault
@@ -81,7 +82,7 @@ def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> No
     span = row.origin.get(step)
     sent = row.ledger.reached_by(step.part.name) & row.ledger.written
     if sent:  # who says what is on the wire says what these hold
-        row.echoes = (*row.echoes, (sent, frozenset({buffer}), None))
+        row.echoes = (*row.echoes, (tuple((name, 0, ALL) for name in sorted(sent)), ((buffer, 0, ALL),), None))
     if plan.is_undecided(step.claim):
         row.ledger.doubt(wire, span, *_behind(row, (step.part,), span))
         _open(row, step, span)
