@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
     warning_options.add(run)
     run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
     run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
+    run.add_argument("--wait-for-device", metavar="S", help="how long to wait for a device that another run has")
     path_options.add(run)
     run.add_argument("--device-profile", metavar="FILE", help="TOML file: the device's implementation-defined points")
     run.add_argument("--expectations", metavar="FILE", action="append", default=[], help="known departures; repeatable")
@@ -133,6 +134,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--quarantine", options.quarantine),
+        ("--wait-for-device", options.wait_for_device),
         ("--case-profile", options.profile),
         ("--shard", options.shard),
         ("--fault", options.fault),

@@ -14,6 +14,7 @@ import pytest
 
 from mkeyspec.plugin import junitxml_option
 from mkeyspec.plugin.again import command_of
+from mkeyspec.plugin.device_wait import tell, when_free
 from mkeyspec.plugin.judging import replay_of
 from mkeyspec.plugin.option_values import read_choice, read_profile
 from mkeyspec.plugin.recording import recorder_of
@@ -57,8 +58,12 @@ def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> De
 
         return faulty_model(option("--fault"), profile)
     path = PathChoice(option("--gid-index"), option("--path-mtu"))
-    with watched(config, "opened"):
-        return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"), path=path)
+
+    def opening() -> Device:
+        with watched(config, "opened"):
+            return open_choice(choice, profile, allow_busy_port=option("--allow-busy-port"), path=path)
+
+    return when_free(config, opening)
 
 
 DEVICE: pytest.StashKey[Device] = pytest.StashKey()
@@ -76,11 +81,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if config.getoption("--processes") or config.getoption("--isolate"):
         return  # it is tried in another process
     from mkeyspec.device.protocol import Unavailable
+    from mkeyspec.device.verbs import device_lock
 
     try:
         device = open_device(config)
     except Unavailable as error:
         raise pytest.UsageError(str(error)) from None
+    tell(config, device_lock.notes())
     if config.pluginmanager.hasplugin("dsession"):
         if (text := not_closed(config, device)) is not None:
             raise pytest.UsageError(text)

@@ -50,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="use a port of an RDMA device although its network interface carries an IP address",
     )
     group.addoption(
+        "--wait-for-device",
+        type=float,
+        metavar="S",
+        help="how long to wait for an RDMA device that another run has, in seconds (default: not at all)",
+    )
+    group.addoption(
         "--gid-index",
         type=int,
         metavar="N",
@@ -207,6 +213,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SHARD] = read_shard(option.shard)
     if option.balance:
         config.stash[SECONDS] = read_balance(option.balance, option.shard)
+    if option.wait_for_device is not None and not 0 <= option.wait_for_device < float("inf"):
+        raise pytest.UsageError(f"error[MKS0905]: --wait-for-device {option.wait_for_device:g}: say seconds, from 0")
     if not option.deadline > 0:
         raise pytest.UsageError(f"error[MKS0905]: --deadline {option.deadline:g}: a wait takes more than 0 seconds")
     if option.allow or option.deny:

@@ -15,8 +15,9 @@ from typing import NoReturn
 
 import pytest
 
-from mkeyspec.device.verbs.device_lock import be_one_run
+from mkeyspec.device.verbs.device_lock import be_one_run, notes
 from mkeyspec.plugin.device_opening import not_closed, open_device
+from mkeyspec.plugin.device_wait import tell
 from mkeyspec.plugin.journal import note_in
 from mkeyspec.plugin.watchdog import NAME, Watch
 from mkeyspec.process.child import end_with
@@ -52,6 +53,7 @@ def of_device(config: pytest.Config) -> str | None:
         raise pytest.UsageError(text)
     if kind == "internal":
         raise RuntimeError(text)
+    tell(config, text.splitlines())
     return None
 
 
@@ -66,7 +68,7 @@ def _try(config: pytest.Config, answer: int, note: Path, parent: int) -> NoRetur
             try:
                 device = open_device(config, recorded=False)  # no row is run here
                 text = not_closed(config, device)
-                found = ("usage", text) if text is not None else ("good", "")
+                found = ("usage", text) if text is not None else ("good", "\n".join(notes()))
             except Unavailable as error:
                 found = ("usage", str(error))
             except BaseException:

@@ -7,13 +7,16 @@ file that remains means nothing. It names the run, for the message. All workers 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import platform
 import stat
 import tempfile
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from mkeyspec.device.protocol import Unavailable
@@ -34,10 +37,22 @@ class Lease:
     descriptor: int
 
     def release(self) -> None:
-        """Release the lock; a second call does nothing."""
+        """Release the lock; a second call does nothing. The last process of a run empties the file."""
         if self.descriptor >= 0:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.ftruncate(self.descriptor, 0)
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+_notes: list[str] = []
+
+
+def notes() -> list[str]:
+    """What is to be told of the locks that this process has taken, a line each; each is given once."""
+    told, _notes[:] = list(_notes), []
+    return told
 
 
 def be_one_run() -> None:
@@ -73,8 +88,14 @@ def _take(descriptor: int, device: str, run: str) -> None:
     except BlockingIOError:
         _join(descriptor, device, run)
         return
+    before = holder_of(descriptor)
+    if before and not _is_alive(before):
+        text = f"the lock of {device} was left by a run that did not end by itself ({_who(before)}); it is taken"
+        _notes.append(f"warning[MKS0976]: {text}, and the device may not be as a run leaves it")
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps({"run": run, "pid": os.getpid()}).encode(), 0)
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    told = {"run": run, "pid": os.getpid(), "host": platform.node(), "since": since}
+    os.pwrite(descriptor, json.dumps(told).encode(), 0)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
 
 
@@ -89,9 +110,33 @@ def _join(descriptor: int, device: str, run: str) -> None:
             # The first worker of this run is about to share it.
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         return
-    who = f"process {holder['pid']}" if "pid" in holder else "another process"
-    text = f"{device} is in use by another run ({who}); wait for it to end, or name another device"
-    raise Unavailable("MKS0916", text)
+    left = (
+        "" if not holder or _is_alive(holder) else ", which has ended: a process that it started still holds the lock"
+    )
+    fix = "wait for it to end (--wait-for-device SECONDS), or name another device"
+    raise Unavailable("MKS0916", f"{device} is in use by another run ({_who(holder)}{left}); {fix}")
+
+
+def _who(holder: dict[str, object]) -> str:
+    """`process 4711 on alpha, since 2026-11-24T15:00:00Z`."""
+    if "pid" not in holder:
+        return "another process"
+    host, since = holder.get("host"), holder.get("since")
+    return f"process {holder['pid']}{f' on {host}' if host else ''}{f', since {since}' if since else ''}"
+
+
+def _is_alive(holder: dict[str, object]) -> bool:
+    """Whether its process is there, as far as can be known: one of another host or user is."""
+    pid = holder.get("pid")
+    if type(pid) is not int or pid <= 0 or holder.get("host", platform.node()) != platform.node():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def holder_of(descriptor: int) -> dict[str, object]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 import threading
@@ -45,19 +47,53 @@ def run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_second_run_is_refused_and_told_by_whom(tmp_path: Path) -> None:
     process = holder(tmp_path)
-    with pytest.raises(Unavailable, match=rf"MKS0916.*mlx5_0 is in use by another run \(process {process.pid}\)"):
+    when = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+    who = rf"process {process.pid} on {re.escape(platform.node())}, since {when}"
+    with pytest.raises(Unavailable, match=rf"MKS0916.*mlx5_0 is in use by another run \({who}\); wait for it"):
         device_lock.take("mlx5_0", place=tmp_path)
     device_lock.take("mlx5_1", place=tmp_path).release()
     process.communicate("")
     device_lock.take("mlx5_0", place=tmp_path).release()
 
 
-def test_a_run_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_holds_nothing_and_is_told_once(tmp_path: Path) -> None:
+    device_lock.notes()
     process = holder(tmp_path)
     process.kill()
     process.communicate()
     assert (tmp_path / "mkeyspec-mlx5_0.lock").exists()
     device_lock.take("mlx5_0", place=tmp_path).release()
+    (note,) = device_lock.notes()
+    assert note.startswith("warning[MKS0976]: the lock of mlx5_0 was left by a run that did not end by itself")
+    assert f"(process {process.pid} on {platform.node()}, since 20" in note
+    assert device_lock.notes() == []
+    device_lock.take("mlx5_0", place=tmp_path).release()  # it was emptied
+    assert device_lock.notes() == []
+
+
+LEAVES = """
+import os, subprocess, sys
+from pathlib import Path
+from mkeyspec.device.verbs import device_lock as lease
+held = lease.take("mlx5_0", place=Path(sys.argv[1]))
+subprocess.Popen(["sleep", "60"], pass_fds=[held.descriptor], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+print("held", flush=True)
+os._exit(0)
+"""
+
+
+def test_a_lock_that_outlives_its_run_is_told(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != device_lock.RUN}
+    process = subprocess.Popen(
+        [sys.executable, "-c", LEAVES, str(tmp_path)], stdout=subprocess.PIPE, env=environment, start_new_session=True
+    )
+    process.communicate()
+    try:
+        text = rf"process {process.pid} .*, which has ended: a process that it started still holds the lock"
+        with pytest.raises(Unavailable, match=text):
+            device_lock.take("mlx5_0", place=tmp_path)
+    finally:
+        os.killpg(process.pid, 9)
 
 
 def test_a_worker_waits_for_the_name_of_the_owner(tmp_path: Path) -> None:
