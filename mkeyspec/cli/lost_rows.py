@@ -21,12 +21,15 @@ _OF_THE_CACHE = frozenset({"--lf", "--last-failed", "--sw", "--stepwise", "--sw-
 def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     """The name of that run, and the ids of the rows. A row of a file that has changed since, or that is not there
     any more, is not lost; drawn cases and results that are kept elsewhere are not compared."""
-    if results.name != FILE or not is_run_name(results.parent.name):
+    folder, unit = results.parent, ""
+    if not is_run_name(folder.name) and is_run_name(folder.parent.name):
+        folder, unit = folder.parent, folder.name  # of a device of a lab
+    if results.name != FILE or not is_run_name(folder.name):
         return "", []
     now = _run_at(results)
     if now is None or now.begin.seed:
         return "", []
-    before = _last_like(now, streams_in(results.parents[1]))
+    before = _last_like(now, streams_in(folder.parent, unit))
     if before is None or _is_balanced(now) or _by_earlier_runs(now):
         return "", []
     if _is_shard(now) and _files(before) != _files(now):
@@ -57,7 +60,8 @@ def _files(run: Run) -> dict[str, str]:
 def _last_like(now: Run, streams: Sequence[Path]) -> Run | None:
     """The last run before this one that ended by itself and had the same arguments."""
     wanted = _selection(now)
-    for path in [path for path in reversed(streams) if path.parent.name < now.begin.run][:_LOOKED_AT]:
+    own = now.path.resolve()
+    for path in [path for path in reversed(streams) if path.resolve() < own][:_LOOKED_AT]:
         run = _run_at(path)
         if run is not None and run.end is not None and _selection(run) == wanted:
             return run

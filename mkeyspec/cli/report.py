@@ -26,6 +26,7 @@ example:
   $ mkeyspec report junit -o all.xml host1/results.ndjson host2/results.ndjson
   $ mkeyspec report junit --surefire target/surefire-reports
   $ mkeyspec report html -o report.html --against good.ndjson
+  $ mkeyspec report matrix lab1/*/results.ndjson          # rows by device
   $ mkeyspec report github                                # annotations of what went wrong
 RUN is a stream (results.ndjson), the directory of a run, or its name below reports/.
 Exit code: 0, also if rows failed; 1 if parts of a run (--shard) are named and not all of it; 2 for wrong input."""
@@ -43,6 +44,9 @@ def add(commands: Any) -> None:
     html = _form(forms, "html", _html, "one HTML file that needs nothing else")
     changed = "show what changed since; repeatable"
     html.add_argument("--against", metavar="RUN", action="append", default=[], help=changed)
+    matrix = _form(forms, "matrix", _matrix, "rows by device: those that differ, or are wrong")
+    matrix.add_argument("--every", action="store_true", help="also rows that are the same on all")
+    matrix.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     _form(forms, "github", _github, "annotations of a change on GitHub, of what went wrong")
     _form(forms, "gitlab", _gitlab, "a code quality report of GitLab, of what went wrong")
 
@@ -65,7 +69,7 @@ def _made(function: _Form, options: argparse.Namespace) -> int:
 
 
 def _missing(options: argparse.Namespace) -> int:
-    raise Failure("MKS0907", "report: say junit, html, text, github or gitlab")
+    raise Failure("MKS0907", "report: say junit, html, text, matrix, github or gitlab")
 
 
 def _junit(options: argparse.Namespace, runs: list[Run]) -> None:
@@ -90,6 +94,13 @@ def _text(options: argparse.Namespace, runs: list[Run]) -> None:
     put(options.output, text.text_of(runs, colour=colour).encode(errors="backslashreplace"))
 
 
+def _matrix(options: argparse.Namespace, runs: list[Run]) -> None:
+    from mkeyspec.report import by_device
+
+    form = {"text": by_device.text_of, "markdown": by_device.markdown_of, "json": by_device.json_of}[options.format]
+    put(options.output, form(by_device.matrix_of(runs, every=options.every)).encode(errors="backslashreplace"))
+
+
 def _github(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report import annotations
 
@@ -107,6 +118,8 @@ def _html(options: argparse.Namespace, runs: list[Run]) -> None:
     from mkeyspec.report.compare import compare
     from mkeyspec.report.reader import Unusable
 
+    if options.against and len(runs) > 1 and any(run.begin.unit for run in runs):
+        raise Failure("MKS0905", "--against is of one run; of a lab, `mkeyspec compare` compares device by device")
     try:
         comparison = compare([*runs_of(options.against), runs[-1]]) if options.against else None
     except Unusable as error:

@@ -77,7 +77,7 @@ def _repro(options: argparse.Namespace) -> int:
 def _got(options: argparse.Namespace, item: Item) -> tuple[str, ...]:
     """What was got where the row failed: of the stream that is named, or of the newest one."""
     if options.results is not None:
-        (run,) = runs_of([options.results])
+        run = runs_of([options.results])[0]
     else:
         streams = streams_in(project_of().reports)
         if not streams:

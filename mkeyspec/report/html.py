@@ -18,6 +18,7 @@ from typing import Any
 
 import jinja2
 
+from mkeyspec.report.by_device import heads, label_of, letters, matrix_of, on_several
 from mkeyspec.report.causes import causes_of
 from mkeyspec.report.compare import BAD, KINDS, Comparison, grouped
 from mkeyspec.report.picture import Picture, picture_of
@@ -30,6 +31,8 @@ from mkeyspec.requirements.ledger import requirements
 _PAGE = Path(__file__).with_name("page")
 _TEXTS = 6_000_000
 """Characters of failures that a page keeps in all; after that their first lines."""
+_BY_DEVICE = 500
+"""Rows that are shown by device."""
 _CAUSES, _EXAMPLES = 50, 20
 """Causes that are shown with a failure, and rows of a change."""
 
@@ -74,6 +77,7 @@ def html_of(runs: Sequence[Run], comparison: Comparison | None = None) -> bytes:
     """The page; `comparison`: what differs between these runs and others, whose newest is the last of `runs`."""
     results = [(run, result) for run in runs for result in results_of(run)]
     counts = Counter(result.verdict for _, result in results)
+    several = on_several(runs)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -84,13 +88,14 @@ def html_of(runs: Sequence[Run], comparison: Comparison | None = None) -> bytes:
         script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
-        data=_embedded(_data(results)),
+        data=_embedded(_data(results, several)),
         runs=[(run_line(run), [(plain(a), plain(b)) for a, b in provenance_of(run) if b], run) for run in runs],
         counts=[(verdict, counts[verdict], verdict in WRONG) for verdict in VERDICTS if counts[verdict]],
         total=len(results),
         wrong=sum(counts[verdict] for verdict in WRONG),
         not_run=sum(run.not_run for run in runs),
         seconds=sum(run.end.seconds for run in runs if run.end is not None),
+        devices=_devices(runs) if several else None,
         causes=list(_causes(results)),
         entries=_entries(results),
         changed=None if comparison is None else list(_changed(comparison)),
@@ -111,14 +116,31 @@ def _embedded(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _data(results: Sequence[tuple[Run, Result]]) -> dict[str, Any]:
-    """Cases with their rows: what is the same for all rows of a case is there once."""
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Of runs on several devices: a line for each with its counts, and the rows that differ or are wrong."""
+
+    names: list[str]
+    heads: list[list[str]]
+    rows: list[tuple[str, list[tuple[str, bool]]]]
+    more: int
+
+
+def _devices(runs: Sequence[Run]) -> Devices:
+    matrix = matrix_of(runs)
+    rows = [(plain(id), [(one, one in WRONG) for one in verdicts]) for id, verdicts in matrix.rows[:_BY_DEVICE]]
+    return Devices(letters(matrix), heads(matrix), rows, max(0, len(matrix.rows) - _BY_DEVICE))
+
+
+def _data(results: Sequence[tuple[Run, Result]], several: bool) -> dict[str, Any]:
+    """Cases with their rows: what is the same for all rows of a case is there once. `several`: the first column is
+    the device."""
     cases: dict[str, dict[str, Any]] = {}
     left = _TEXTS
     for run, result in results:
         id = case_of(result.id)
         about = run.cases.get(id, Case(id))
-        values = parameters_of(result.id)
+        values = [*([("device", label_of(run))] if several else []), *parameters_of(result.id)]
         case = cases.get(id)
         if case is None:
             case = cases[id] = {

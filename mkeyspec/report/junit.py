@@ -55,7 +55,7 @@ def suites_of(runs: Sequence[Run], *, case_properties: bool = False) -> list[_Su
         for result in results_of(run):
             cases.setdefault(file_of(result.id) or "session", []).append(_case_of(run, result))
         for file, its in sorted(cases.items()):
-            found.append(_Suite(_printable(file), its, dict(_about(run, file)), case_properties))
+            found.append(_Suite(_printable(_on(run, file)), its, dict(_about(run, file)), case_properties))
     if not found and runs:
         found.append(_Suite("session", [], dict(_about(runs[0], "")), case_properties))
     return found
@@ -94,7 +94,7 @@ def _case_of(run: Run, result: Result) -> _Case:
     lines = [f"[[PROPERTY|{key}={value}]]".replace("\n", " ") for key, value in properties]
     made = _Case(
         _printable(name or file or "session"),
-        class_name(file),
+        class_name(file, run.begin.unit),
         result.seconds,
         stdout="\n".join(lines) or None,
     )
@@ -110,10 +110,18 @@ def _case_of(run: Run, result: Result) -> _Case:
     return made
 
 
-def class_name(file: str) -> str:
-    """`cases.signature.crc` of `cases/signature/crc.mks`: Jenkins takes what is before the last dot for a package."""
+def _on(run: Run, file: str) -> str:
+    """The name of a suite: of a lab, each device has its own."""
+    return f"{file} on {run.begin.unit}" if run.begin.unit else file
+
+
+def class_name(file: str, unit: str = "") -> str:
+    """`cases.signature.crc` of `cases/signature/crc.mks`: Jenkins takes what is before the last dot for a package.
+    `unit`: of a lab, the device or pair, which is the first part: `alpha_mlx5_0.cases.signature.crc`."""
     stem = file.removesuffix(".mks").removesuffix(".py")
     parts = [part.replace(".", "_") for part in stem.split("/") if part not in ("", ".", "..")]
+    if unit:
+        parts.insert(0, re.sub(r"[^\w-]+", "_", unit))
     return _printable(".".join(parts) or "session")
 
 
@@ -122,6 +130,7 @@ def _properties(run: Run, result: Result) -> Iterator[tuple[str, str]]:
     case = run.cases.get(case_of(result.id), Case(""))
     yield "case", result.id
     yield "verdict", result.verdict
+    yield "unit", run.begin.unit
     yield "title", case.title
     yield "line", str(case.line or "")
     yield "requirements", " ".join(case.requirements)

@@ -23,11 +23,27 @@ def is_run_name(name: str) -> bool:
     return _NAME.match(name) is not None
 
 
-def streams_in(reports: Path) -> list[Path]:
-    """The streams of a directory of reports, the oldest first."""
+def streams_of(run: Path) -> list[Path]:
+    """The streams of the directory of a run: its own, or those of the devices of a lab."""
+    own = run / FILE
+    return [own] if own.is_file() else sorted(path for path in run.glob(f"*/{FILE}") if path.is_file())
+
+
+def newest(reports: Path) -> list[Path]:
+    """The streams of the newest run in a directory of reports."""
+    try:
+        with os.scandir(reports) as entries:
+            names = sorted((entry.name for entry in entries if is_run_name(entry.name)), reverse=True)
+    except OSError:
+        return []
+    return next((streams for name in names if (streams := streams_of(reports / name))), [])
+
+
+def streams_in(reports: Path, unit: str = "") -> list[Path]:
+    """The streams of a directory of reports, the oldest first. `unit`: those of this folder in runs of a lab."""
     try:
         with os.scandir(reports) as entries:
             names = sorted(entry.name for entry in entries if is_run_name(entry.name))
     except OSError:
         return []
-    return [path for name in names if (path := reports / name / FILE).is_file()]
+    return [path for name in names if (path := reports / name / unit / FILE).is_file()]

@@ -10,6 +10,7 @@ from mkeyspec.report.reader import Run
 def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
     """Of a run: name and value; values may be empty."""
     begin, device = run.begin, run.device
+    yield "unit", begin.unit
     yield "device", device.device
     yield "firmware", device.firmware
     yield "pci", device.pci
@@ -17,6 +18,7 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
         yield f"version:{name}", value
     yield "mkeyspec", begin.mkeyspec
     yield "run", begin.run
+    yield "lab", begin.lab
     yield "started", begin.started
     yield "host", begin.host
     yield "kernel", begin.kernel
@@ -38,7 +40,7 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
 def run_line(run: Run) -> str:
     """A run in one line."""
     begin, device = run.begin, run.device
-    words = [begin.run, device.device, f"firmware {device.firmware}" if device.firmware else ""]
+    words = [begin.run, begin.unit, device.device, f"firmware {device.firmware}" if device.firmware else ""]
     words += [f"{name} {version}" for name, version in device.versions.items()]
     words += [f"commit {begin.git_commit[:12]}{'+' if begin.git_changed else ''}" if begin.git_commit else ""]
     words += ["" if run.end is not None else "did not end by itself"]

@@ -61,6 +61,10 @@ class Begin:
     pytest: str = ""
     seed: str = ""
     """Of drawn cases."""
+    lab: str = ""
+    """Of a device of a lab: the name of the run of all of them."""
+    unit: str = ""
+    """Of a device of a lab: what the lab file calls it, or the pair."""
     judged: str = ""
     """Of a run that judged a bundle: its file, its checksum, and the run that it was kept in."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from mkeyspec.report.by_device import matrix_of, on_several
+from mkeyspec.report.by_device import text_of as by_device
 from mkeyspec.report.causes import causes_of
 from mkeyspec.report.colour import coloured
 from mkeyspec.report.provenance import run_line
@@ -14,6 +16,8 @@ from mkeyspec.report.rows import plain, results_of
 
 _SHOWN = 10
 """Groups that are shown with the text of their first failure; of the others there is a line."""
+_ROWS = 50
+"""Rows that are shown by device."""
 
 
 def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
@@ -39,6 +43,8 @@ def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
             lines += ["", "skipped"]
             lines += [f"{number:5}  {reason}" for reason, number in reasons.most_common(_SHOWN)]
         lines.append("")
+    if on_several(runs):
+        lines += [*by_device(matrix_of(runs), rows=_ROWS).splitlines(), ""]
     margin = " " * 7
     printed = [plain(line) for line in lines]
     for number in coloured_lines if colour else ():

@@ -13,19 +13,21 @@ def missing(runs: Sequence[Run]) -> str:
 
     Parts of two splits don't fit each other: they were made of other cases, or by other durations (`--balance`).
     """
-    splits: dict[tuple[int, str], dict[int, Run]] = defaultdict(dict)
+    splits: dict[tuple[str, int, str], dict[int, Run]] = defaultdict(dict)
     for run in runs:
         part, slash, all_parts = run.shard.partition("/")
         if slash and part.isdecimal() and all_parts.isdecimal() and run.split:
-            splits[int(all_parts), run.split][int(part)] = run
+            splits[run.begin.unit, int(all_parts), run.split][int(part)] = run
     given = sum(map(len, splits.values()))
-    for (number, split), there in splits.items():
+    for (unit, number, split), there in splits.items():
         gone = [part for part in range(1, number + 1) if part not in there]
         if not gone or given == 1:
             continue
         one = next(iter(there.values()))
-        other = next((run for of, rest in splits.items() if of != (number, split) for run in rest.values()), None)
+        others = [rest for of, rest in splits.items() if of[0] == unit and of != (unit, number, split)]
+        other = next((run for rest in others for run in rest.values()), None)
         name = ", ".join(f"{part}/{number}" for part in gone)
-        said = f"{one.path} is part {one.shard} of a run, and there is no part {name} of it"
+        on = f" on {unit}" if unit else ""
+        said = f"{one.path} is part {one.shard} of a run{on}, and there is no part {name} of it"
         return said if other is None else f"{said}; {other.path} is of another split: name the same --balance files"
     return ""
