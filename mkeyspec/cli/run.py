@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mkeyspec.cli import generate, path_options, soft_process, warning_options
+from mkeyspec.cli import generate, lab_run, path_options, soft_process, warning_options
 from mkeyspec.cli.distribution import distributed
 from mkeyspec.cli.isolation import isolates
 from mkeyspec.cli.options import add_generated, add_paths, command, path_or_none
@@ -30,6 +30,7 @@ example:
   $ mkeyspec run pkg:mkeyspec/signature
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
   $ mkeyspec run cases --watch               # again after each change of a file, until ^C
+  $ mkeyspec run cases --lab lab.toml --group nightly      # on each device of a lab
   $ mkeyspec run --generate 100 --seed 42    # cases that are drawn, not those of files
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
 Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
@@ -42,6 +43,7 @@ def add(commands: Any) -> None:
     add_paths(run)
     add_generated(run)
     warning_options.add(run)
+    lab_run.add(run)
     run.add_argument("--device", metavar="NAME", help="model, soft[:PERSONALITY] or mlx5_0[:PORT] (default: model)")
     run.add_argument("--allow-busy-port", action="store_true", help="also a port whose interface has an IP address")
     run.add_argument("--wait-for-device", metavar="S", help="how long to wait for a device that another run has")
@@ -56,6 +58,7 @@ def add(commands: Any) -> None:
     run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
     run.add_argument("--shipped", action="store_true", help=f"the cases that mkeyspec ships with: {PACKAGE}")
     generate.add_drawing(run)
+    run.add_argument("--row-ids", metavar="FILE", help=argparse.SUPPRESS)
     run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
     run.add_argument(*junit, metavar="FILE", help="where the report goes (default: reports/junit.xml)")
@@ -81,6 +84,11 @@ def add(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.lab is not None:
+        if generate.drawing_of(options) is not None:
+            raise Failure("MKS0905", "--generate and --lab: drawn cases are for one device")
+        return lab_run.run(options)
+    lab_run.refuse_without_lab(options)
     arguments = list(options.rest)
     warning_options.levels(options, Settings())  # those of the project are added where the cases are compiled
     arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
@@ -135,6 +143,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--deadline", options.deadline),
         ("--quarantine", options.quarantine),
         ("--wait-for-device", options.wait_for_device),
+        ("--row-ids", options.row_ids),
         ("--case-profile", options.profile),
         ("--shard", options.shard),
         ("--fault", options.fault),

@@ -155,6 +155,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--isolate", action="store_true", help=argparse.SUPPRESS)  # `isolated` rows in processes
     group.addoption("--journal", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--replay", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--row-ids", metavar="FILE", help=argparse.SUPPRESS)  # for `mkeyspec run --lab`
     group.addoption("--drawn-from", metavar="SEED", help=argparse.SUPPRESS)  # the cases are those of this seed
     group.addoption("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)  # see docs/sabotage.md
     group.addoption(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import platform
-import subprocess
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mkeyspec import __version__
+from mkeyspec.files.commit import commit_of
 from mkeyspec.plugin.judging import bundle_of
 from mkeyspec.plugin.option_values import read_choice
 from mkeyspec.report import place
@@ -20,8 +20,6 @@ from mkeyspec.report.record import SCHEMA, Begin
 
 if TYPE_CHECKING:
     from mkeyspec.bundle.reader import Bundle
-
-_GIT_SECONDS = 5.0
 
 
 def run_of(config: pytest.Config) -> str:
@@ -38,7 +36,7 @@ def run_of(config: pytest.Config) -> str:
 def begin_of(config: pytest.Config, run: str) -> Begin:
     option = config.option
     choice = read_choice(option.device)
-    commit, changed = _git(config.rootpath)
+    commit, changed = commit_of(config.rootpath)
     bundle = bundle_of(config)
     return Begin(
         schema=SCHEMA,
@@ -81,27 +79,3 @@ def pci_of(config: pytest.Config) -> str:
     with contextlib.suppress(OSError):
         return Path(f"/sys/class/infiniband/{choice.name}/device").readlink().name
     return ""
-
-
-def _git(root: Path) -> tuple[str, bool]:
-    """The commit of the project, and whether tracked files differ from it; "" without git."""
-
-    def git(*words: str) -> str:
-        # As the user sees the project: no lock is taken, so that this can't disturb another git.
-        done = subprocess.run(
-            ["git", "--no-optional-locks", *words],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_GIT_SECONDS,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-        return done.stdout.strip()
-
-    try:
-        commit = git("rev-parse", "--verify", "--quiet", "HEAD")
-        return commit, bool(git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.SubprocessError):
-        return "", False

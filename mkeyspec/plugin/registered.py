@@ -6,6 +6,8 @@ A worker is a process of pytest-xdist, or one that `processes` has started. It h
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mkeyspec.plugin import journal, judging, not_closed, quarantine, recording, result_stream, waivers, worker_errors
@@ -15,6 +17,7 @@ from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import read_choice, read_required
 from mkeyspec.plugin.provenance import run_of
 from mkeyspec.plugin.required import Required
+from mkeyspec.plugin.row_ids import RowIds
 from mkeyspec.plugin.same_device import NAME as SAME
 from mkeyspec.plugin.same_device import SameDevice
 from mkeyspec.plugin.unseen_departures import Absences
@@ -42,6 +45,8 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
         manager.register(Watch(config, journal.note_for(config)), NAME)
     result_stream.register(config)
     if not hasattr(config, "workerinput"):
+        if option.row_ids is not None:
+            manager.register(RowIds(Path(option.row_ids)), "mkeyspec-row-ids")
         manager.register(Absences(config), "mkeyspec-absences")
         manager.register(Judged(), "mkeyspec-judged")
         manager.register(SameDevice(), SAME)

@@ -24,6 +24,7 @@ else:
 ACME = ROOT / "examples/acme"
 DEVICE = ROOT / "examples/acme-device"
 LIBRARY = ROOT / "examples/acme-library"
+LAB = ROOT / "examples/lab"
 
 
 def packaged() -> dict[str, Any]:
@@ -189,3 +190,31 @@ def test_a_library_that_pip_has_installed(tmp_path: Path) -> None:
     again = run(tmp_path, sys.executable, "-m", "mkeyspec", "check", "cases")
     assert again.code == 0, again.out + again.err
     assert run(tmp_path, sys.executable, "-m", "mkeyspec", "fmt", "--check", str(site)).code == 0
+
+
+def test_a_lab_by_a_scheduler(away: Path) -> None:
+    """Two tasks of the array are both parts of one device; what they leave is merged."""
+    shutil.copytree(LAB, away / "lab", ignore=shutil.ignore_patterns("reports", "generated"))
+    lab = away / "lab/lab.toml"
+    lab.write_text(lab.read_text("utf-8").replace("soft:cx7", "model"), "utf-8")
+    slurm = away / "lab/slurm.sh"
+    slurm.write_text(slurm.read_text("utf-8").replace("soft:cx7", "model"), "utf-8")
+    for task in (0, 1):
+        done = run(away, "env", f"SLURM_ARRAY_TASK_ID={task}", "../lab/slurm.sh")
+        assert done.code == 0, done.out + done.err
+    done = run(away, "../lab/merge.sh")
+    assert re.search(r"^A  alpha/model +6$", done.out, re.MULTILINE), done.out
+    assert (away / "lab/reports/lab.html").is_file()
+
+
+def test_the_files_of_a_labs_schedulers_name_its_devices() -> None:
+    devices = {
+        f"{one['host']}/{one['device']}" for one in tomllib.loads((LAB / "lab.toml").read_text("utf-8"))["device"]
+    }
+    gitlab = yaml.safe_load((LAB / ".gitlab-ci.yml").read_text("utf-8"))
+    github = yaml.safe_load((LAB / ".github/workflows/lab.yml").read_text("utf-8"))
+    slurm = re.search(r"^devices=\((.*)\)$", (LAB / "slurm.sh").read_text("utf-8"), re.MULTILINE)
+    assert slurm is not None
+    assert set(slurm[1].split()) == devices
+    assert set(gitlab["device"]["parallel"]["matrix"][0]["DEVICE"]) == devices
+    assert set(github["jobs"]["device"]["strategy"]["matrix"]["device"]) == devices
