@@ -48,6 +48,7 @@ _COMMANDS = (
     "generate",
     "shrink",
     "repro",
+    "ticket",
     "softnic",
     "completion",
 )

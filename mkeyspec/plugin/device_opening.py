@@ -15,6 +15,7 @@ import pytest
 from mkeyspec.plugin import junitxml_option
 from mkeyspec.plugin.again import command_of
 from mkeyspec.plugin.device_wait import tell, when_free
+from mkeyspec.plugin.evidence import traced
 from mkeyspec.plugin.judging import replay_of
 from mkeyspec.plugin.option_values import read_choice, read_profile
 from mkeyspec.plugin.recording import recorder_of
@@ -44,7 +45,7 @@ def open_device(config: pytest.Config, *, recorded: bool = True) -> Device:
 
         return Replayed(replay)
     recorder = recorder_of(config) if recorded else None
-    device = _opened(config, choice, profile)
+    device = traced(config, _opened(config, choice, profile))
     return device if recorder is None else recorder.wrap(device)
 
 

@@ -22,6 +22,7 @@ from mkeyspec.plugin.device_opening import (
     open_anew,
     open_device,
 )
+from mkeyspec.plugin.evidence import begin_row
 from mkeyspec.plugin.judging import bundle_of, device_choice, replay_of
 from mkeyspec.plugin.not_closed import NOT_CLOSED
 from mkeyspec.plugin.option_values import read_expectations, read_profile
@@ -191,6 +192,7 @@ def _begin(item: pytest.Function, rig: Rig) -> None:
         about = mark.suite.source, mark.verifies, needs, source, mark.at, mark.isolated, mark.title
         info = CaseInfo(item.nodeid, *about)
     item.config.stash[BEGUN] = item
+    begin_row(item.config)
     if mark is not None:
         keep_sources(item.config, path, mark)
     unmet = rig.begin(info)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.files.unwritable import Unwritable
+from mkeyspec.plugin import evidence
 from mkeyspec.plugin.cause_summary import Causes
 from mkeyspec.plugin.provenance import begin_of, run_of
 from mkeyspec.plugin.report_properties import reopened
@@ -25,6 +26,7 @@ from mkeyspec.plugin.settings_defaults import reports_folder
 from mkeyspec.plugin.shards import SPLIT
 from mkeyspec.report import place
 from mkeyspec.report.record import (
+    Calls,
     Case,
     DeviceInfo,
     Difference,
@@ -46,6 +48,8 @@ _HARNESS = frozenset({"MKS2007", "MKS2011"})
 """Codes of failures that are not of a verdict: an exception that no case describes, a test that judged nothing."""
 _RANK: tuple[Verdict, ...] = ("passed", "known", "skipped", "unseen", "blocked", "failed", "error", "lost")
 """If setup, call and teardown of an item differ, the last of these counts."""
+_LOOKED_AT = frozenset({"failed", "error", "lost"})
+"""Verdicts of rows after which the machine is looked at."""
 _LONGEST_TEXT, _LONGEST_LINE = 1 << 16, 1000
 """Characters that are kept of a failure, and of its first line."""
 
@@ -69,6 +73,7 @@ class Stream:
         self._seconds: dict[str, float] = {}
         """By node id: of its reports that said nothing else."""
         self._told: set[str] = set()
+        self._evidence = None if again else evidence.register(config)
         self._causes = Causes(config)
         config.pluginmanager.register(self._causes, "mkeyspec-causes")
         if named:
@@ -80,6 +85,8 @@ class Stream:
             usual = self.path.name == place.FILE and place.is_run_name(self.path.parent.name)
             name = self.path.parent.name if usual else run_of(self.config)
             self._writer.write(begin_of(self.config, name))
+            if self._evidence is not None:
+                self._writer.write(self._evidence.start())
         self._writer.write(*self._waiting)
         self._waiting.clear()
 
@@ -126,6 +133,9 @@ class Stream:
                 self._begin()
         if written:
             self._write(*lines, found)
+            if self._evidence is not None and found.verdict in _LOOKED_AT:
+                machine = self._evidence.failure(found.id)
+                self._write(*([] if machine is None else [machine]))
         else:  # it is there; the causes are not: they are of all rows
             self._causes.add_all([*lines, found])
 
@@ -145,6 +155,8 @@ class Stream:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._writer is None:
             return
+        machine = None if self._evidence is None else self._evidence.end()
+        self._write(*([] if machine is None else [machine]))
         self._write(End(round(time.monotonic() - self._began, 3), int(session.exitstatus), reopened(self.config)))
         self._writer.close()
         good = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -157,6 +169,8 @@ class Stream:
 
     def _about(self, row: dict[str, Any]) -> Iterable[Record]:
         about, device = row.get("about"), row.get("device")
+        if row.get("calls"):
+            yield Calls(row["id"], row["calls"])
         for name, sentence in row.get("near_misses", {}).items():
             if f"near {name}" not in self._told:
                 self._told.add(f"near {name}")

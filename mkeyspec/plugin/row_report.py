@@ -15,6 +15,7 @@ import pytest
 from mkeyspec.plan import Need
 from mkeyspec.plugin import waivers
 from mkeyspec.plugin.case_report import blocked_report, row_verdict
+from mkeyspec.plugin.evidence import calls_of_failed
 from mkeyspec.plugin.quarantine import WEDGED
 from mkeyspec.plugin.report_properties import case_properties
 from mkeyspec.run.marks import CaseMark, case_of, row_needs
@@ -125,6 +126,8 @@ def _row(item: pytest.Item, mark: CaseMark) -> dict[str, Any]:
         new = {name: text for name, text in sentences.items() if f"near {name}" not in told}
         told.update(f"near {name}" for name in new)
         row["near_misses"] = new
+        if verdict.status == "fail" and (calls := calls_of_failed(config)):
+            row["calls"] = calls
     row.update(waivers.told(item, verdict))
     return row
 

@@ -11,10 +11,12 @@ from mkeyspec.report.record import (
     SCHEMA,
     WRONG,
     Begin,
+    Calls,
     Case,
     DeviceInfo,
     End,
     Items,
+    Machine,
     NearMiss,
     Result,
     Start,
@@ -51,6 +53,10 @@ class Run:
     """By id: the last result of each item; of an item that two workers have run, one that is wrong."""
     earlier: dict[str, list[Result]] = field(default_factory=dict)
     """By id: the results before the last one of items that were run again."""
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    """By id: the calls of rows that failed."""
+    machine: list[Machine] = field(default_factory=list)
+    """What the machine said of the device, in the order of the looks."""
     in_flight: list[str] = field(default_factory=list)
     """Items that began and have no result."""
     selected: int = 0
@@ -155,6 +161,10 @@ def _fill(run: Run, lines: Iterable[bytes]) -> None:
             case DeviceInfo():
                 if record not in run.devices:
                     run.devices.append(record)
+            case Calls():
+                run.calls[record.row] = record.calls
+            case Machine():
+                run.machine.append(record)
             case Items():
                 run.selected, run.shard, run.split = record.selected, record.shard, record.split
             case End():

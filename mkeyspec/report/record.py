@@ -231,6 +231,39 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Calls:
+    """What the rig called in a row that failed, on a device under a driver; before its result."""
+
+    KIND: ClassVar[str] = "calls"
+
+    row: str
+    calls: list[str]
+    """One line each: milliseconds since the row began, the call, what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the machine says of the device: as the run begins, after a row that failed, and at the end."""
+
+    KIND: ClassVar[str] = "machine"
+
+    at: str
+    """`start`, `failure`, `end`."""
+    row: str = ""
+    """The row that failed."""
+    since: str = ""
+    """Of a failure: the row of the look before this one; empty: the start."""
+    before: dict[str, int] = field(default_factory=dict)
+    """Counters that changed, as `ports/1/hw_counters/out_of_sequence`: what they were at the look before; at the end of
+    the run, what they were at its start."""
+    after: dict[str, int] = field(default_factory=dict)
+    kernel: list[str] = field(default_factory=list)
+    """The kernel's lines since the look before."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """What can't be read, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The last line: the run has ended by itself."""
 
@@ -243,8 +276,8 @@ class End:
     """Rows after which the device was opened again, each with the symptom."""
 
 
-Record = Begin | DeviceInfo | Suite | Case | NearMiss | Items | Start | Result | End
-_KINDS = (Begin, DeviceInfo, Suite, Case, NearMiss, Items, Start, Result, End)
+Record = Begin | DeviceInfo | Suite | Case | NearMiss | Items | Start | Result | Calls | Machine | End
+_KINDS = (Begin, DeviceInfo, Suite, Case, NearMiss, Items, Start, Result, Calls, Machine, End)
 _CLASSES: dict[str, type[Any]] = {one.KIND: one for one in _KINDS}
 _PLANS: dict[str, type[Any]] = {**_CLASSES, Difference.KIND: Difference}
 

@@ -36,6 +36,8 @@ LINES: list[dict[str, Any]] = [
     {"kind": "items", "selected": 3},
     {"kind": "start", "id": "cases/a.mks::c[n=1]"},
     {"kind": "result", "id": "cases/a.mks::c[n=1]", "verdict": "passed", "seconds": 0.5, "records": {"a": "1"}},
+    {"kind": "calls", "row": "cases/a.mks::c[n=1]", "calls": ["0.001  poll(1) -> ok"]},
+    {"kind": "machine", "at": "failure", "row": "cases/a.mks::c[n=1]", "before": {"a": 0}, "after": {"a": 1}},
     {"kind": "end", "seconds": 1.5, "exit": 0},
 ]
 DIFFERS: dict[str, Any] = {
@@ -147,7 +149,7 @@ def test_a_stream_that_is_cut_has_what_came_before(tmp_path: Path) -> None:
 
 
 def test_what_a_later_version_adds_is_passed_by(tmp_path: Path) -> None:
-    run = read(stream(tmp_path / "any.ndjson", {**HEAD, "colour": 3}, {"kind": "weather", "rain": 1}, LINES[7]))
+    run = read(stream(tmp_path / "any.ndjson", {**HEAD, "colour": 3}, {"kind": "weather", "rain": 1}, LINES[-1]))
     assert run.end is not None
 
 
