@@ -106,7 +106,7 @@ def _opener(options: argparse.Namespace) -> Callable[[], Device]:
         raise Failure("MKS0905", f"--device-profile: {options.device} is measured, not told what it is")
     if choice.kind == "bundle":
         raise Failure("MKS0905", f"{options.device}: a bundle answers what a run asked; calibrate asks other things")
-    path = PathChoice(options.gid_index, options.path_mtu)
+    path = PathChoice(options.gid_index, options.path_mtu, options.peer)
     return lambda: open_choice(choice, profile, allow_busy_port=options.allow_busy_port, path=path)
 
 

@@ -58,7 +58,7 @@ def _doctor(options: argparse.Namespace) -> int:
     found = findings.findings(facts)
     opened = None
     if options.device is not None:
-        path = PathChoice(options.gid_index, options.path_mtu)
+        path = PathChoice(options.gid_index, options.path_mtu, options.peer)
         opened = findings.look_at(options.device, allow_busy_port=options.allow_busy_port, path=path)
         for note in device_lock.notes():
             print(f"mkeyspec: {note}", file=sys.stderr)

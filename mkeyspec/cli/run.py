@@ -139,6 +139,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--device", options.device),
         ("--gid-index", options.gid_index),
         ("--path-mtu", options.path_mtu),
+        ("--peer", options.peer),
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--quarantine", options.quarantine),

@@ -14,6 +14,8 @@ from mkeyspec.device.protocol import ANY_PATH, PathChoice, Unavailable
 if TYPE_CHECKING:
     from mkeyspec.device.profile.profile import Profile
     from mkeyspec.device.protocol import Device
+    from mkeyspec.device.verbs.peer.spec import PeerSpec
+    from mkeyspec.device.verbs.station import Station
 
 WORDS = ("model", "soft")
 HELP = "model, model:late, soft[:PERSONALITY], bundle:FILE, or an RDMA device as mlx5_0[:PORT]"
@@ -89,9 +91,17 @@ def _is_there(name: str) -> bool:
 
 
 def open_choice(
-    choice: DeviceChoice, profile: Profile, *, allow_busy_port: bool = False, path: PathChoice = ANY_PATH
+    choice: DeviceChoice,
+    profile: Profile,
+    *,
+    allow_busy_port: bool = False,
+    path: PathChoice = ANY_PATH,
 ) -> Device:
     """The device, open. Raises Unavailable with the fix. `path` is of devices with a port."""
+    if path.peer is not None:
+        from mkeyspec.device.verbs.peer.spec import parse as parse_peer
+
+        return _open_with(choice, parse_peer(path.peer), allow_busy_port, path)
     if path != ANY_PATH and choice.kind not in ("soft", "nic"):
         text = f"--gid-index and --path-mtu are of RDMA devices and of the software NIC, not of {choice.text}"
         raise Unavailable("MKS0905", text)
@@ -105,9 +115,15 @@ def open_choice(
         return Late(profile)
     if choice.kind == "outside":
         return open_outside(choice.name, choice.argument, profile)
+    from mkeyspec.device.verbs.device import Verbs
+
+    return Verbs(_open_station(choice, allow_busy_port, path))
+
+
+def _open_station(choice: DeviceChoice, allow_busy_port: bool, path: PathChoice) -> Station:
     from mkeyspec.device.soft import lab_login as soft_login
     from mkeyspec.device.verbs import lab_login
-    from mkeyspec.device.verbs.opening import open_device
+    from mkeyspec.device.verbs.opening import open_station
 
     if choice.kind == "soft":
         from mkeyspec.device.soft import preload
@@ -115,6 +131,46 @@ def open_choice(
         preload.ensure(choice.personality, whole=False)
         lab = soft_login.of_environment()
         label, name = choice.text, choice.name
-        return open_device(name, choice.port, allow_busy_port=True, shared=True, label=label, lab=lab, path=path)
+        return open_station(name, choice.port, allow_busy_port=True, shared=True, label=label, lab=lab, path=path)
     lab = lab_login.of_environment()
-    return open_device(choice.name, choice.port, allow_busy_port=allow_busy_port, lab=lab, path=path)
+    return open_station(choice.name, choice.port, allow_busy_port=allow_busy_port, lab=lab, path=path)
+
+
+def check_peer(choice: DeviceChoice, peer: PeerSpec) -> DeviceChoice:
+    """The peer's device. Raises Unavailable (MKS0980, MKS0911) where it can't be one of this owner's; opens nothing."""
+    from mkeyspec.device.verbs.peer.spec import CODE, port_of
+
+    if choice.kind not in ("soft", "nic"):
+        raise Unavailable(CODE, f"--peer is of RDMA devices and of the software NIC, not of {choice.text}")
+    if not peer.device:
+        return choice
+    name, port, personality = port_of(peer.device)
+    if (name == "soft") != (choice.kind == "soft"):
+        raise Unavailable(CODE, f"--peer {peer.text}: a NIC and the software NIC have no network in common")
+    if name != "soft":
+        return DeviceChoice("nic", name, port)
+    return choice if personality is None else parse(peer.device)
+
+
+def _open_with(choice: DeviceChoice, spec: PeerSpec, allow_busy_port: bool, path: PathChoice) -> Device:
+    from mkeyspec.device.verbs.peer.opening import join_fabric, open_pair
+
+    peer = check_peer(choice, spec)
+    environment: dict[str, str] = {}
+    if choice.kind == "soft":
+        from mkeyspec.device.soft import preload
+
+        join_fabric()
+        if spec.kind == "ssh" or peer != choice:
+            environment = preload.own_variables(peer.personality)
+    return open_pair(
+        _open_station(choice, allow_busy_port, path),
+        spec,
+        name=peer.name,
+        port=peer.port,
+        label=peer.text,
+        shared=peer.kind == "soft",
+        allow_busy_port=allow_busy_port or peer.kind == "soft",
+        path=path,
+        environment=environment,
+    )

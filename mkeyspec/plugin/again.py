@@ -20,6 +20,7 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--allow-busy-port", "--allow-busy-port", False),
     ("--gid-index", "--gid-index", None),
     ("--path-mtu", "--path-mtu", None),
+    ("--peer", "--peer", None),
 )
 """Of pytest, of `mkeyspec run`, and what it is if it is not given."""
 _BUNDLE = "bundle:"

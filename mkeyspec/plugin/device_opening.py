@@ -58,7 +58,7 @@ def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> De
         from mkeyspec.sabotage.model import faulty_model
 
         return faulty_model(option("--fault"), profile)
-    path = PathChoice(option("--gid-index"), option("--path-mtu"))
+    path = PathChoice(option("--gid-index"), option("--path-mtu"), option("--peer"))
 
     def opening() -> Device:
         with watched(config, "opened"):

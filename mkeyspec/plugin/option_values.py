@@ -34,6 +34,18 @@ def read_choice(text: str) -> DeviceChoice:
         raise pytest.UsageError(str(error)) from None
 
 
+def read_peer(text: str, choice: DeviceChoice) -> None:
+    """Raises UsageError for a `--peer` that says nothing, or that this device can't have."""
+    from mkeyspec.device.protocol import Unavailable
+    from mkeyspec.device.select import check_peer
+    from mkeyspec.device.verbs.peer.spec import parse
+
+    try:
+        check_peer(choice, parse(text))
+    except Unavailable as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def read_profile(file: str | None) -> Profile:
     """The profile in a TOML file, or the default's; raises UsageError for one that can't be used."""
     from mkeyspec.device.profile.profile import Profile, ProfileError, load

@@ -21,6 +21,7 @@ from mkeyspec.plugin.option_values import (
     read_expectations,
     read_fault,
     read_levels,
+    read_peer,
     read_profile,
     read_selection,
     read_shard,
@@ -67,6 +68,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=MTUS,
         metavar="BYTES",
         help="of an RDMA device: the path MTU of the QPs, 256 to 4096 (default: 1024, or the port's if that is less)",
+    )
+    group.addoption(
+        "--peer",
+        metavar="SPEC",
+        help="the peer's side in a process of its own, with its own device: popen (on this host) or ssh=[USER@]HOST, "
+        "then //DEVICE[:PORT], //python=COMMAND, //gid-index=N, as in ssh=host2//mlx5_1 (default: this process)",
     )
     group.addoption(
         "--device-profile",
@@ -202,6 +209,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
     option = config.option
     choice = read_choice(option.device)
+    if option.peer is not None:
+        read_peer(option.peer, choice)
     if option.fault is not None:
         read_fault(option.fault)
         if choice.kind not in ("model", "soft"):

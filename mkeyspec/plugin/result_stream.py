@@ -44,8 +44,9 @@ from mkeyspec.report.writer import Writer
 OFF = "off"
 _CODE = re.compile(r"(?:.{1,300}?:\d+: )?(?:error\[)?(MKS\d{4})\b")
 """At the beginning of a text; it may come after a place."""
-_HARNESS = frozenset({"MKS2007", "MKS2011"})
-"""Codes of failures that are not of a verdict: an exception that no case describes, a test that judged nothing."""
+_HARNESS = frozenset({"MKS2007", "MKS2011", "MKS2016"})
+"""Codes of failures that are not of a verdict: an exception that no case describes, a test that judged nothing, a peer
+that is gone."""
 _RANK: tuple[Verdict, ...] = ("passed", "known", "skipped", "unseen", "blocked", "failed", "error", "lost")
 """If setup, call and teardown of an item differ, the last of these counts."""
 _LOOKED_AT = frozenset({"failed", "error", "lost"})

@@ -7,7 +7,7 @@ from time import monotonic, sleep
 import numpy as np
 
 from mkeyspec.abi.constants import MR_ACCESS, SendFlag
-from mkeyspec.device.protocol import Device, Memory, Qp, QpAttributes, Sge, Write
+from mkeyspec.device.protocol import Device, DeviceLost, Memory, Qp, QpAttributes, Sge, Write
 from mkeyspec.run.buffer import Bytes, canary
 from mkeyspec.run.case_state import DEVICE_EVENTS
 from mkeyspec.run.drain import LOOKS, QUIET
@@ -43,6 +43,8 @@ def symptom(device: Device, deadline: float) -> str:
                 return f"an async event came with the canary transfer: {event.kind}"
     except PASSED_ON:
         raise
+    except DeviceLost as lost:
+        return lost.message
     except BaseException as error:
         # Whatever a broken device raises is the symptom; the rig must survive it to say BLOCKED.
         return f"the canary transfer raised {type(error).__name__}: {error}"

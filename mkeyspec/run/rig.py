@@ -11,7 +11,7 @@ from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Device, Refused, Unsupported
+from mkeyspec.device.protocol import Device, DeviceLost, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
@@ -220,6 +220,8 @@ class Rig:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
             message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
             executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
+        except DeviceLost as lost:
+            executor.rulings.lose(lost, step.at)
         except PASSED_ON:
             raise
         except BaseException as error:
@@ -255,6 +257,8 @@ class Rig:
                     raise NotRecorded(f"the end of the case: {missing}") from None
             except Unsupported as unsupported:
                 executor.rulings.fail(self._withheld(self._at, unsupported))
+            except DeviceLost as lost:
+                executor.rulings.lose(lost, self._at)
             except PASSED_ON:
                 raise
             except BaseException as error:
@@ -313,6 +317,10 @@ class Rig:
         try:
             self.device.release(healthy=verdict.status == "pass")
             events = self.device.events()
+        except DeviceLost as lost:
+            if not verdict.failures:
+                verdict.failures.append(Failure(lost.code, case.at, lost.message, hard=True))
+            events = []
         except PASSED_ON:
             raise
         except self.around.missing:

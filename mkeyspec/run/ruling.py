@@ -7,6 +7,7 @@ ends it too.
 from __future__ import annotations
 
 from mkeyspec import plan
+from mkeyspec.device.protocol import DeviceLost
 from mkeyspec.plan.claim import lists
 from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
 from mkeyspec.run.case_state import CaseState
@@ -40,6 +41,11 @@ class Rulings:
         self.verdict.failures.append(failure)
         self.state.wrong = True
         self.over = self.over or failure.hard
+
+    def lose(self, lost: DeviceLost, at: plan.At) -> None:
+        """The first call that did not come back tells that the device is gone; no later one does."""
+        if not any(failure.code == lost.code for failure in self.verdict.failures):
+            self.fail(Failure(lost.code, at, lost.message, hard=True))
 
     def rule(
         self,

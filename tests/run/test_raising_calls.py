@@ -10,6 +10,7 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.outside import CALLS
+from mkeyspec.device.protocol import DeviceLost
 from mkeyspec.run.surroundings import NotRecorded
 from tests.run.text import told
 
@@ -85,6 +86,14 @@ def test_a_call_that_raises(call: str, error: type[BaseException]) -> None:
     except BaseException as passed:  # pytest would make a skip of some of them
         raise AssertionError(f"{passed!r} is not caught") from None
     assert first == ROWS[call][1]
+    assert following == "pass"
+
+
+@pytest.mark.parametrize("call", ROWS)
+def test_a_call_that_finds_the_device_lost(call: str) -> None:
+    """A place, and no word of what follows from it."""
+    first, following = results(call, DeviceLost("MKS2016", "the peer, host2, is lost"))
+    assert first == f"MKS2016:{ROWS[call][1].partition(':')[2]}"
     assert following == "pass"
 
 

@@ -20,7 +20,7 @@ def opened(device: Device, pytestconfig: pytest.Config) -> Iterator[Bench]:
 
     def open_again() -> Device:
         profile = Profile() if chosen is None else load(Path(chosen))
-        path = PathChoice(option("--gid-index"), option("--path-mtu"))
+        path = PathChoice(option("--gid-index"), option("--path-mtu"), option("--peer"))
         busy = option("--allow-busy-port")
         return open_choice(parse(option("--device")), profile, allow_busy_port=busy, path=path)
 

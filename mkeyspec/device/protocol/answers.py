@@ -80,6 +80,16 @@ class Unavailable(Exception):
         self.message = message
 
 
+class DeviceLost(Exception):
+    """A device, or a side of it, went away while it was open: no call of it comes back any more. `str()` is one line
+    with a code (MKS20xx)."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"error[{code}]: {message}")
+        self.code = code
+        self.message = message
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What the device offers; the names are those of a case's needs (`signature.crc32c`, `block.4048`, `memcpy`…)."""

@@ -13,6 +13,8 @@ class PathChoice:
     """Of the port's GID table: the source address of the QPs."""
     mtu: int | None = None
     """The path MTU of the QPs, in bytes; one of abi.constants.MTUS."""
+    peer: str | None = None
+    """Where the peer's side is, as `--peer` says it; None is this process."""
 
 
 ANY_PATH = PathChoice()

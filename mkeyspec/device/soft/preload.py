@@ -76,6 +76,17 @@ def environment(wanted: str | None) -> dict[str, str]:
     return {**os.environ, **own, "LD_PRELOAD": ":".join([str(library), *others])}
 
 
+def own_variables(wanted: str | None) -> dict[str, str]:
+    """Those of `environment` that make a process of this machine one on the software NIC; and where processes of a
+    fabric meet."""
+    found = environment(wanted)
+    return {
+        name: value
+        for name, value in found.items()
+        if name in ("LD_PRELOAD", "XDG_RUNTIME_DIR", "TMPDIR") or name.startswith("MKEYSPEC_SOFTNIC_")
+    }
+
+
 def ensure(wanted: str | None, *, whole: bool) -> None:
     """Return if this process is on the software NIC; else restart it, and do not return.
 

@@ -15,7 +15,9 @@ class PortAddress:
     """The link layer: Ethernet (RoCE), or InfiniBand."""
     lid: int
     gid: str
-    """As eight groups of hexadecimal digits; "" where the port is addressed by its LID."""
+    """As eight groups of hexadecimal digits; "" where the port has none."""
+    by_gid: bool
+    """Whether an address of it must have a global route. Without, it is addressed by its LID."""
     path_mtu: int
     """That of its QPs, of enum ibv_mtu: 128 << path_mtu bytes."""
 

@@ -30,6 +30,7 @@ from mkeyspec.device.protocol import (
     Dek,
     DekAttr,
     DekState,
+    DeviceLost,
     Info,
     Memory,
     Mkey,
@@ -44,7 +45,7 @@ from mkeyspec.device.protocol import (
     WorkRequest,
 )
 from mkeyspec.device.verbs import capability
-from mkeyspec.device.verbs.address import EndAddress
+from mkeyspec.device.verbs.address import EndAddress, Ended
 from mkeyspec.device.verbs.login import LoginCalls
 from mkeyspec.device.verbs.station import ObjectCalls, Station, StationCalls
 
@@ -248,11 +249,16 @@ class Verbs(LoginCalls):
     # End -------------------------------------------------------------------------------------
 
     def release(self, *, healthy: bool) -> None:
-        """Close in the order mkey, DEK, login, QP, MR, CQ, PD; keep what is clean after a pass."""
+        """Close in the order mkey, DEK, login, QP, MR, CQ, PD; keep what is clean after a pass. What one side can't
+        close is raised when the other has closed its own."""
         used = {end.qp.handle: end for pair in self._pairs for end in (pair.owner, pair.peer)}
-        ended = [
-            one for station, handles in self._by_station(used.values()).items() for one in station.end_case(handles)
-        ]
+        ended: list[Ended] = []
+        failed: list[Exception] = []
+        for station, handles in self._by_station(used.values()).items():
+            try:
+                ended += station.end_case(handles)
+            except Exception as error:
+                failed.append(error)
         late = [completion for one in ended for completion in one.late]
         kept = {one.handle for one in ended if healthy and one.clean and not one.late}
         over: list[EndAddress] = []
@@ -270,7 +276,12 @@ class Verbs(LoginCalls):
         self._known.clear()
         self._responder = None
         for station, handles in self._by_station(over).items():
-            station.give_back(handles, healthy)
+            try:
+                station.give_back(handles, healthy)
+            except Exception as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
         if healthy and late:
             raise Late(f"a completion came when nothing was due any more: {late[0]}")
 
@@ -281,7 +292,8 @@ class Verbs(LoginCalls):
         with contextlib.ExitStack() as closing:
             for station in self._stations:
                 closing.callback(station.close)
-            self.release(healthy=False)
+            with contextlib.suppress(DeviceLost):  # of the peer's side, which ends by itself
+                self.release(healthy=False)
 
 
 class Late(Exception):

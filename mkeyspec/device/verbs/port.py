@@ -29,6 +29,7 @@ class Port:
     lid: int
     gid: Any = None
     gid_index: int = 0
+    by_gid: bool = False
     sl: int = 0
     mtu: int = 1
     """The active MTU, of enum ibv_mtu: 128 << mtu bytes."""
@@ -39,7 +40,8 @@ class Port:
     ethernet: bool = False
 
     def address(self) -> PortAddress:
-        return PortAddress(self.ethernet, self.lid, "" if self.gid is None else str(self.gid), self.path_mtu)
+        gid = "" if self.gid is None else str(self.gid)
+        return PortAddress(self.ethernet, self.lid, gid, self.by_gid, self.path_mtu)
 
 
 def find(pyverbs: Any, context: Any, name: str, number: int, choice: PathChoice) -> Port:
@@ -59,10 +61,12 @@ def find(pyverbs: Any, context: Any, name: str, number: int, choice: PathChoice)
         number, int(attr.lid), mtu=active, longest=int(attr.max_msg_sz), path_mtu=_path_mtu(active, of, choice)
     )
     found.ethernet = int(attr.link_layer) == LINK_ETHERNET
-    needs_gid = found.ethernet or int(getattr(attr, "flags", 0)) & GRH_REQUIRED
-    if needs_gid or choice.gid_index is not None:
-        index = _gid_index(pyverbs, context, number, int(attr.gid_tbl_len), choice.gid_index, of)
-        found.gid, found.gid_index = context.query_gid(number, index), index
+    found.by_gid = found.ethernet or bool(int(getattr(attr, "flags", 0)) & GRH_REQUIRED) or choice.gid_index is not None
+    if found.by_gid:
+        found.gid_index = _gid_index(pyverbs, context, number, int(attr.gid_tbl_len), choice.gid_index, of)
+        found.gid = context.query_gid(number, found.gid_index)
+    elif int(attr.gid_tbl_len):  # the other side may need a global route
+        found.gid = context.query_gid(number, 0)
     return found
 
 

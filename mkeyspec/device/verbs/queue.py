@@ -239,7 +239,7 @@ class Queues:
 
     def _path(self) -> Any:
         port, far, pyverbs = self.port, self.far, self.pyverbs
-        if not far.gid:
+        if not (far.by_gid or port.by_gid):
             return pyverbs.AHAttr(dlid=far.lid, sl=port.sl, port_num=port.number)
         route = pyverbs.GlobalRoute(dgid=pyverbs.GID(val=far.gid), sgid_index=port.gid_index)
         return pyverbs.AHAttr(dlid=far.lid, sl=port.sl, is_global=1, port_num=port.number, gr=route)

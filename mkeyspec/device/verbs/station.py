@@ -2,7 +2,7 @@
 its protection domains, memory, mkeys, DEKs, queues and events.
 
 Its calls take and return plain data, so that a station in another process is called in the same way
-(`remote.FarStation`). A QP is made and connected in two calls, since each of two stations needs the address of the
+(`peer.far`). A QP is made and connected in two calls, since each of two stations needs the address of the
 other's end first. No function waits.
 """
 
