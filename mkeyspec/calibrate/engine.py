@@ -12,7 +12,7 @@ from typing import Any
 from mkeyspec.calibrate.bench import Absent, Bench, Strange, Unknown, rights_of
 from mkeyspec.calibrate.point import AtLeast, Found, Point, Seen, Side
 from mkeyspec.calibrate.probes import POINTS
-from mkeyspec.device.profile.profile import Profile, ProfileError
+from mkeyspec.device.profile.profile import Profile, ProfileError, show
 from mkeyspec.device.protocol import Device, NoSuchCall, Refused, Unsupported
 
 DEADLINE = 2.0
@@ -106,12 +106,3 @@ def unfit(point: Point, value: Any) -> str | None:
 
 TOGETHER = ("wqe_overhead", "wqe_unit")
 """Members that a profile checks with one another."""
-
-
-def show(value: object) -> str:
-    """A value as in the file."""
-    if isinstance(value, tuple):
-        return "[" + ", ".join(show(item) for item in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mkeyspec.calibrate.engine import show
 from mkeyspec.calibrate.pages import LISTED, OPEN, departures
 from mkeyspec.calibrate.point import Found
 from mkeyspec.calibrate.worker import Opened
 from mkeyspec.device.profile.errno import ERRNO
-from mkeyspec.device.profile.profile import DRIVER_ERRNO, IMPORT_METHODS, OFFERS, Profile, ProfileError, parse
+from mkeyspec.device.profile.profile import DRIVER_ERRNO, IMPORT_METHODS, OFFERS, Profile, ProfileError, parse, show
 
 WQE = ("wqe_overhead", "wqe_unit")
 """Members that a profile checks with one another: both, or neither."""
@@ -91,7 +90,7 @@ def _entry(one: Found) -> str:
     if one.reason:
         parts.append(f"reason = {_text(one.reason)}")
     if one.decided:
-        parts.append(f"sides = {_list([f'{side.side}: {side.text}' for side in one.sides])}")
+        parts.append(f"sides = {_list([f'{side.side}: {side.text}' for side in one.sides if side.signs is not None])}")
     return "{ " + ", ".join(parts) + " }"
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from mkeyspec.calibrate.engine import show
 from mkeyspec.calibrate.pages import departures
 from mkeyspec.calibrate.point import Found
 from mkeyspec.calibrate.worker import Opened
 from mkeyspec.device.profile.errno import ERRNO
-from mkeyspec.device.profile.profile import DRIVER_ERRNO, Profile
+from mkeyspec.device.profile.profile import DRIVER_ERRNO, Profile, show
 
 
 def defaults() -> dict[str, Any]:

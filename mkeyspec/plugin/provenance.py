@@ -47,6 +47,7 @@ def begin_of(config: pytest.Config, run: str) -> Begin:
         personality=choice.personality or "" if bundle is None else str(bundle.run.get("personality", "")),
         profile=option.case_profile or "",
         device_profile=option.device_profile or "",
+        device_points=_points(option.device_profile),
         expectations=list(option.expectations),
         options=_arguments(config),
         git_commit=commit,
@@ -58,6 +59,14 @@ def begin_of(config: pytest.Config, run: str) -> Begin:
         seed=str(option.drawn_from or ""),
         judged="" if bundle is None else _judged(bundle),
     )
+
+
+def _points(profile: str | None) -> list[list[str]]:
+    if profile is None:
+        return []
+    from mkeyspec.device.profile.difference import differences
+
+    return [[one.point, one.value, one.default, one.seen, *one.sides] for one in differences(Path(profile))]
 
 
 def _judged(bundle: Bundle) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from mkeyspec.plugin import journal, judging, not_closed, quarantine, recording, result_stream, waivers, worker_errors
 from mkeyspec.plugin.colour import Colours
+from mkeyspec.plugin.device_points import DevicePoints
 from mkeyspec.plugin.measured_elsewhere import MeasuredElsewhere
 from mkeyspec.plugin.nothing_judged import Judged
 from mkeyspec.plugin.option_values import read_choice, read_required
@@ -52,6 +53,7 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
         manager.register(SameDevice(), SAME)
         manager.register(Colours(config), "mkeyspec-colours")
         if option.device_profile is not None:
+            manager.register(DevicePoints(option.device_profile), "mkeyspec-device-points")
             manager.register(MeasuredElsewhere(option.device_profile), "mkeyspec-measured-elsewhere")
         if option.require:
             manager.register(Required(read_required(option.require)), "mkeyspec-required")

@@ -7,11 +7,13 @@ workers send theirs to the controller when they end.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mkeyspec import __version__
+from mkeyspec.device.profile.difference import differences
 from mkeyspec.plugin.compilation import merge_warnings, warnings
 from mkeyspec.plugin.junitxml_option import report_of
 from mkeyspec.run.marks import CaseMark
@@ -31,9 +33,18 @@ def session_properties(config: pytest.Config, info: Info) -> None:
     """Remember the device's information."""
     values = {"device": info.device, "firmware": info.firmware, "mkeyspec": __version__}
     values.update({f"version:{name}": version for name, version in sorted(info.versions.items())})
+    values.update(device_points(config.option.device_profile))
     if config.option.drawn_from:
         values["seed"] = config.option.drawn_from
     config.stash[SESSION] = values
+
+
+def device_points(profile: str | None) -> dict[str, str]:
+    """Where a device profile is not the default one, by `profile:POINT`."""
+    if profile is None:
+        return {}
+    found = differences(Path(profile))
+    return {f"profile:{one.point}": f"{one.value} (default {one.default}; {one.seen})" for one in found}
 
 
 def reopened_after(config: pytest.Config, culprit: str, symptom: str) -> None:

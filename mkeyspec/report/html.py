@@ -22,7 +22,7 @@ from mkeyspec.report.by_device import heads, label_of, letters, matrix_of, on_se
 from mkeyspec.report.causes import causes_of
 from mkeyspec.report.compare import BAD, KINDS, Comparison, grouped
 from mkeyspec.report.picture import Picture, picture_of
-from mkeyspec.report.provenance import provenance_of, run_line
+from mkeyspec.report.provenance import DevicePoint, points_of, provenance_of, run_line
 from mkeyspec.report.reader import Run, case_of
 from mkeyspec.report.record import VERDICTS, WRONG, Case, Result
 from mkeyspec.report.rows import parameters_of, plain, results_of
@@ -90,6 +90,7 @@ def html_of(runs: Sequence[Run], comparison: Comparison | None = None) -> bytes:
         script_hash=_hash(script),
         data=_embedded(_data(results, several)),
         runs=[(run_line(run), [(plain(a), plain(b)) for a, b in provenance_of(run) if b], run) for run in runs],
+        points=[(plain(run.begin.device_profile), _points(run)) for run in runs if run.begin.device_points],
         counts=[(verdict, counts[verdict], verdict in WRONG) for verdict in VERDICTS if counts[verdict]],
         total=len(results),
         wrong=sum(counts[verdict] for verdict in WRONG),
@@ -166,6 +167,15 @@ def _data(results: Sequence[tuple[Run, Result]], several: bool) -> dict[str, Any
             row.append(more)
         case["rows"].append(row)
     return {"verdicts": VERDICTS, "wrong": sorted(WRONG), "cases": list(cases.values())}
+
+
+def _points(run: Run) -> list[DevicePoint]:
+    return [
+        DevicePoint(
+            plain(one.point), plain(one.value), plain(one.default), plain(one.seen), tuple(map(plain, one.sides))
+        )
+        for one in points_of(run)
+    ]
 
 
 def _causes(results: Sequence[tuple[Run, Result]]) -> Iterator[ShownCause]:

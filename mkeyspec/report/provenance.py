@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from mkeyspec.report.reader import Run
 
@@ -27,6 +28,8 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
     yield "personality", begin.personality
     yield "profile", begin.profile
     yield "device_profile", begin.device_profile
+    for one in points_of(run):
+        yield f"profile:{one.point}", f"{one.value} (default {one.default}; {one.seen})"
     yield "expectations", " ".join(begin.expectations)
     yield "options", " ".join(begin.options)
     yield "seed", begin.seed
@@ -35,6 +38,24 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
         yield "ended", "not by itself"
     for culprit, symptom in run.end.reopened.items() if run.end is not None else ():
         yield f"reopened:{culprit}", symptom
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePoint:
+    """A point of the device profile that is not the default's, as the profile writes it; `seen`: the confidence;
+    `sides`: what each way to look at it saw."""
+
+    point: str
+    value: str
+    default: str
+    seen: str
+    sides: tuple[str, ...]
+
+
+def points_of(run: Run) -> list[DevicePoint]:
+    """Where the device of a run differs from the defaults, by its profile."""
+    whole = ([*one, *[""] * (4 - len(one))] for one in run.begin.device_points)
+    return [DevicePoint(point, value, default, seen, tuple(sides)) for point, value, default, seen, *sides in whole]
 
 
 def run_line(run: Run) -> str:

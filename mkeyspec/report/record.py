@@ -49,6 +49,9 @@ class Begin:
     profile: str = ""
     """Of cases: `--profile`."""
     device_profile: str = ""
+    device_points: list[list[str]] = field(default_factory=list)
+    """Points of `device_profile` that are not the default's: point, value, default, how it was seen, and then what
+    each side saw."""
     expectations: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     """The arguments of the command line."""

@@ -9,7 +9,7 @@ from mkeyspec.report.by_device import matrix_of, on_several
 from mkeyspec.report.by_device import text_of as by_device
 from mkeyspec.report.causes import causes_of
 from mkeyspec.report.colour import coloured
-from mkeyspec.report.provenance import run_line
+from mkeyspec.report.provenance import points_of, run_line
 from mkeyspec.report.reader import Run
 from mkeyspec.report.record import VERDICTS, Result
 from mkeyspec.report.rows import plain, results_of
@@ -26,7 +26,7 @@ def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
     coloured_lines: set[int] = set()
     for run in runs:
         results = list(results_of(run))
-        lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}"]
+        lines += [run_line(run), f"    {counts_line(results)}{_rest(run)}", *_points(run)]
         for number, cause in enumerate(causes_of((run, result) for result in results)):
             first = cause.results[0]
             lines += ["", f"{len(cause.results):5}  {cause.title}", *(f"       {line}" for line in cause.lines())]
@@ -50,6 +50,20 @@ def text_of(runs: Sequence[Run], *, colour: bool = False) -> str:
     for number in coloured_lines if colour else ():
         printed[number] = margin + coloured(printed[number].removeprefix(margin))
     return "\n".join(printed)
+
+
+def _points(run: Run) -> list[str]:
+    """Where the device differs from the defaults, and how that is known."""
+    found = points_of(run)
+    if not found:
+        return []
+    points = [f"{one.point} = {one.value}" for one in found]
+    width = min(max(map(len, points)), 44)
+    lines = [
+        f"       {point:<{width}}  default {one.default}; {one.seen}" for point, one in zip(points, found, strict=True)
+    ]
+    count = "1 point" if len(found) == 1 else f"{len(found)} points"
+    return ["", f"the device differs from the defaults in {count} ({run.begin.device_profile})", *lines]
 
 
 def counts_line(results: Sequence[Result]) -> str:

@@ -6,7 +6,6 @@
 
 #include "engine.h"
 
-enum { LONGEST = 1u << 31, DATAGRAM = 4096 };
 /* ns between two looks at a peer that isn't ready */
 static const uint64_t SHORTEST_WAIT = 50000, LONGEST_WAIT = 1000000;
 static struct transfer mine;
@@ -143,7 +142,8 @@ static uint8_t build(struct qp *qp, struct call *call, bool after) {
     } else if (local_places(qp, wqe)) {
         return CQE_LOCAL_PROTECTION;
     }
-    if (mine.length > (qp->attr.type == QP_UD ? 128u << personality()->mtu : LONGEST))
+    if (mine.length >
+        (qp->attr.type == QP_UD ? 128u << personality()->mtu : personality()->max_msg_sz))
         return CQE_LOCAL_LENGTH;
     if (atomic(wqe->opcode) && mine.length < 8) return CQE_LOCAL_LENGTH;
     struct message *message = call->message = calloc(1, sizeof *message);

@@ -67,8 +67,8 @@ static void deny(struct qp *qp, struct answer *answer, uint8_t syndrome) {
     qp_fail(qp);
 }
 
-static void receive_fail(struct qp *qp, const struct receive *receive, uint8_t here, uint8_t there,
-                         struct answer *answer) {
+void RULE(receive_fail)(struct qp *qp, const struct receive *receive, uint8_t here, uint8_t there,
+                        struct answer *answer) {
     struct cqe cqe = {.opcode = CQE_RESPONDER_ERROR,
                       .syndrome = here,
                       .qpn = qp->number,

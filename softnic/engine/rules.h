@@ -54,6 +54,10 @@ enum violation write_in(struct transfer *to, struct message *message, bool *sour
 void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer);
 /* Whether a SEND with invalidate may name this key, which it gives back. */
 bool invalidable(const struct qp *qp, uint32_t value, struct key **key);
+/* The receive is used up by a message that it can't take. here, there: the syndromes of its
+ * completion and of the requester's. */
+void receive_fail(struct qp *qp, const struct receive *receive, uint8_t here, uint8_t there,
+                  struct answer *answer);
 /* The receive is used up, and tells of the message; opcode: CQE_* of ../pure/cqe.h. */
 void receive_complete(struct qp *qp, const struct receive *receive, const struct message *message,
                       uint8_t opcode, uint64_t length);

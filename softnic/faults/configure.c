@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/rules.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
 #include "faults/notes.h"
 
@@ -95,6 +96,7 @@ void configure_apply(struct key *key, const struct umr *umr, struct change *chan
     }
     if (without_effect(key, umr)) return;
     notes_of(key)->dead = umr->free;
+    if (choice(ref_tag_restart) && !umr->free) notes_of(key)->passed = 0;
     if (!umr->free) mix_up(key, umr, change);
     if (fault(tag_kept)) named.mask &= ~UMR_MASK_KEY;
     if (fault(reset_ignored) && !umr->bsf_enable) named.mask &= ~UMR_MASK_BSF_ENABLE;
@@ -102,4 +104,5 @@ void configure_apply(struct key *key, const struct umr *umr, struct change *chan
     right_configure_apply(key, &named, change);
     mix_rights(key, umr, before);
     notes_of(key)->error.syndrome = 0;
+    if (choice(invalidate_clears) && umr->free) key_forget(key);
 }

@@ -1,5 +1,6 @@
 /* Faults of a signature error: its type, its values, its offset, and whether it is reported. */
 #include "engine/rules.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
 #include "faults/notes.h"
 
@@ -26,10 +27,12 @@ uint16_t field_check(const struct field_sum *sum, const struct signature_domain 
     uint64_t computed = *expected, was = *actual, ref_tag = 0xffffffff;
     bool dif = signature_is_dif(domain->kind);
     if (!right) return 0;
-    if (fault(error_values_swapped)) *expected = was, *actual = computed;
+    if (fault(error_values_swapped) || choice(err_actual)) *expected = was, *actual = computed;
     if (fault(error_actual_is_expected)) *expected = was;
-    if (fault(error_values_little_endian))
-        *expected = turned(domain, computed), *actual = turned(domain, was);
+    bool by_value = (choice(err_value_order_crc32c) && domain->kind == SIGNATURE_CRC32C) ||
+                    (choice(err_value_order_crc64) && domain->kind == SIGNATURE_CRC64_XP10);
+    if (fault(error_values_little_endian) || by_value)
+        *expected = turned(domain, *expected), *actual = turned(domain, *actual);
     if (fault(error_ref_tag_of_first) && dif) *expected = (computed & ~ref_tag) | domain->ref_tag;
     if (fault(error_ref_tag_16_bits) && dif) *expected &= ~0xffff0000ull, *actual &= ~0xffff0000ull;
     if (fault(error_type_guard)) return SYNDROME_GUARD;
@@ -41,6 +44,8 @@ uint16_t field_check(const struct field_sum *sum, const struct signature_domain 
 uint64_t error_offset(const struct signature_domain *domain, uint64_t block) {
     if (fault(error_next_block)) block++;
     if (fault(error_first_offset)) block = 0;
+    if (choice(err_offset))
+        return block * (domain->block + (choice(err_offset) == 1 ? domain->field : 0u));
     if (fault(error_offset_of_data)) return (block + 1) * domain->block - 1;
     return right_error_offset(domain, block) + fault(error_offset_one_more);
 }

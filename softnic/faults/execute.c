@@ -3,6 +3,7 @@
 
 #include "engine/rules.h"
 #include "faults/fault.h"
+#include "faults/refusal.h"
 
 REPLACES(complete_success);
 REPLACES(sq_stops);
@@ -72,7 +73,7 @@ void wqe_complete(struct qp *qp, const struct wqe *wqe, uint32_t length, bool si
 void wqe_fail(struct qp *qp, const struct wqe *wqe, uint8_t syndrome) {
     if (fault(dc_stream_breaks_all) && qp->attr.type == QP_DCI && qp->attr.dci_streams)
         qp->stream_error = ~0ull;
-    right_wqe_fail(qp, wqe, syndrome);
+    right_wqe_fail(qp, wqe, refusal_of_request(wqe, syndrome));
 }
 
 /* A UMR that is carried out after the WQE which follows it. */
@@ -91,7 +92,12 @@ static void late_run(struct qp *qp) {
 }
 
 uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const struct wqe *wqe) {
-    if (!fault(configuration_late)) return right_configure_umr(qp, bytes, len, wqe);
+    struct umr umr;
+    if (!fault(configuration_late)) {
+        uint8_t right = right_configure_umr(qp, bytes, len, wqe);
+        return umr_decode(bytes, len, &umr) ? refusal_of_umr(&umr, key_find(wqe->imm), right)
+                                            : right;
+    }
     late_run(qp);
     late.qpn = qp->number, late.len = len;
     memcpy(late.bytes, bytes, len);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
 
 enum fault fault_injected;
@@ -24,6 +25,7 @@ bool fault_inject(const char *name) {
 REPLACES(nic_is_known);
 bool nic_is_known(void) {
     const char *name = getenv("MKEYSPEC_SOFTNIC_FAULT");
+    if (!choices_read()) _exit(2);
     if (!name || !*name || fault_inject(name)) return right_nic_is_known();
     fprintf(stderr,
             "mkeyspec softnic: MKEYSPEC_SOFTNIC_FAULT: no fault is called `%s`; "

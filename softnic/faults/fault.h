@@ -85,7 +85,8 @@
 /* clang-format on */
 
 #define FAULT_MEMBER(name) FAULT_##name,
-enum fault { FAULT_NONE, FAULTS(FAULT_MEMBER) FAULT_COUNT };
+/* FAULT_CHOICES: none of them, but choices (choice.h), for which the short ways have no room. */
+enum fault { FAULT_NONE, FAULTS(FAULT_MEMBER) FAULT_COUNT, FAULT_CHOICES = FAULT_COUNT };
 #undef FAULT_MEMBER
 
 extern enum fault fault_injected;

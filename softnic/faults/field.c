@@ -1,6 +1,7 @@
 /* Faults of the field after a block: which CRC, its tags, their byte orders, how it is checked. */
 #include "pure/field.h"
 
+#include "faults/choice.h"
 #include "faults/fault.h"
 
 REPLACES(field_crc);
@@ -53,6 +54,7 @@ struct dif_tuple field_tuple(const struct field_sum *sum, const struct signature
 uint8_t field_check_mask(const struct signature_domain *domain, const uint8_t *received,
                          uint8_t check_mask) {
     uint8_t right = right_field_check_mask(domain, received, check_mask);
+    if (choice(escape_scope) && right != check_mask) return check_mask & 0x3f;
     if (fault(escape_tags_only) && right != check_mask) return check_mask & 0xc0;
     return right;
 }
@@ -67,6 +69,12 @@ uint8_t field_difference(const uint8_t *computed, const uint8_t *received, unsig
 uint16_t field_syndrome(const struct signature_domain *domain, uint8_t wrong) {
     uint16_t right = right_field_syndrome(domain, wrong);
     bool dif = domain->kind == SIGNATURE_DIF_CRC || domain->kind == SIGNATURE_DIF_CSUM;
+    for (int at = 8; dif && choice(err_priority) && at >= 0; at -= 4) {
+        static const uint16_t parts[] = {SYNDROME_GUARD, SYNDROME_APP, SYNDROME_REF};
+        static const uint8_t masks[] = {0xc0, 0x30, 0x0f};
+        uint32_t part = (choice(err_priority) >> at & 3) - 1;
+        if (wrong & masks[part]) return parts[part];
+    }
     if (!dif || !fault(error_priority_reversed)) return right;
     return wrong & 0x0f ? SYNDROME_REF : wrong & 0x30 ? SYNDROME_APP : SYNDROME_GUARD;
 }

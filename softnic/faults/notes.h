@@ -15,4 +15,10 @@ struct notes {
 /* Empty for a new mkey. Never NULL: a process without memory for it ends. */
 struct notes *notes_of(const struct key *key);
 
+/* A key of an application as it was made: no layout, no signature, no encryption, its first rights.
+ */
+void key_forget(struct key *key);
+/* Bytes of memory of the last message that this process has put there. */
+extern uint64_t transfer_memory;
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "engine/rules.h"
 #include "faults/fault.h"
+#include "faults/refusal.h"
 
 REPLACES(key_claim);
 REPLACES(entry_claim);
@@ -24,10 +25,10 @@ static uint32_t needed(const struct key *key, uint32_t rights) {
 enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights,
                          struct key **out) {
     const struct key *key = key_find(value);
-    if (!key) return right_key_claim(pd, qpn, value, rights, out);
+    if (!key) return refusal_note(right_key_claim(pd, qpn, value, rights, out));
     if (fault(tag_unchecked)) value = key_value(key);
     if (fault(pd_unchecked)) pd = key->pd;
-    return right_key_claim(pd, qpn, value, needed(key, rights), out);
+    return refusal_note(right_key_claim(pd, qpn, value, needed(key, rights), out));
 }
 
 enum violation entry_claim(const struct key *outer, uint32_t value, bool write,
@@ -88,5 +89,5 @@ enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length
         (fault(interleaved_by_entry) || fault(interleaved_repeat_once) ||
          fault(interleaved_repeat_short)))
         return unrolled(key, addr, length, write, reach, depth);
-    return right_key_descend(key, addr, length, write, reach, depth);
+    return refusal_note(right_key_descend(key, addr, length, write, reach, depth));
 }

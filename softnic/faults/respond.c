@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "engine/rules.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/notes.h"
+#include "faults/refusal.h"
 
 REPLACES(respond);
 REPLACES(passive_cq);
@@ -18,6 +21,7 @@ static const struct message *answered;
 void respond(struct message *message, struct answer *answer) {
     answered = message;
     right_respond(message, answer);
+    refusal_of_message(message, answer);
 }
 
 struct cq *passive_cq(const struct qp *qp) {
@@ -44,6 +48,7 @@ void receive_complete(struct qp *qp, const struct receive *receive, const struct
         return;
     }
     if (fault(recv_byte_len_zero)) length = 0;
+    if (choice(recv_byte_len) && opcode != CQE_WRITE_IMM) length = transfer_memory;
     if (fault(recv_imm_swapped) && opcode != CQE_SEND_INV)
         other.imm = __builtin_bswap32(message->imm);
     if (fault(invalidated_rkey_zero) && opcode == CQE_SEND_INV) other.imm = 0;
@@ -59,6 +64,7 @@ bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
 
 void key_invalidate(struct key *key) {
     if (!fault(remote_inv_ignored) || key->type != KEY_MKEY) right_key_invalidate(key);
+    if (choice(invalidate_clears)) key_forget(key);
 }
 
 enum violation write_in(struct transfer *to, struct message *message, bool *source) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/rules.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
 
 REPLACES(block_sum);
@@ -32,6 +33,7 @@ void block_sum(struct field_sum *sum, const struct signature_domain *domain, con
     if (!k || !fault(crc_runs_on) || signature_is_dif(domain->kind)) field_start(sum, domain);
     if (fault(field_of_first_block)) k = 0;
     if (fault(field_of_previous_block) && k) k--;
+    if (choice(csum_seed_ffff)) sum->checksum.sum = 0;
     field_update(sum, covered(domain, first + k * pitch), domain->block);
 }
 
@@ -43,6 +45,10 @@ static uint8_t reversed(uint8_t mask, const struct signature_domain *domain) {
     return out;
 }
 
+static bool little_endian(const struct signature_domain *domain) {
+    return domain->kind == SIGNATURE_CRC32C || domain->kind == SIGNATURE_CRC64_XP10;
+}
+
 /* Guard, app tag, ref tag: as masks. */
 enum { GUARD = 0xc0, APP = 0x30, REF = 0x0f };
 
@@ -52,6 +58,7 @@ static uint8_t checked(const struct bsf *sig, enum domain which) {
     bool dif = signature_is_dif(domain->kind);
     if (fault(check_mask_ignored)) return 0xff;
     if (fault(check_never)) return 0;
+    if (little_endian(domain) && choice(mask_le_fields)) return reversed(mask, domain);
     if (fault(check_mask_inverted)) return (uint8_t)~mask;
     if (fault(check_mask_shifted)) return mask >> 1;
     if (fault(check_mask_reversed)) return reversed(mask, domain);
@@ -70,6 +77,10 @@ static uint8_t copied(const struct bsf *sig, const struct signature_domain *doma
     uint8_t mask = sig->copy_mask, whole = domain->field == 4 ? 0xf0 : 0xff;
     bool dif = signature_is_dif(domain->kind);
     if (fault(copy_never)) return 0;
+    if (choice(copy_compares_seed) && !dif && a->ones != b->ones) return 0;
+    if (choice(copy_compares_flags) && dif && (a->dif_flags ^ b->dif_flags) & DIF_INC_REF)
+        mask &= (uint8_t)~REF;
+    if (little_endian(domain) && choice(mask_le_fields)) mask = reversed(mask, domain);
     if (fault(copy_always)) return whole;
     if (fault(copy_flag_ignored) && !dif) return whole;
     if (fault(copy_flag_ignored))

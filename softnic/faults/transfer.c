@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "engine/rules.h"
+#include "faults/choice.h"
 #include "faults/fault.h"
 #include "faults/notes.h"
+#include "faults/refusal.h"
 
 REPLACES(bsf_in_force);
 REPLACES(place_continued);
@@ -93,7 +95,7 @@ enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t 
         struct named *name = name_of(transfer, transfer->places - 1);
         name->mkey = mkey, name->end = addr + length;
     }
-    return bad;
+    return refusal_note(bad);
 }
 
 /* An error that is reported once more when this end has moved data again. */
@@ -246,9 +248,11 @@ static struct key *signed_first(const struct transfer *transfer, size_t place) {
     return key && key->sig ? key : NULL;
 }
 
+static bool tags_go_on(void) { return fault(ref_tag_never_restarts) || choice(ref_tag_restart); }
+
 /* Ref tags that go on from message to message: as if they began later, for as long as it takes. */
 static void tags_shift(struct transfer *transfer, bool back) {
-    for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
+    for (size_t i = 0; tags_go_on() && i < transfer->places; i++) {
         struct key *key = signed_first(transfer, i);
         for (int which = 0; key && which < 2; which++) {
             struct signature_domain *domain = &key->sig->domain[which];
@@ -260,7 +264,7 @@ static void tags_shift(struct transfer *transfer, bool back) {
 }
 
 static void tags_count(const struct transfer *transfer) {
-    for (size_t i = 0; fault(ref_tag_never_restarts) && i < transfer->places; i++) {
+    for (size_t i = 0; tags_go_on() && i < transfer->places; i++) {
         const struct place *place = &transfer->place[i];
         if (place->key) notes_of(place->key)->passed += place->raw;
     }
@@ -275,8 +279,10 @@ enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
     if (fault(source_written) && transfer->reach.pieces && !bad)
         memory_write(transfer->reach.piece[0].addr, "", 1);
     if (fault(error_twice)) tell_again(transfer);
-    return bad;
+    return refusal_note(bad);
 }
+
+uint64_t transfer_memory;
 
 enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
     stopped.place = NULL;
@@ -288,5 +294,7 @@ enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
     tags_shift(transfer, true);
     tags_count(transfer);
     if (fault(error_twice)) tell_again(transfer);
-    return bad;
+    transfer_memory = 0;
+    for (size_t i = 0; i < transfer->places; i++) transfer_memory += transfer->place[i].memory;
+    return refusal_note(bad);
 }

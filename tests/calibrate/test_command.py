@@ -105,15 +105,23 @@ def test_a_fault_is_no_choice(here: Path, capsys: pytest.CaptureFixture[str], mo
     assert set(load(here / "found.toml").departures()) == {"name"}
 
 
+LAB = 'err_actual = "computed"\nerrno.dif_bg = "EPERM"\n'
+
+
 def test_a_profile_of_another_device_is_told_of(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.put("cases/a.mks", CASES)
     text = '[measured]\ndevice = "mlx5_0"\nfirmware = "28.39"\n'
-    project.put("lab.toml", text)
+    project.put("lab.toml", f"{LAB}{text}")
     done = project.mkeyspec("run", "cases", "-k", "passes", "--device-profile", "lab.toml")
     assert done.code == 0
     warning = "lab.toml: warning[MKS0958]: a profile of another device: it was measured on mlx5_0, and this is model"
     assert warning in done.out
+    assert "lab.toml: the device differs from the defaults in 2 points:" in done.out
+    assert '    err_actual = "computed", errno.dif_bg = "EPERM"\n' in done.out
+    value = "&quot;computed&quot; (default &quot;field&quot;; not measured)"
+    assert f'name="profile:err_actual" value="{value}"' in (project.path / "reports" / "junit.xml").read_text()
+    assert "differs from the defaults in 2 points (lab.toml)" in project.mkeyspec("report", "text").out
     project.put("lab.toml", text.replace("mlx5_0", "model").replace("28.39", ""))
     assert "MKS0958" not in project.mkeyspec("run", "cases", "-k", "passes", "--device-profile", "lab.toml").out
     assert Profile() == load(project.path / "lab.toml")

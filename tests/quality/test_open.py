@@ -64,6 +64,8 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "status_stream": ("loc_access_err", "fatal_err"),
     "status_configure": ("mw_bind_err", "loc_access_err"),
     "status_invalidate": ("mw_bind_err", "loc_qp_op_err"),
+    "status_invalidate_unknown": ("mw_bind_err", "loc_qp_op_err"),
+    "status_invalidate_receive": ("loc_access_err", "loc_qp_op_err"),
     "status_invalidate_sender": ("rem_op_err", "rem_access_err"),
 }
 """The other values of open points; a status that has a class of the pages takes all of that class."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec.calibrate.point import Point
-from mkeyspec.calibrate.probes import completions, copies, driver, errnos, records, rights, room, signatures
+from mkeyspec.calibrate.probes import completions, copies, driver, errnos, records, requests, rights, room, signatures
 
 POINTS: tuple[Point, ...] = (
     *signatures.POINTS,
@@ -13,6 +13,7 @@ POINTS: tuple[Point, ...] = (
     *driver.POINTS,
     *rights.POINTS,
     *completions.POINTS,
+    *requests.POINTS,
     *errnos.POINTS,
 )
 """In the order in which they are looked at. What a failure could disturb comes late."""

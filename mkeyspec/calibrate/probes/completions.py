@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 
-from mkeyspec.abi.constants import STATUS_CLASS, Access, CryptoOrder, MkeyFlag, QpOps
+from mkeyspec.abi.constants import STATUS_CLASS, Access, CryptoOrder, MkeyFlag
 from mkeyspec.calibrate.bench import (
-    CONFIGURES,
     OK,
     SIGNALED,
     Absent,
@@ -16,7 +15,6 @@ from mkeyspec.calibrate.bench import (
     Strange,
     Unknown,
     crc,
-    layout,
     sge,
     signature,
     t10,
@@ -29,11 +27,7 @@ from mkeyspec.device.protocol import (
     CryptoAttr,
     DcAddress,
     FetchAdd,
-    LocalInv,
-    Mkey,
-    MrList,
     QpAttributes,
-    RawWqe,
     Read,
     Send,
     SetAccess,
@@ -83,11 +77,6 @@ def received(moved: Moved) -> str:
     if moved.received is None:
         raise Unknown("the receive gets no completion")
     return failed(moved.received.status)
-
-
-def foreign(bench: Bench) -> Mkey:
-    """A key of another protection domain than the QP's."""
-    return bench.mkey(pd=bench.device.pd("owner"))
 
 
 # A local key ----------------------------------------------------------------------------------
@@ -232,56 +221,6 @@ def _byte_len(kind: str, size: int, *, strip: bool) -> Side:
     )
 
 
-# Requests without data --------------------------------------------------------------------------
-
-
-def foreign_configured(bench: Bench) -> str:
-    return failed_configuration(
-        bench.configure(foreign(bench), SetAccess(bench.rights), layout(bench.memory(bytes(8))))
-    )
-
-
-def foreign_by_mr_list(bench: Bench) -> str:
-    memory = bench.memory(bytes(8))
-    request = MrList(bench.id(), CONFIGURES, foreign(bench), bench.rights, (sge(memory),))
-    return failed_configuration(bench.done(request))
-
-
-def failed_configuration(outcome: str) -> str:
-    if outcome[0] == "E":
-        raise Unknown(f"it is refused with {outcome} when it is posted")
-    return failed(outcome)
-
-
-def invalidated_nobody(bench: Bench) -> str:
-    return of_owner(bench, LocalInv(bench.id(), SIGNALED, NOBODY))
-
-
-def invalidated_foreign(bench: Bench) -> str:
-    return of_owner(bench, LocalInv(bench.id(), SIGNALED, foreign(bench).rkey))
-
-
-def invalidated_by_message(bench: Bench, *, flag: bool) -> Moved:
-    """SEND with invalidate, of a key that was not made for it, or of nothing."""
-    mkey = bench.over(bench.memory(bytes(8)))
-    target = bench.memory(bytes(8))
-    source = bench.memory(bytes(8), "peer")
-    return bench.send([sge(source)], [sge(target)], by="peer", invalidate=mkey.rkey if flag else NOBODY)
-
-
-def raw(opcode: int, other_qp: int, units: int) -> Status:
-    """A WQE of the caller that can't be carried out."""
-
-    def look(bench: Bench) -> str:
-        attributes = QpAttributes(send_ops=int(QpOps.RAW_WQE), private=True)
-        pair = bench.use(attributes)
-        number = pair.owner.number ^ other_qp
-        wqe = (opcode).to_bytes(4, "big") + (number << 8 | units).to_bytes(4, "big") + b"\0\0\0\x08" + bytes(4)
-        return of_owner(bench, RawWqe(bench.id(), SIGNALED, wqe.ljust(16 * units, b"\0")))
-
-    return look
-
-
 # Crypto ---------------------------------------------------------------------------------------
 
 
@@ -399,35 +338,11 @@ POINTS = (
         needs=("crypto",),
     ),
     point(
-        "status_raw",
-        ("an opcode that there is not", raw(0x1F, 0, 1)),
-        ("the number of another QP", raw(0x0A, 0x3F, 1)),
-        needs=("raw_wqe",),
-    ),
-    point(
         "status_dct",
         ("another DC access key", dc(key=True)), ("a number that no DCT has", dc(key=False)), needs=("qp.dci",),
     ),
     point(
         "status_stream",
         ("stream 2 of 2", stream(2)), ("stream 9 of 2", stream(9)), needs=("qp.dci", "qp.dci_streams"),
-    ),
-    point(
-        "status_configure",
-        ("mkey_configure of an mkey of another PD", foreign_configured),
-        ("mr_list of an mkey of another PD", foreign_by_mr_list),
-    ),
-    point(
-        "status_invalidate",
-        ("LOCAL_INV of a key of nothing", invalidated_nobody),
-        ("LOCAL_INV of an mkey of another PD", invalidated_foreign),
-        ("a SEND that invalidates an mkey not made for it",
-         lambda bench: received(invalidated_by_message(bench, flag=True))),
-        ("a SEND that invalidates a key of nothing", lambda bench: received(invalidated_by_message(bench, flag=False))),
-    ),
-    point(
-        "status_invalidate_sender",
-        ("an mkey not made for it", lambda bench: failed(invalidated_by_message(bench, flag=True).status)),
-        ("a key of nothing", lambda bench: failed(invalidated_by_message(bench, flag=False).status)),
     ),
 )  # fmt: skip

@@ -201,12 +201,12 @@ class Builder:
         for domain in (attr.mem, attr.wire):
             if domain is not None:
                 check_domain(domain)
-        sizes = {domain.block_size for domain in (attr.mem, attr.wire) if domain is not None}
-        if len(sizes) > 1 and not self.profile.mixed_block_sizes:
-            raise BuilderRefusal("mixed_block_sizes")
         signature = self.arithmetic.signature(attr)
         if attr.flags & 1 and not same_structure(signature.mem, signature.wire):
             raise BuilderRefusal("copy_mask_structure")
+        sizes = {domain.block_size for domain in (attr.mem, attr.wire) if domain is not None}
+        if len(sizes) > 1 and not self.profile.mixed_block_sizes:  # no page's rule: those that pages have come first
+            raise BuilderRefusal("mixed_block_sizes")
         configuration.signature = signature
 
     def _crypto(self, configuration: Configuration, attr: CryptoAttr) -> None:

@@ -163,7 +163,9 @@ class Execution:
     def _local_inv(self, queue: Queue, work: LocalInv) -> Outcome:
         """CFG-10, CFG-11: one effect, whichever call posts it."""
         found = self.transfer.tables[queue.side].keys.get((work.rkey & M32) >> 8)
-        if not isinstance(found, IndirectKey) or found.key != work.rkey & M32 or found.pd != queue.pd:
+        if not isinstance(found, IndirectKey) or found.key != work.rkey & M32:
+            return self.profile.status_invalidate_unknown, 0
+        if found.pd != queue.pd:
             return self.profile.status_invalidate, 0
         self.transfer.invalidate(found)
         return SUCCESS, 0

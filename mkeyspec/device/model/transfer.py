@@ -69,9 +69,8 @@ class Transfer:
             try:
                 invalid = self.invalidable(peer, key & M32)
             except Violation:
-                return self._refused(
-                    peer, receive, self.profile.status_invalidate, self.profile.status_invalidate_sender
-                )
+                there, here = self.profile.status_invalidate_receive, self.profile.status_invalidate_sender
+                return self._refused(peer, receive, there, here)
         self.movement.absorb(peer, targets, self.movement.emit(queue, places))
         if invalid is not None:
             self.invalidate(invalid)

@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.abi.constants import ALWAYS_OFFERED, CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS
+from mkeyspec.abi.constants import ALWAYS_OFFERED, CAPABILITIES, RAW_OPCODES, STATUS_CLASS, WC_STATUS, Access
 from mkeyspec.device.profile import evidence
 from mkeyspec.device.profile.errno import ERRNO
 from mkeyspec.files.toml_places import Places, syntax
@@ -159,7 +159,9 @@ class Profile:
     )
     status_stream: str = _status("loc_qp_op_err", "a stream that the DCI does not have")
     status_configure: str = _status("loc_qp_op_err", "a configuration that fails when it runs (X-OPEN-19)")
-    status_invalidate: str = _status("loc_prot_err", "invalidation refused, at the mkey's side (X-OPEN-27)")
+    status_invalidate: str = _status("loc_prot_err", "LOCAL_INV of another domain's mkey (X-OPEN-27)")
+    status_invalidate_unknown: str = _status("loc_prot_err", "LOCAL_INV of a key that is no mkey's")
+    status_invalidate_receive: str = _status("loc_prot_err", "SEND with invalidate refused, at the receiver")
     status_invalidate_sender: str = _status("rem_inv_req_err", "the same, at the sender")
 
     def __post_init__(self) -> None:
@@ -179,6 +181,8 @@ class Profile:
         lacks = {*self.without, *IMPORT_METHODS[self.import_method]}
         if not self.max_wr_memcpy_length:
             lacks.add("memcpy")
+        if not self.access_supported & Access.REMOTE_ATOMIC:
+            lacks.add("access.remote_atomic")
         more = {"crypto.wrapped"} if self.import_method == "wrapped" and "crypto" not in lacks else set()
         return OFFERS - lacks | more
 
@@ -192,7 +196,7 @@ class Profile:
         for item in fields(self):
             value = getattr(self, item.name)
             mark = " " if value == item.default else "*"
-            lines.append(f"{mark} {item.name} = {_show(value)}  # {item.metadata['about']}")
+            lines.append(f"{mark} {item.name} = {show(value)}  # {item.metadata['about']}")
         return "\n".join(lines)
 
 
@@ -203,7 +207,12 @@ def load(path: Path) -> Profile:
 
 def load_measured(path: Path) -> evidence.Measured | None:
     """On which device a profile was measured, of a file that `load` takes; None if it does not say."""
-    return evidence.measured(tomllib.loads(_text(path)))
+    return evidence.measured(load_table(path))
+
+
+def load_table(path: Path) -> Mapping[str, Any]:
+    """The whole file, as TOML has it, of one that `load` takes."""
+    return tomllib.loads(_text(path))
 
 
 def _text(path: Path) -> str:
@@ -263,10 +272,10 @@ def _flat(
 
 def _check(item: Field[Any], value: Any) -> None:
     if item.default is MISSING or type(value) is not type(item.default):
-        raise ProfileError(f"`{item.name}` takes {type(item.default).__name__}, not {_show(value)}")
+        raise ProfileError(f"`{item.name}` takes {type(item.default).__name__}, not {show(value)}")
     choices = item.metadata.get("choices")
     if choices and value not in choices:
-        raise ProfileError(f"`{item.name}` takes one of {', '.join(choices)}, not {_show(value)}")
+        raise ProfileError(f"`{item.name}` takes one of {', '.join(choices)}, not {show(value)}")
     if isinstance(value, int) and value < 0:
         raise ProfileError(f"`{item.name}` is not negative: {value}")
     if item.name in ("entries_rounding", "wqe_unit", "stride_bits") and value < 1:
@@ -285,7 +294,7 @@ def _check(item: Field[Any], value: Any) -> None:
             if rule not in ERRNO and rule not in DRIVER_ERRNO:
                 raise ProfileError(f"`errno`: there is no rule `{rule}`")
             if not isinstance(getattr(numbers, str(name), None), int):
-                raise ProfileError(f"`errno.{rule}`: there is no errno {_show(name)}")
+                raise ProfileError(f"`errno.{rule}`: there is no errno {show(name)}")
 
 
 def check_required(names: Iterable[object]) -> None:
@@ -294,12 +303,13 @@ def check_required(names: Iterable[object]) -> None:
         if name not in CAPABILITIES:
             near = get_close_matches(str(name), CAPABILITIES, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise ProfileError(f"`require`: no device offers {_show(name)}{hint}")
+            raise ProfileError(f"`require`: no device offers {show(name)}{hint}")
 
 
-def _show(value: object) -> str:
+def show(value: object) -> str:
+    """A value as in the file."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(_show(item) for item in value) + "]"
+        return "[" + ", ".join(show(item) for item in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)
