@@ -13,6 +13,7 @@ from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.culprits import ANY, WHOLE, moves
 from mkeyspec.run.dependence import touched
+from mkeyspec.run.endpoint import End
 from mkeyspec.run.verdict import Failure
 
 Look = Union[plan.Expect, plan.Snapshot, plan.Record, plan.Store, plan.Check, plan.Destroy]
@@ -48,19 +49,37 @@ def of_number(state: CaseState, subject: str, at: At) -> Failure | None:
     return drain.heard(state, buffer.memory.side, at, writers & written) if writers & written else None
 
 
-def of_inline(state: CaseState, step: plan.Step) -> Failure | None:
-    """As `of_bytes`, before the host copies the inline data of a request."""
-    if not any(plan.options_of(request).inline for request in step.posted()):
-        return None
-    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+def of_requests(state: CaseState, step: plan.Step, own: End) -> Failure | None:
+    """As `of_bytes`, before the host copies the inline data of a request, and before a request reads or writes bytes to
+    which another queue has written: nothing orders the two. Requests of its `own` queue are in order."""
+    ends = [end for pair in state.pairs.values() for end in pair.ends]
+    inline = any(plan.options_of(request).inline for request in step.posted())
+    written = {at for end in ends if inline or end is not own for at in end.written}
     if not written:
         return None
-    last = len(state.taken) - 1
-    names = {name for number, one in touched(state.taken) if number == last for name in one.takes}
-    writers = _writers(state, names) & written
-    sides = dict.fromkeys(state.buffers[name].memory.side for name in sorted(names & state.buffers.keys()))
-    found = (drain.heard(state, side, step.at, writers) for side in sides if writers)
-    return next((failure for failure in found if failure is not None), None)
+    entries = list(touched(state.taken))
+    mine = [one for number, one in entries if number == len(state.taken) - 1]
+    others = {at for end in ends if end is not own for at in end.written}
+    found: Failure | None = None
+    for one in mine:
+        ordered = one.reads | one.writes
+        writers = {
+            other.at
+            for _, other in entries
+            if (other.at in others and _meet(other.writes, ordered))
+            or (other.at in written and _meet(other.writes, one.takes))
+        }
+        if not writers:
+            continue
+        names = ordered | one.takes
+        buffers = [buffer for name, buffer in state.buffers.items() if name in names or ANY in names]
+        for side in dict.fromkeys(buffer.memory.side for buffer in buffers):
+            found = found or drain.heard(state, side, step.at, writers)
+    return found
+
+
+def _meet(some: frozenset[str], others: frozenset[str]) -> bool:
+    return bool(some & others) or (ANY in some and bool(others)) or (ANY in others and bool(some))
 
 
 def _writers(state: CaseState, names: set[str]) -> set[At]:

@@ -1,12 +1,14 @@
-"""Devices that change a byte which a request of the case overwrites later."""
+"""Devices that change a byte which a request of the case overwrites later, or whose WRITEs arrive late."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import Configure, Read, Send, WorkRequest, Write
+from mkeyspec.device.protocol import Configure, Memory, Read, Send, WorkRequest, Write
+from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
 from tests.quality.subject import GUARD
 from tests.quality.tap import Disturbance, Tap
@@ -50,3 +52,38 @@ class LandsAPart(Disturbance):
 
 
 device("lands_a_part")(LandsAPart)
+
+
+class LateWrites(Disturbance):
+    """What a WRITE brings to plain memory is there 50 ms after its completion, or when its queue goes on."""
+
+    slow = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[tuple[float, int, Memory, int, Bytes]] = []
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        qp = args[0].handle if name == "post" else 0
+        for one in [one for one in self.kept if one[0] <= monotonic() or one[1] == qp]:
+            self.kept.remove(one)
+            if not tap.given_back:
+                tap.device.write(*one[2:])
+        targets = list(self._targets(tap, args[1])) if name == "post" and not tap.given_back else []
+        before = [tap.device.read(*target).copy() for target in targets]
+        found = go()
+        for (memory, start, length), old in zip(targets, before, strict=True):
+            self.done = True
+            self.kept.append((monotonic() + 5e-2, qp, memory, start, tap.device.read(memory, start, length).copy()))
+            tap.device.write(memory, start, old)
+        return found
+
+    def _targets(self, tap: Tap, requests: Sequence[WorkRequest]) -> Iterator[tuple[Memory, int, int]]:
+        for one in requests:
+            if isinstance(one, Write) and one.imm is None:
+                length = sum(sge.length for sge in one.sges)
+                far = [region.memory for region in tap.record.regions if region.memory.rkey == one.rkey]
+                yield from ((memory, one.remote_addr - memory.addr, length) for memory in far if length)
+
+
+device("late_writes")(LateWrites)
