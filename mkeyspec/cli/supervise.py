@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
-from mkeyspec.process.child import end_with
+from mkeyspec.process.child import end_with, signals_for
 
 FAILED_ITSELF = 4
 
@@ -34,7 +32,7 @@ def supervised(body: Callable[[], int]) -> int | None:
         os._exit(code)
     os.close(here)
     try:
-        with _for_the_child(child):
+        with signals_for(child):
             _, status = os.waitpid(child, 0)
         finished = bool(os.read(there, 1))
     finally:
@@ -54,19 +52,3 @@ def _outcome(body: Callable[[], int]) -> int:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     return code
-
-
-@contextlib.contextmanager
-def _for_the_child(child: int) -> Iterator[None]:
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, number)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, pass_on)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -16,13 +16,19 @@ from mkeyspec.plugin.compilation import pytest_configure_node, pytest_xdist_setu
 from mkeyspec.plugin.device_opening import pytest_sessionstart, pytest_unconfigure
 from mkeyspec.plugin.fixtures import device, pytest_pyfunc_call, pytest_runtest_setup, pytest_runtest_teardown, rig
 from mkeyspec.plugin.irregular_files import pytest_make_collect_report
-from mkeyspec.plugin.options import pytest_addoption, pytest_configure, pytest_load_initial_conftests
+from mkeyspec.plugin.options import (
+    pytest_addoption,
+    pytest_cmdline_main,
+    pytest_configure,
+    pytest_load_initial_conftests,
+)
 from mkeyspec.plugin.report_properties import pytest_sessionfinish, pytest_testnodedown
 from mkeyspec.plugin.selected import pytest_collection_modifyitems
 
 __all__ = [
     "device",
     "pytest_addoption",
+    "pytest_cmdline_main",
     "pytest_collect_file",
     "pytest_collection_modifyitems",
     "pytest_configure",

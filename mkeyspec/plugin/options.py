@@ -12,7 +12,7 @@ import pytest
 
 from mkeyspec.abi.constants import MTUS
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import processes, quarantine, recording, registered, result_stream, settings_defaults
+from mkeyspec.plugin import early_end, processes, quarantine, recording, registered, result_stream, settings_defaults
 from mkeyspec.plugin.option_values import (
     SELECTED,
     SHARD,
@@ -197,6 +197,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         except Unavailable as error:
             raise pytest.UsageError(str(error)) from None
     return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    return early_end.run_in_child(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
