@@ -223,6 +223,4 @@ def look(state: CaseState, end: End, seconds: float) -> None:
 
 def look_on(state: CaseState, ends: Sequence[End]) -> None:
     """Some polls at once: an extra completion may follow others that a device delays."""
-    for _ in range(LOOKS):
-        for end in ends:
-            state.poll(end)
+    state.poll_often(ends, LOOKS)

@@ -97,6 +97,7 @@ class Verbs(LoginCalls):
         self._pid = os.getpid()
         self._info = owner.info() if peer is None else with_peer(owner.info(), peer.info())
         if peer is not None:
+            self.poll_often = self._poll_often
             owner.join(peer.address())
             peer.join(owner.address())
         _close_at_exit(self)
@@ -227,6 +228,10 @@ class Verbs(LoginCalls):
 
     def poll(self, qp: Qp) -> list[Completion]:
         return self._at[qp.side].poll(qp.handle) if qp.handle in self._there else []
+
+    def _poll_often(self, qp: Qp, times: int) -> list[Completion]:
+        """As many calls of `poll`, in one message to the peer."""
+        return self._at[qp.side].poll_often(qp.handle, times) if qp.handle in self._there else []
 
     def events(self) -> list[AsyncEvent]:
         """One of a QP that no pair of this case has or had is of no QP."""

@@ -102,6 +102,8 @@ class StationCalls(Protocol):
 
     def poll(self, handle: int) -> list[Completion]: ...
 
+    def poll_often(self, handle: int, times: int) -> list[Completion]: ...
+
     def events(self) -> list[AsyncEvent]: ...
 
     def cancel(self, handle: int, wr_id: int) -> int: ...
@@ -302,6 +304,9 @@ class Station:
         if any(completion.status != "success" for completion in found):
             end.spent = True
         return found
+
+    def poll_often(self, handle: int, times: int) -> list[Completion]:
+        return [one for _ in range(times) for one in self.poll(handle)]
 
     def events(self) -> list[AsyncEvent]:
         self._collect_events()

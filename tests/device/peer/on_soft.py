@@ -6,13 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import DeviceLost, PathChoice, Qp, QpAttributes, Unavailable
+from mkeyspec.device.protocol import Completion, DeviceLost, PathChoice, Qp, QpAttributes, Send, Sge, Unavailable
 from mkeyspec.device.select import open_choice, parse
 from mkeyspec.device.soft import preload
 from mkeyspec.device.verbs.device import Verbs
@@ -60,6 +61,19 @@ def test_each_side_is_in_its_process(nic: Verbs) -> None:
     assert len(handles | {pair.owner.handle, pair.peer.handle}) == 6
     assert pair.owner.number != pair.peer.number
     assert health_check.symptom(nic, 5.0) == ""
+
+
+def test_polls_in_one_message(nic: Verbs) -> None:
+    pair = nic.qp_pair(QpAttributes())
+    memory = nic.memory("peer", 8, access=1)
+    assert nic.post_recv(pair.peer, 5, [Sge(memory.addr, 8, memory.lkey)]) == 0
+    assert nic.post(pair.owner, [Send(6, 2, ())]) == 0
+    found: list[Completion] = []
+    end = time.monotonic() + 5
+    while not found and time.monotonic() < end:
+        found += nic.poll_often(pair.peer, 44)
+    assert [(one.wr_id, one.status, one.queue) for one in found] == [(5, "success", "recv")]
+    assert nic.poll_often(replace(pair.peer, handle=3), 44) == []
 
 
 def test_its_smaller_mtu(nic: Verbs, tmp_path: Path) -> None:

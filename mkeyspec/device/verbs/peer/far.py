@@ -110,6 +110,9 @@ class FarStation:
     def poll(self, handle: int) -> list[Completion]:
         return list(self._call("poll", handle))
 
+    def poll_often(self, handle: int, times: int) -> list[Completion]:
+        return list(self._call("poll_often", handle, times))
+
     def events(self) -> list[AsyncEvent]:
         return list(self._call("events"))
 

@@ -23,8 +23,8 @@ CLASSES: dict[str, type] = {
 } | {one.__name__: one for one in (EndAddress, Ended, PortAddress)}
 
 CALLS = (
-    "end", "responder", "dct", "connect", "join", "close_ends", "post", "post_recv", "poll", "events", "cancel",
-    "resume", "end_case", "give_back", "close",
+    "end", "responder", "dct", "connect", "join", "close_ends", "post", "post_recv", "poll", "poll_often", "events",
+    "cancel", "resume", "end_case", "give_back", "close",
 )  # fmt: skip
 """Of a station."""
 OBJECT_CALLS = ("pd", "memory", "write", "read", "mkey", "retag", "destroy", "mkey_check")
