@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from errno import EOPNOTSUPP, errorcode
 from typing import Literal, TypeVar
 from zlib import crc32
 
@@ -450,11 +449,3 @@ DEVICE_EVENTS = frozenset({"device_fatal", "cq_err", "srq_err"})
 """Events that no end of a QP explains."""
 
 QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})
-
-
-def errno_name(number: int) -> str:
-    """EINVAL for 22. -EINVAL for -22, which by the pages no call returns but mlx5dv_qp_cancel_posted_send_wrs. Of two
-    names for one number, the man pages'."""
-    if number < 0:
-        return f"-{errno_name(-number)}"
-    return "EOPNOTSUPP" if number == EOPNOTSUPP else errorcode.get(number, f"errno {number}")

@@ -9,8 +9,9 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run import distinct
-from mkeyspec.run.case_state import CaseState, Less, MkeyState, errno_name
+from mkeyspec.run.case_state import CaseState, Less, MkeyState
 from mkeyspec.run.endpoint import Pair
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.login import wrapped_key
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
@@ -47,7 +48,7 @@ def mkey(state: CaseState, step: plan.Mkey) -> Attempt:
     try:
         handle = state.device.mkey(_side(step.peer), create_flags=flags, max_entries=entries, pd=state.pd(step.pd))
     except Refused as refusal:
-        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "create", errno_name(errno_of(refusal))
     else:
         distinct.new_mkey(state, step.name, handle)
         state.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
@@ -71,7 +72,7 @@ def qp(state: CaseState, step: plan.Qp) -> Attempt:
     try:
         handle = state.device.qp_pair(attributes)
     except Refused as refusal:
-        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "create", errno_name(errno_of(refusal))
     else:
         state.adopt(Pair(step.name, step.at, attributes, handle))
     return attempt
@@ -95,7 +96,7 @@ def dek(state: CaseState, step: plan.Dek) -> Attempt:
         else:
             made = state.device.dek(*given, _dek_attr(state, step))
     except Refused as refusal:
-        attempt.phase, attempt.reason = "create", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "create", errno_name(errno_of(refusal))
     else:
         distinct.new_dek(state, step.name, made)
         state.deks[step.name] = made
@@ -126,7 +127,7 @@ def destroy_dek(state: CaseState, step: plan.DestroyDek) -> Attempt:
     try:
         state.device.destroy_dek(state.deks[step.dek])
     except Refused as refusal:
-        attempt.phase, attempt.reason = "destroy", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "destroy", errno_name(errno_of(refusal))
     else:
         state.destroyed_deks.add(step.dek)
     return attempt
@@ -138,7 +139,7 @@ def query(state: CaseState, step: plan.Query) -> tuple[Attempt, Failure | None]:
     try:
         answer = state.device.query_dek(state.deks[step.dek])
     except Refused as refusal:
-        attempt.phase, attempt.reason = "query", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "query", errno_name(errno_of(refusal))
         return attempt, None
     got = DEK_STATE[answer.state] if 0 <= answer.state < len(DEK_STATE) else f"state {answer.state}"
     details = []
@@ -164,7 +165,7 @@ def destroy(state: CaseState, step: plan.Destroy) -> Attempt:
     try:
         state.device.destroy(mkey.handle)
     except Refused as refusal:
-        attempt.phase, attempt.reason = "destroy", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "destroy", errno_name(errno_of(refusal))
     else:
         mkey.destroyed = True
     return attempt

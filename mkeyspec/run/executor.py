@@ -32,6 +32,7 @@ from mkeyspec.run.case_state import CaseState, Less, Misfit
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
+from mkeyspec.run.errnos import NoErrno
 from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.request import RequestBuilder
@@ -77,6 +78,8 @@ class Executor:
             self._carry_out(step)
         except Unobserved as missing:
             self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
+        except NoErrno as odd:
+            self.rulings.fail(Failure("MKS2007", step.at, f"the device failed: {odd}", hard=True))
         except Less as less:
             self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
         except Beyond as beyond:

@@ -9,7 +9,8 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import LOGIN_STATE
 from mkeyspec.device.protocol import LoginAttr, Refused
 from mkeyspec.reference.key_wrap import wrap
-from mkeyspec.run.case_state import CaseState, errno_name
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.verdict import Failure
@@ -33,7 +34,7 @@ def login(state: CaseState, step: plan.Login) -> Attempt:
         else:
             state.logins[step.name] = state.device.login_object(attr)
     except Refused as refusal:
-        attempt.phase, attempt.reason = step.phase, errno_name(refusal.errno)
+        attempt.phase, attempt.reason = step.phase, errno_name(errno_of(refusal))
     return attempt
 
 
@@ -45,7 +46,7 @@ def logout(state: CaseState, step: plan.Logout) -> Attempt:
         else:
             state.device.destroy_login(state.logins[step.login])
     except Refused as refusal:
-        attempt.phase, attempt.reason = step.phase, errno_name(refusal.errno)
+        attempt.phase, attempt.reason = step.phase, errno_name(errno_of(refusal))
     return attempt
 
 
@@ -60,7 +61,7 @@ def query(state: CaseState, step: plan.LoginState) -> tuple[Attempt, Failure | N
         else:
             answer = state.device.query_login(state.logins[step.login])
     except Refused as refusal:
-        attempt.phase, attempt.reason = "query", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "query", errno_name(errno_of(refusal))
         return attempt, None
     got = LOGIN_STATE[answer] if 0 <= answer < len(LOGIN_STATE) else f"state {answer}"
     if got in step.state:

@@ -19,9 +19,10 @@ from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send, WorkRequest, Write
 from mkeyspec.plan import At
 from mkeyspec.run import wait
-from mkeyspec.run.case_state import CaseState, errno_name
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End, OpenReceive
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import describe
 from mkeyspec.run.pairing import PLACES
@@ -103,7 +104,7 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = Fal
             with state.around.as_own():
                 errno = state.device.post(end.qp, [request])
         except Refused as refusal:
-            errno = refusal.errno
+            errno = errno_of(refusal)
         if errno == ENOMEM and end.wqes >= end.pair.attributes.max_send_wr:
             if by_message:
                 end.other.recv.remove(receive)
@@ -158,7 +159,7 @@ def _receive(state: CaseState, end: End, due: Due) -> str:
         with state.around.as_own():
             errno = state.device.post_recv(end.qp, due.wr_id, ())
     except Refused as refusal:
-        errno = refusal.errno
+        errno = errno_of(refusal)
     if errno:
         return errno_name(errno)
     due.receive = OpenReceive(due.at, due.wr_id, (), own=True, due=due, place=next(PLACES))
@@ -214,7 +215,7 @@ def _send_again(state: CaseState, end: End, at: At) -> bool:
         with state.around.as_own():
             errno = state.device.post(end.qp, [Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, None)])
     except Refused as refusal:
-        errno = refusal.errno
+        errno = errno_of(refusal)
     if errno:
         return False
     end.owe(marker)

@@ -16,7 +16,8 @@ from mkeyspec.lookslike.record_ways import Told
 from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import Check, Known, OneOf
 from mkeyspec.run import likeness
-from mkeyspec.run.case_state import CaseState, errno_name
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due, Use
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.verdict import Failure
@@ -47,7 +48,7 @@ def call(state: CaseState, step: Check) -> tuple[Attempt, SignatureError | None]
     try:
         record = state.device.mkey_check(mkey.handle)
     except Refused as refusal:
-        attempt.phase, attempt.reason = "mkey_check", errno_name(refusal.errno)
+        attempt.phase, attempt.reason = "mkey_check", errno_name(errno_of(refusal))
         mkey.refused = attempt.reason
         for use in over:
             use.refused = attempt.reason  # open still: the device may tell at the end

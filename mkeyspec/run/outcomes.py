@@ -30,8 +30,8 @@ from mkeyspec.plan import (
     lists,
     rejections,
 )
-from mkeyspec.run.case_state import errno_name
 from mkeyspec.run.departures import Expectations
+from mkeyspec.run.errnos import errno_name
 from mkeyspec.run.evidence import SUCCESS, Due
 from mkeyspec.run.verdict import Failure
 from mkeyspec.value.live import Int

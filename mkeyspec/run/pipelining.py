@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from mkeyspec.plan import Cancel, Resume
 from mkeyspec.run import drain
-from mkeyspec.run.case_state import CaseState, errno_name
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
+from mkeyspec.run.errnos import errno_name, returned
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.label import Label
 from mkeyspec.run.outcomes import Attempt
@@ -20,7 +21,7 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     drain.until_quiet(state, pair.owner)
     fewest, most = _pending(pair.owner, step.id)
     waiting = [due for due in pair.owner.send if due.wr_id == step.id and not due.cancelled]
-    count = state.device.cancel(pair.owner.qp, step.id)
+    count = returned(state.device.cancel(pair.owner.qp, step.id))
     attempt = Attempt(step.at, f"cancel {step.id}")
     if count > 0:
         for due in waiting:

@@ -14,9 +14,10 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, DeviceLost, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
-from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState, errno_name
+from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.doubts import Doubts
+from mkeyspec.run.errnos import NoErrno, errno_name, errno_of
 from mkeyspec.run.executor import Executor
 from mkeyspec.run.live_numbers import NoJudge, Rules
 from mkeyspec.run.size import size_of
@@ -218,8 +219,7 @@ class Rig:
             executor.rulings.fail(self._withheld(step.at, unsupported))
         except Refused as refusal:
             # A call that no claim can speak of (a registration, a reconnect) was refused.
-            message = f"{refusal.call} was refused with {errno_name(refusal.errno)}"
-            executor.rulings.fail(Failure("MKS2001", step.at, message, hard=True))
+            executor.rulings.fail(_refused(step.at, refusal))
         except DeviceLost as lost:
             executor.rulings.lose(lost, step.at)
         except PASSED_ON:
@@ -259,6 +259,10 @@ class Rig:
                 executor.rulings.fail(self._withheld(self._at, unsupported))
             except DeviceLost as lost:
                 executor.rulings.lose(lost, self._at)
+            except Refused as refusal:
+                executor.rulings.fail(_refused(self._at, refusal))
+            except NoErrno as odd:
+                executor.rulings.fail(_odd(self._at, odd))
             except PASSED_ON:
                 raise
             except BaseException as error:
@@ -349,6 +353,18 @@ class Rig:
             message = f"the device is not healthy after this case: {verdict.unhealthy}"
             verdict.failures.append(Failure("MKS2206", case.at, message, hard=True))
             self._settle()
+
+
+def _refused(at: At, refusal: Refused) -> Failure:
+    """The failure for a refusal that no claim can speak of."""
+    try:
+        return Failure("MKS2001", at, f"{refusal.call} was refused with {errno_name(errno_of(refusal))}", hard=True)
+    except NoErrno as odd:
+        return _odd(at, odd)
+
+
+def _odd(at: At, odd: NoErrno) -> Failure:
+    return Failure("MKS2007", at, f"the device failed: {odd}", hard=True)
 
 
 def _died(at: At, error: BaseException) -> Failure:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from mkeyspec import plan
 from mkeyspec.device.protocol import RawWqe, Refused, Sge, Write
 from mkeyspec.plan import At, Claim, Known, lists
-from mkeyspec.run.case_state import CaseState, byte_lens, errno_name
+from mkeyspec.run.case_state import CaseState, byte_lens
 from mkeyspec.run.endpoint import End, OpenReceive
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.pairing import PLACES
@@ -79,7 +80,8 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         errno = state.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
         reason = errno_name(errno) if errno else ""
     except Refused as refusal:
-        errno, reason = refusal.errno, errno_name(refusal.errno)
+        errno = errno_of(refusal)
+        reason = errno_name(errno)
     for planned in section.planned:
         if planned.opcode:
             end.number_of[planned.wr_id] = planned.at
@@ -187,7 +189,7 @@ def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:
     try:
         errno = state.device.post_recv(end.qp, receive.wr_id, sges)
     except Refused as refusal:
-        errno = refusal.errno
+        errno = errno_of(refusal)
     if errno:
         return errno_name(errno)
     receive.place = next(PLACES)

@@ -12,9 +12,10 @@ from mkeyspec.abi.constants import SendFlag
 from mkeyspec.device.protocol import DcAddress, Refused, Send
 from mkeyspec.plan import At
 from mkeyspec.run import wait
-from mkeyspec.run.case_state import CaseState, errno_name
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
 from mkeyspec.run.endpoint import End, OpenReceive
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.verdict import Failure
 
@@ -36,7 +37,7 @@ def use_up(state: CaseState, end: End, receives: Sequence[OpenReceive], at: At) 
         try:
             errno = state.device.post(end.qp, [Send(marker.wr_id, int(SendFlag.SIGNALED), (), None, None, marker.dc)])
         except Refused as refusal:
-            errno = refusal.errno
+            errno = errno_of(refusal)
         if errno:
             message = f"{what} was refused with {errno_name(errno)}, after the reset at {at}"
             return Failure("MKS2204", at, message, hard=True)

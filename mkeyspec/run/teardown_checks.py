@@ -18,8 +18,9 @@ from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
-from mkeyspec.run.case_state import CaseState, MkeyState, errno_name
+from mkeyspec.run.case_state import CaseState, MkeyState
 from mkeyspec.run.culprits import ANY, Suspects, reach, suspects
+from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, Mask, key_of
 from mkeyspec.run.mkey_check import KIND_NAMES
@@ -79,9 +80,9 @@ def _signature_error(state: CaseState, mkey: MkeyState, uses: list[Use]) -> Fail
     try:
         record = state.device.mkey_check(mkey.handle)
     except Refused as refusal:
-        if all(refused == errno_name(refusal.errno) for refused in [use.refused for use in uses] or [mkey.refused]):
+        if all(refused == errno_name(errno_of(refusal)) for refused in [use.refused for use in uses] or [mkey.refused]):
             return None
-        message = f"the closing mkey_check of `{mkey.name}` was refused with {errno_name(refusal.errno)}"
+        message = f"the closing mkey_check of `{mkey.name}` was refused with {errno_name(errno_of(refusal))}"
         return Failure("MKS2202", mkey.at, message)
     if record is None:
         state.asked.append(Asked(len(state.taken), mkey.name, _is_ok))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,9 +10,10 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.outside import CALLS
-from mkeyspec.device.protocol import DeviceLost
+from mkeyspec.device.protocol import DeviceLost, Refused
 from mkeyspec.run.surroundings import NotRecorded
-from tests.run.text import told
+from mkeyspec.run.verdict import Failure, Verdict
+from tests.run.text import told, verdicts
 
 PLAIN = """
 case the_next
@@ -70,10 +71,26 @@ class Raising(Model):
         return call(*arguments, **options)
 
 
-def results(call: str, error: BaseException) -> list[str]:
+def text_of(call: str) -> str:
     lines = ["verifies CFG-04", "memory m = counter(64)", *ROWS[call][0]]
-    text = "\n".join(["case the_first", *(f"    {line}" for line in lines)])
-    return told(f"{text}\n{PLAIN}", Raising(call, error))
+    first = "\n".join(["case the_first", *(f"    {line}" for line in lines)])
+    return f"{first}\n{PLAIN}"
+
+
+def results(call: str, error: BaseException) -> list[str]:
+    return told(text_of(call), Raising(call, error))
+
+
+def outcomes(call: str, device: Raising) -> tuple[Sequence[Failure], str]:
+    """The failures of the first row, and the status of the second."""
+    first, following = verdicts(text_of(call), device)
+    assert not isinstance(first, Verdict)
+    assert isinstance(following, Verdict)
+    return first, following.status
+
+
+def told_of(failures: Sequence[Failure]) -> str:
+    return ", ".join(f"{one.code}:{one.at.line}" for one in failures)
 
 
 @pytest.mark.parametrize("call", ROWS)
@@ -95,6 +112,31 @@ def test_a_call_that_finds_the_device_lost(call: str) -> None:
     first, following = results(call, DeviceLost("MKS2016", "the peer, host2, is lost"))
     assert first == f"MKS2016:{ROWS[call][1].partition(':')[2]}"
     assert following == "pass"
+
+
+@pytest.mark.parametrize("errno", ["EINVAL", None, 0])
+@pytest.mark.parametrize("call", ROWS)
+def test_a_refusal_without_an_errno(call: str, errno: Any) -> None:
+    """It is no refusal that a claim could speak of, and no mistake of the rig."""
+    first, following = outcomes(call, Raising(call, Refused(call, errno)))
+    assert (told_of(first), following) == (ROWS[call][1], "pass")
+    (failure,) = first
+    assert f"errno {errno}" in failure.message.replace("'", "")
+    assert "traceback" not in dict(failure.details)
+
+
+class Returning(Raising):
+    def _raise_once(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        return "EINVAL" if self._errors and self._errors.pop() else call(*arguments, **options)
+
+
+@pytest.mark.parametrize("call", ["post", "post_recv", "cancel", "resume"])
+def test_a_call_that_returns_a_name_for_an_errno(call: str) -> None:
+    first, following = outcomes(call, Returning(call, OSError()))
+    assert (told_of(first), following) == (ROWS[call][1], "pass")
+    (failure,) = first
+    assert failure.message == "the device failed: a call returned 'EINVAL', which is no number"
+    assert failure.details == ()
 
 
 def test_each_call_is_tried() -> None:
