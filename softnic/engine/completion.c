@@ -71,7 +71,9 @@ static void fire(struct cq *cq, uint32_t armed) {
 }
 
 void cq_post(struct cq *cq, struct cqe *cqe, bool solicited) {
-    if (!late_hold(cq, cqe, solicited)) cq_write(cq, cqe, solicited);
+    if (late_hold(cq, cqe, solicited)) return;
+    late_unload(NULL);
+    cq_write(cq, cqe, solicited);
 }
 
 void cq_write(struct cq *cq, struct cqe *cqe, bool solicited) {

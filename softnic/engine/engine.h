@@ -130,6 +130,7 @@ struct transfer {
     struct reach reach;
     uint64_t length; /* wire bytes */
     bool sigerr;     /* an error was reported */
+    struct qp *late; /* what it puts down is late, in this QP's order; NULL: it is not */
 };
 void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn, struct cq *cq);
 enum violation transfer_add(struct transfer *transfer, uint32_t key, uint64_t addr, uint64_t length,
@@ -218,7 +219,10 @@ enum violation crypto_apply(const struct crypto_bsf *crypto, bool transmit, uint
 /* ---- late.c ------------------------------------------------------------------------------ */
 
 bool late_hold(struct cq *cq, const struct cqe *cqe, bool solicited); /* false: write it now */
-void late_settle(const struct cq *cq);                                /* NULL: nothing to do */
+/* For write-in of a message of `qp`, with its bytes; false: the memory is gone. */
+bool late_scatter(struct qp *qp, const struct piece *piece, size_t pieces, const uint8_t *from);
+void late_unload(const struct qp *qp); /* what it brings is there; NULL: what each brings */
+void late_settle(const struct cq *cq); /* NULL: nothing to do */
 void late_settle_qp(const struct qp *qp);
 void late_drop(const struct cq *cq);
 uint64_t late_due(void); /* writes what is due; when the next one is, or 0 */

@@ -164,6 +164,7 @@ struct umem *umem_find(uint32_t number) { return table_get(&nic.umems, number); 
 
 int key_destroy(struct key *key) {
     if (key->object.users) return EBUSY;
+    late_unload(NULL); /* what was let in is put down before its memory is given back */
     key->pd->object.users--;
     if (key->umem) key->umem->object.users--;
     table_remove(&nic.keys, key->index);

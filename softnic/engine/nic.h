@@ -339,6 +339,7 @@ struct qp {
     /* the WAIT at the head has seen its condition not met: when to look again. 0: there is none */
     uint64_t wait_due, wait_interval;
     bool ending;     /* on its way to ERR: what was rung before, up to `last`, still goes out */
+    uint64_t late;   /* when the last of what it brings is due */
     bool told_error; /* the SQ has told an error since it was last whole */
     uint16_t last;
     uint64_t progress;     /* when the last answer came, while ending */

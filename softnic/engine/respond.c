@@ -145,6 +145,11 @@ static enum violation take_in(struct transfer *to, struct message *message, bool
     return *source ? BAD_MEMORY : transfer_absorb(to, message->payload);
 }
 
+/* What an unreliable connection brings is in order with nothing that the requester can see. */
+static void come_late(struct qp *qp) {
+    if (personality()->late_us && reliable(qp)) theirs.late = qp;
+}
+
 static void respond_send(struct qp *qp, struct message *message, struct answer *answer) {
     static struct receive receive;
     bool datagram = qp->attr.type == QP_UD;
@@ -158,6 +163,7 @@ static void respond_send(struct qp *qp, struct message *message, struct answer *
         return;
     }
     transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
+    come_late(qp);
     if (transfer_add_segs(&theirs, receive.seg, receive.segs, length, true)) {
         receive_fail(qp, &receive, CQE_LOCAL_PROTECTION, CQE_REMOTE_OPERATION, answer);
         return;
@@ -198,6 +204,7 @@ static void respond_write(struct qp *qp, struct message *message, struct answer 
     }
     if (immediate && !receive_wanted(qp, &receive, answer)) return;
     transfer_begin(&theirs, qp->attr.pd, qp->number, passive_cq(qp));
+    come_late(qp);
     /* A write of no bytes needs no key (IBTA 9.7.4.1.5). */
     if (message->payload_length && write_in(&theirs, message, &source)) {
         if (source) refuse(answer, CQE_LOCAL_PROTECTION);
@@ -277,6 +284,9 @@ void RULE(respond)(struct message *message, struct answer *answer) {
         return;
     }
     answer->verdict = VERDICT_ACK;
+    if (message->opcode == OPCODE_RDMA_READ || message->opcode == OPCODE_ATOMIC_CS ||
+        message->opcode == OPCODE_ATOMIC_FA)
+        late_unload(qp);
     switch (message->opcode) {
     case OPCODE_SEND:
     case OPCODE_SEND_IMM:

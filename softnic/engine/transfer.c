@@ -36,6 +36,7 @@ void transfer_begin(struct transfer *transfer, const struct pd *pd, uint32_t qpn
     transfer->places = transfer->reach.pieces = transfer->reach.sealed = 0;
     transfer->length = 0;
     transfer->sigerr = false;
+    transfer->late = NULL;
 }
 
 static struct place *place_add(struct transfer *transfer) {
@@ -139,6 +140,9 @@ bool RULE(place_gather)(const struct transfer *transfer, const struct place *pla
 
 bool RULE(place_scatter)(const struct transfer *transfer, const struct place *place,
                          const uint8_t *from) {
+    if (transfer->late)
+        return late_scatter(transfer->late, transfer->reach.piece + place->piece, place->pieces,
+                            from);
     return memory_scatter(transfer->reach.piece + place->piece, place->pieces, from);
 }
 
@@ -367,7 +371,8 @@ static bool has_keys(const struct transfer *transfer) {
 
 bool RULE(transfer_joins)(const struct transfer *from, const struct transfer *to) {
     enum { FEW = 64 };
-    if (has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW || !memory_copies())
+    if (to->late || has_keys(to) || from->reach.pieces > FEW || to->reach.pieces > FEW ||
+        !memory_copies())
         return false;
     for (size_t f = 0; f < from->reach.pieces; f++)
         for (size_t t = 0; t < to->reach.pieces; t++) {

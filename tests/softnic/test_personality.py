@@ -13,10 +13,10 @@ from mkeyspec.files import resource
 from tests.softnic import pure
 
 FIVE = ["bluefield3-plaintext", "bluefield3-wrapped", "connectx5", "connectx6dx", "connectx7"]
-ALL = [*FIVE, "unkind"]
+ALL = [*FIVE, "unkind", "unkind-full"]
 
 
-def test_the_five_and_the_unkind_one() -> None:
+def test_the_five_and_the_unkind_ones() -> None:
     assert names() == ALL
     assert personality() == personality(DEFAULT) == personality("connectx7") == personality("CX7")
     assert set(ALIASES.values()) <= set(ALL)

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from time import monotonic, sleep
 
+import numpy as np
 import pytest
 
-from mkeyspec.device.protocol import Completion, PathChoice, QpAttributes, Refused, Send, Sge, Unavailable
+from mkeyspec.device.protocol import (
+    Completion,
+    PathChoice,
+    QpAttributes,
+    QpPair,
+    Refused,
+    Send,
+    Sge,
+    Unavailable,
+    Write,
+)
 from mkeyspec.device.verbs import names
 from mkeyspec.device.verbs.device import Verbs
 from mkeyspec.device.verbs.opening import open_device
@@ -79,5 +90,56 @@ def test_completions_are_late_and_of_two_queues_in_any_order(nic: Verbs) -> None
         firsts.add(seen[0].queue)
     assert at_once < 100
     assert firsts == {"send", "recv"}
+    nic.release(healthy=True)
+    nic.close()
+
+
+def completed(nic: Verbs, pair: QpPair, queues: set[str]) -> None:
+    """Wait for one completion of each of these queues."""
+    left, end = set(queues), monotonic() + 5
+    while left and monotonic() < end:
+        left -= {one.queue for one in nic.poll(pair.owner) + nic.poll(pair.peer)}
+    assert not left
+
+
+def test_what_a_write_brings_is_late_and_there_before_a_later_message(nic: Verbs) -> None:
+    pair = nic.qp_pair(QpAttributes())
+    source, sink = nic.memory("owner", 64, access=1), nic.memory("peer", 64, access=3)
+    late = 0
+    for turn in range(1, 51):
+        nic.write(source, 0, bytes([turn]) * 64)
+        here = (Sge(source.addr, 64, source.lkey),)
+        assert nic.post(pair.owner, [Write(1, SIGNALED, here, rkey=sink.rkey, remote_addr=sink.addr)]) == 0
+        completed(nic, pair, {"send"})
+        late += int(nic.read(sink, 63, 1)[0]) != turn
+        assert nic.post_recv(pair.peer, 2, []) == 0
+        assert nic.post(pair.owner, [Send(3, SIGNALED, ())]) == 0
+        completed(nic, pair, {"send", "recv"})
+        assert np.all(nic.read(sink, 0, 64) == turn)
+    assert late > 25
+    nic.release(healthy=True)
+    nic.close()
+
+
+def test_what_a_message_brings_is_there_when_its_receive_is_completed(nic: Verbs) -> None:
+    """The sender's completion may come before."""
+    pair = nic.qp_pair(QpAttributes())
+    source, sink = nic.memory("owner", 64, access=1), nic.memory("peer", 64, access=1)
+    late = 0
+    for turn in range(1, 101):
+        nic.write(source, 0, bytes([turn]) * 64)
+        assert nic.post_recv(pair.peer, 1, [Sge(sink.addr, 64, sink.lkey)]) == 0
+        assert nic.post(pair.owner, [Send(2, SIGNALED, (Sge(source.addr, 64, source.lkey),))]) == 0
+        sent, got, end = False, False, monotonic() + 5
+        while not (sent and got) and monotonic() < end:
+            here = bool(nic.poll(pair.owner))
+            there = bool(nic.poll(pair.peer))
+            if here and not got and not there:
+                late += int(nic.read(sink, 0, 1)[0]) != turn
+            sent, got = sent or here, got or there
+            assert not got or np.all(nic.read(sink, 0, 64) == turn)
+        assert sent
+        assert got
+    assert late > 0
     nic.release(healthy=True)
     nic.close()

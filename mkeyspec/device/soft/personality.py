@@ -32,7 +32,7 @@ VARIABLE = "MKEYSPEC_SOFTNIC_PERSONALITY"
 ALIASES = {
     "cx5": "connectx5", "cx6": "connectx6dx", "cx6dx": "connectx6dx", "connectx6": "connectx6dx", "cx7": "connectx7",
     "bf3": "bluefield3-plaintext", "bluefield3": "bluefield3-plaintext", "bf3-plaintext": "bluefield3-plaintext",
-    "bf3-wrapped": "bluefield3-wrapped", "unkind": "unkind",
+    "bf3-wrapped": "bluefield3-wrapped", "unkind": "unkind", "unkind-full": "unkind-full",
 }  # fmt: skip
 LONGEST = 2047
 """Bytes of the variable that the library takes."""
