@@ -55,6 +55,9 @@ def add(commands: Any) -> None:
     run.add_argument("--deadline", metavar="S", help="longest wait for anything, in seconds")
     quarantine = "no further row for a device that N rows have wedged or crashed (default: 3), or off"
     run.add_argument("--quarantine", metavar="N", help=quarantine)
+    soak = "the rows again and again for so long, in another order each time; leaks fail the run"
+    run.add_argument("--soak", metavar="MINUTES", help=soak)
+    run.add_argument("--soak-seed", metavar="S", help="what the orders of --soak follow from (default: 0)")
     run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
     run.add_argument("--shipped", action="store_true", help=f"the cases that mkeyspec ships with: {PACKAGE}")
     generate.add_drawing(run)
@@ -143,6 +146,8 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--device-profile", options.device_profile),
         ("--deadline", options.deadline),
         ("--quarantine", options.quarantine),
+        ("--soak", options.soak),
+        ("--soak-seed", options.soak_seed),
         ("--wait-for-device", options.wait_for_device),
         ("--row-ids", options.row_ids),
         ("--case-profile", options.profile),

@@ -12,7 +12,16 @@ import pytest
 
 from mkeyspec.abi.constants import MTUS
 from mkeyspec.files.project import OtherCheckout, refuse_other_checkout
-from mkeyspec.plugin import early_end, processes, quarantine, recording, registered, result_stream, settings_defaults
+from mkeyspec.plugin import (
+    early_end,
+    processes,
+    quarantine,
+    recording,
+    registered,
+    result_stream,
+    settings_defaults,
+    soak,
+)
 from mkeyspec.plugin.option_values import (
     SELECTED,
     SHARD,
@@ -155,6 +164,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "repeated, for the results of its parts",
     )
     quarantine.add_option(group)
+    soak.add_options(group)
     result_stream.add_option(group)
     recording.add_options(group)
     # For `mkeyspec run`, which reports on the process that runs pytest.
@@ -242,5 +252,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.expectations:
         read_expectations(option.expectations, choice, None)
     registered.register(config)
+    soak.register(config)
+    if option.soak is not None:
+        option.isolate = False  # all rows are of this process
     if (option.processes or option.isolate) and not option.collectonly:
         processes.register(config)

@@ -277,3 +277,12 @@ bool nic_round(uint64_t *next) {
     something = any;
     return any;
 }
+
+long nic_live(unsigned kind) {
+    const struct table *const tables[] = {
+        &nic.contexts, &nic.pds,  &nic.keys, &nic.psvs,   &nic.cqs,
+        &nic.qps,      &nic.srqs, &nic.deks, &nic.logins, &nic.umems,
+    };
+
+    return kind < sizeof tables / sizeof *tables ? (long)tables[kind]->live : -1;
+}

@@ -53,6 +53,9 @@ void table_init(struct table *table, uint32_t first, uint32_t limit); /* numbers
 int table_add(struct table *table, void *object, uint32_t *number);   /* ENOMEM when full */
 void *table_get(const struct table *table, uint32_t number);          /* NULL if there is none */
 void table_remove(struct table *table, uint32_t number);
+/* How many there are of a kind: contexts, PDs, keys, PSVs, CQs, QPs, SRQs, DEKs, logins, umems; -1:
+ * there is no such kind. */
+long nic_live(unsigned kind);
 
 struct pd {
     struct object object;
