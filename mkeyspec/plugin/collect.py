@@ -61,4 +61,5 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_report_header(config: pytest.Config) -> str:
     from mkeyspec import __version__
 
-    return f"mkeyspec: {__version__}, device {config.getoption('--device')}"
+    peer = config.getoption("--peer")
+    return f"mkeyspec: {__version__}, device {config.getoption('--device')}{f', peer {peer}' if peer else ''}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from mkeyspec.device.verbs.objects import SIDES
 from mkeyspec.device.verbs.peer import opening
 from mkeyspec.device.verbs.peer.far import FarStation
 from mkeyspec.run import health_check
+from tests.device.peer.test_process import HERE
 
 
 def opened(peer: str = "popen", mtu: int | None = None) -> Verbs:
@@ -94,6 +96,16 @@ def test_what_the_peer_lacks_is_lacking(nic: Verbs) -> None:
     lacks = nic.capabilities().offers - device.capabilities().offers
     assert "signature.crc32c" in lacks
     assert not any(name.startswith("crypto") for name in lacks)  # is the owner's
+    device.close()
+
+
+def test_by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ssh that starts a shell here, which has nothing of this environment: the software NIC's is brought there."""
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\n{HERE}\n")
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    device = opened(f"ssh=lab@host2//python={sys.executable}")
+    assert health_check.symptom(device, 5.0) == ""
     device.close()
 
 

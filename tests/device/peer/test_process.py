@@ -18,6 +18,9 @@ from mkeyspec.device.verbs.peer.process import PeerError, PeerProcess
 from mkeyspec.device.verbs.peer.spec import parse
 from mkeyspec.device.verbs.peer.wire import protocol_digest
 
+HERE = 'for last; do :; done; exec env -i PATH="$PATH" sh -c "$last"'
+"""What ssh does on this host: a shell of its own, with nothing of this environment."""
+
 HELLO = {"mkeyspec": __version__, "protocol": protocol_digest(), "python": "3.11", "host": "far"}
 SERVE = """
 import os, signal, time
@@ -46,6 +49,17 @@ def python(tmp_path: Path, hello: dict[str, Any] = HELLO, opened: Any = ("ok", 7
     for place in (folder, *list(folder.parents)[:3]):
         (place / "__init__.py").touch()
     return f"popen//python=env -C {shlex.quote(str(tmp_path))} {shlex.quote(sys.executable)}"
+
+
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str = HERE) -> Path:
+    """Another ssh, first in the PATH; the file in which it writes what it is given, one line each."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    given = folder / "given"
+    (folder / "ssh").write_text(f'#!/bin/sh\necho "$*" >>{shlex.quote(str(given))}\n{program}\n', encoding="utf-8")
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return given
 
 
 def refused(spec: str, *, start: float = 20.0) -> Unavailable:
@@ -80,6 +94,37 @@ def test_no_host() -> None:
     assert "host2.invalid" in found.message
 
 
+def test_what_ssh_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice: once for what it says if it fails, and for the channel. A question would wait for ever."""
+    given = ssh(tmp_path, monkeypatch)
+    spec = python(tmp_path / "far").replace("popen//", "ssh=-p 2222 lab@host2//ssh_config=/etc/lab//")
+    process = PeerProcess(parse(spec), {"A_NAME": "a value"}, call=5.0)
+    assert process.open({}) == 7
+    process.close()
+    lines = given.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert "-oBatchMode=yes" in line
+        assert "-F /etc/lab " in line
+        assert "-p 2222 lab@host2 " in line
+    assert "env 'A_NAME=a value' env -C" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("echo 'Permission denied (publickey).' >&2; exit 255", "ssh says: Permission denied (publickey)."),
+        ("exec sleep 60", "it has not answered within 0.5 s"),
+        ("echo 'sh: python3: not found' >&2; exit 127", "`python3` does not start there: sh: python3: not found"),
+        ("echo Welcome; exit 0", "`python3` does not start there: exit code 0"),
+    ],
+)
+def test_what_ssh_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, says: str) -> None:
+    ssh(tmp_path, monkeypatch, program)
+    found = refused("ssh=lab@host2", start=0.5)
+    assert str(found) == f"error[MKS0981]: the peer, lab@host2, can't be used: {says}"
+
+
 def test_a_python_without_mkeyspec() -> None:
     found = refused(f"popen//python={shlex.quote(sys.executable)} -I -S")
     assert found.code == "MKS0982"
@@ -112,6 +157,17 @@ def test_what_a_call_raises(tmp_path: Path) -> None:
         process.call("memory", ("raised", "KeyError", "5"))
     assert process.call("memory", ("ok", (1, 2))) == (1, 2)
     process.close()
+    process.close()
+    assert not is_there(process)
+
+
+def test_a_key_is_for_the_owner(tmp_path: Path) -> None:
+    """A terminal sends it to all processes of the run; rows that are under way may end."""
+    process = PeerProcess(parse(python(tmp_path)), {}, call=5.0)
+    process.open({})
+    for _ in range(3):
+        os.kill(process.about["pid"], signal.SIGINT)
+        assert process.call("memory", ("ok", 1)) == 1
     process.close()
     assert not is_there(process)
 

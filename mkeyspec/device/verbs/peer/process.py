@@ -77,6 +77,8 @@ class PeerProcess:
         answer: queue.Queue[Any] = queue.Queue()
 
         def make() -> None:
+            # What this thread starts has it blocked, too: a key ends the run, which ends the peer when rows have ended.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 answer.put(self._group.makegateway(made))
             except BaseException as error:
