@@ -13,7 +13,7 @@ from mkeyspec.cli import warning_options
 from mkeyspec.cli.lost_rows import lost_rows
 from mkeyspec.cli.options import path_or_none
 from mkeyspec.cli.output_file import write
-from mkeyspec.cli.session import FAILED, OK, USAGE, Failure
+from mkeyspec.cli.session import FAILED, NOTHING, OK, USAGE, Failure
 from mkeyspec.cli.sources import be_a_source, default_paths
 from mkeyspec.files.project import PACKAGE, SUFFIX, Project, find_sources, project_of, real_path
 from mkeyspec.files.settings import Settings
@@ -275,14 +275,15 @@ def _report(runs: Sequence[Run], junit: Path, outcomes: Sequence[Outcome], folde
         print()
         sys.stdout.write(text_of(matrix_of(runs), rows=20))
     said = f"{len(outcomes)} device{'s' if len(outcomes) > 1 else ''}"
-    wrong = sum(outcome.code not in (OK, 3) for outcome in outcomes)
+    wrong = sum(outcome.code not in (OK, NOTHING) for outcome in outcomes)
     try:
         junit.parent.mkdir(parents=True, exist_ok=True)
         write(junit, junit_of(runs), "--junit")
         report = f"report: {os.path.relpath(junit)}"
     except (OSError, Unwritable) as error:
         print(error if isinstance(error, Unwritable) else Unwritable(junit, error, "--junit"))
-        report, code = "no report", code if code not in (OK, 3) else USAGE
+        report, code = "no report", code if code not in (OK, NOTHING) else USAGE
     what = f"{wrong} of {said} went wrong" if wrong else f"{said}, none went wrong"
+    what = f"{said}, and nothing was run" if code == NOTHING else what
     print(f"mkeyspec: {what}; results: {os.path.relpath(folder)}; {report}")
     return code

@@ -234,7 +234,7 @@ class _Run:
         place = unit.owner.place
         if not stream.done and code not in (OK, NOTHING):
             found = _ERROR.search(text)
-            said = found[2] if found else (text.strip().splitlines() or ["it said nothing"])[-1]
+            said = found[2] if found else _last_words(text)
             number = found[1] if found else "MKS0973"
             why = f"{place}: error[{number}]: {unit.name} could not be run (exit code {code}): {said}"
             outcome = self._refused(unit, stream, "blocked", number, why)
@@ -246,6 +246,12 @@ class _Run:
         last = _LAST.findall(text)
         line = f"{last[-1][0]} in {last[-1][1]} s" if last else f"exit code {code}"
         return Outcome(unit, stream.path, code, line)
+
+
+def _last_words(text: str) -> str:
+    """The last line that speaks of an error, or the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
+    return next((line for line in reversed(lines) if "error" in line.lower()), lines[-1])
 
 
 class _OtherFirmware(Exception):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import IO
 
 from mkeyspec.report.record import (
     SCHEMA,
@@ -35,6 +35,7 @@ class UnitStream:
     def __init__(self, path: Path, about: Callable[[Begin], Begin]) -> None:
         self.path = path
         self._about = about
+        self._closed = False
         self.begun = False
         self.ended = False
         self.selected = 0
@@ -46,14 +47,14 @@ class UnitStream:
         self._flying: dict[str, None] = {}
         self._part = b""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("xb", buffering=0)
+        self._file: IO[bytes] | None = None
 
     def take(self, data: bytes) -> None:
         """Bytes of the stream there, in order. Raises WrongRecord."""
         *lines, self._part = (self._part + data).split(b"\n")
         whole = b"".join(self._seen(line + b"\n") for line in lines)
         if whole:
-            self._file.write(whole)
+            self._put(whole)
 
     def _seen(self, line: bytes) -> bytes:
         if not self.begun:
@@ -124,11 +125,20 @@ class UnitStream:
         return len(left)
 
     def _write(self, *records: Record) -> None:
-        with contextlib.suppress(ValueError):
-            self._file.write(b"".join(map(line_of, records)))
+        self._put(b"".join(map(line_of, records)))
+
+    def _put(self, data: bytes) -> None:
+        """Not buffered: the kernel has each line at once. A stream without a line has no file."""
+        if self._closed:
+            return
+        if self._file is None:
+            self._file = self.path.open("xb", buffering=0)
+        self._file.write(data)
 
     def close(self) -> None:
-        self._file.close()
+        self._closed = True
+        if self._file is not None:
+            self._file.close()
 
 
 def about(values: dict[str, object], begin: Begin) -> Begin:
